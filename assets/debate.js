@@ -42,6 +42,8 @@ export async function debate(main, { subscribe, go, title }, id) {
     let frame = null;
     const seenWarnings = new Set();
     const opened = new Set();
+    // Rounds that somebody folded or unfolded.
+    const chosen = new Map();
     const drafts = new Map();
 
     const run = (path, body) => act(() => api(`/debates/${id}/${path}`, { method: "POST", body: body ?? {} }));
@@ -110,7 +112,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const settings = model.created?.settings;
         parts.state.replaceChildren(badge(status, status === "completed" ? summary.outcome : null),
             h("span", {}, summary.protocol ?? ""),
-            summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "rehearsal") : "",
+            summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "offline") : "",
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
@@ -329,20 +331,21 @@ export async function debate(main, { subscribe, go, title }, id) {
             parts.rounds.replaceChildren();
             return;
         }
-        // Whatever was opened stays open.
-        for (const element of parts.rounds.querySelectorAll("details[data-key]")) {
+        // Texts that were opened stay open.
+        for (const element of parts.rounds.querySelectorAll("details.entry")) {
             if (element.open) opened.add(element.dataset.key);
             else opened.delete(element.dataset.key);
         }
-        const isNew = (key) => !parts.rounds.querySelector(`details[data-key="${key}"]`);
         const focused = document.activeElement?.closest?.("details[data-key]")?.dataset.key;
         const last = rounds.at(-1).number;
         const elements = rounds.map((round) => {
             const key = `round-${round.number}`;
-            const isOpen = isNew(key) ? round.number === last : opened.has(key);
+            // The last round, whichever were the last ones while the record came in; one that is read stays.
+            const isRead = round.texts.some((one) => opened.has(`text-${one.seq}`));
+            const isOpen = chosen.get(key) ?? (isRead || round.number === last);
             const score = round.score ? ` · score ${round.score.score ?? "unreadable"}` : "";
             return h("details.round", { "data-key": key, open: isOpen },
-                h("summary", {}, h("span.round-name", {}, round.number ? `Round ${round.number}` : "Before the first round"), h("span.note", {}, `${plural(round.texts.length, "text")}${round.failures.length ? `, ${plural(round.failures.length, "failure")}` : ""}${score}${round.timedOut ? " · reached its time limit" : ""}`)),
+                h("summary", { onclick: (event) => chosen.set(key, !event.currentTarget.parentElement.open) }, h("span.round-name", {}, round.number ? `Round ${round.number}` : "Before the first round"), h("span.note", {}, `${plural(round.texts.length, "text")}${round.failures.length ? `, ${plural(round.failures.length, "failure")}` : ""}${score}${round.timedOut ? " · reached its time limit" : ""}`)),
                 round.texts.map(entry),
                 round.failures.map((failure) => h("div.failure", {}, h("strong", {}, `${model.agent(failure.agentId).name}: ${model.words(failure.phase).noun} failed`), h("p", {}, failure.error))));
         });

@@ -75,9 +75,10 @@ export async function list(main, { subscribe, title }) {
         const cell = (name, ...content) => h("td", { "data-name": name }, ...content);
         return h("tr", { "data-id": debate.id },
             h("th", { scope: "row" }, h("a", { href: `/debates/${debate.id}` }, debate.title || debate.id),
-                h("span.id", {}, debate.id)),
+                h("span.id", {}, debate.id),
+                debate.forkedFrom ? h("span.note.fork", {}, `a fork of ${debate.forkedFrom}`) : null),
             cell("Status", badge(debate.status, debate.outcome), debate.before ? h("span.note", {}, ` ${debate.before} before it`) : null),
-            cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " rehearsal")),
+            cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " offline")),
             cell("Rounds", String(debate.rounds)),
             cell("Confidence", debate.confidence === null || debate.offline ? "–" : `${Math.round(debate.confidence)} %`),
             cell("Cost", debate.costUsd === null || debate.offline ? "–" : money(debate.costUsd)),

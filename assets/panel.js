@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-const nameOf = ({ provider, model }) => (provider === "offline" ? "rehearsal (no model)" : `${model} (${provider})`);
+const nameOf = ({ provider, model }) => (provider === "offline" ? "offline (no model)" : `${model} (${provider})`);
 
 /** `agents` and `judge` are there at first; `roles` and `models` can be chosen; `changed` is told of each change. */
 export function editor({ agents, judge, roles, models, mostAgents, changed }) {

@@ -51,17 +51,11 @@ pub enum Error {
         all: usize,
     },
     /// There is nothing to close the debate with.
-    #[error("the debate {id} cannot be closed yet: it has no proposal")]
-    NothingToFinish {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("the debate {0} cannot be closed yet: it has no proposal")]
+    NothingToFinish(DebateId),
     /// A record was changed.
-    #[error("the record of {id} is damaged")]
-    NotWhole {
-        /// The name of the debate's file.
-        id: String,
-    },
+    #[error("the record of {0} is not whole")]
+    NotWhole(String),
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Output {
@@ -71,11 +65,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file already exists.
-    #[error("{path} already exists")]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{0} exists already")]
+    Exists(PathBuf),
     /// Standard output cannot be written.
     #[error("cannot write to standard output")]
     Stdout(#[source] std::io::Error),
@@ -149,30 +140,21 @@ pub enum Error {
         /// The number of findings, as text.
         findings: String,
     },
-    /// The demo was interrupted.
+    /// The demo was interrupted; its state file, as typed in a shell.
     #[error("interrupted; the recorded debate is saved for reading")]
-    DemoInterrupted {
-        /// The state file as typed in a shell.
-        state: String,
-    },
+    DemoInterrupted(String),
     /// A replay was interrupted.
     #[error("interrupted; nothing was changed")]
     ReplayInterrupted,
     /// The debate ended and was saved, but the user did not wait for all output.
-    #[error("interrupted; the debate {id} ended and is saved, but some output was not read")]
-    InterruptedAtEnd {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("interrupted; the debate {0} ended and is saved, but some output was not read")]
+    InterruptedAtEnd(DebateId),
     /// The server was stopped.
     #[error("stopped; running debates are saved")]
     Stopped,
     /// A question about a debate was interrupted.
-    #[error("interrupted; the question about {id} is saved without an answer")]
-    QuestionInterrupted {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("interrupted; the question about {0} is saved without an answer")]
+    QuestionInterrupted(DebateId),
     /// A required server is unreachable; the debate is saved.
     #[error("server unreachable; the debate {id} is saved as paused")]
     ServerGone {
@@ -186,11 +168,8 @@ pub enum Error {
         id: DebateId,
     },
     /// The process was killed.
-    #[error("interrupted: no process runs the debate {id} any more")]
-    Killed {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("interrupted: no process runs the debate {0} any more")]
+    Killed(DebateId),
     /// The debate is saved as paused.
     #[error("the debate {id} is paused")]
     Paused {
@@ -198,23 +177,14 @@ pub enum Error {
         id: DebateId,
     },
     /// The debate waits for answers.
-    #[error("the debate {id} has questions for you")]
-    Asks {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("the debate {0} has questions for you")]
+    Asks(DebateId),
     /// The time limit for waiting was reached.
-    #[error("the debate {id} is still running")]
-    StillRunning {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("the debate {0} still runs")]
+    StillRunning(DebateId),
     /// The debate was interrupted and saved.
-    #[error("interrupted; the debate {id} is saved as paused")]
-    Interrupted {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("interrupted; the debate {0} is saved as paused")]
+    Interrupted(DebateId),
 }
 
 /// A foreign message.
@@ -244,10 +214,10 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
-            Self::OtherTable { .. } | Self::NothingToFinish { .. } | Self::NotWhole { .. } => ErrorCategory::Arguments,
+            Self::OtherTable { .. } | Self::NothingToFinish(_) | Self::NotWhole(_) => ErrorCategory::Arguments,
             Self::NotSaved { .. }
             | Self::Output { .. }
-            | Self::Exists { .. }
+            | Self::Exists(_)
             | Self::Stdout(_)
             | Self::Stdin(_)
             | Self::EventsIncomplete
@@ -262,18 +232,18 @@ impl Error {
             Self::NotFull { .. } => return 5,
             Self::Findings { .. } => return 6,
             Self::Said { code } => return *code,
-            Self::Asks { .. } => return ASKS,
-            Self::StillRunning { .. } => return STILL_RUNS,
-            Self::ServerGone { .. } | Self::LimitReached { .. } | Self::Killed { .. } | Self::Paused { .. } => {
+            Self::Asks(_) => return ASKS,
+            Self::StillRunning(_) => return STILL_RUNS,
+            Self::ServerGone { .. } | Self::LimitReached { .. } | Self::Killed(_) | Self::Paused { .. } => {
                 return TRY_AGAIN;
             }
-            Self::Interrupted { .. }
-            | Self::InterruptedAtEnd { .. }
-            | Self::QuestionInterrupted { .. }
+            Self::Interrupted(_)
+            | Self::InterruptedAtEnd(_)
+            | Self::QuestionInterrupted(_)
             | Self::EvaluationInterrupted
             | Self::LiftInterrupted
             | Self::Stopped
-            | Self::DemoInterrupted { .. }
+            | Self::DemoInterrupted(_)
             | Self::ReplayInterrupted => return 130,
         };
         match blame {
@@ -297,8 +267,8 @@ impl Error {
             Self::NotSaved { id, has_journal: false, .. } => {
                 format!("restore the debate's files, then: dialectic resume {id}")
             }
-            Self::NothingToFinish { id } => format!("continue it: dialectic resume {id}"),
-            Self::Exists { .. } => "name another file, or remove this one first".to_owned(),
+            Self::NothingToFinish(id) => format!("continue it: dialectic resume {id}"),
+            Self::Exists(_) => "name another file, or remove this one first".to_owned(),
             Self::DebateFailed { id, .. }
             | Self::AllCallsFailed { id, is_kept: true, .. }
             | Self::NotSaved { id, has_journal: true, .. } => {
@@ -311,20 +281,20 @@ impl Error {
             }
             Self::LimitReached { id } => format!("when your usage limit resets: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
-            Self::DemoInterrupted { state } => {
+            Self::DemoInterrupted(state) => {
                 format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
             }
-            Self::Interrupted { id } | Self::Killed { id } | Self::Paused { id } => {
+            Self::Interrupted(id) | Self::Killed(id) | Self::Paused { id } => {
                 format!("continue with: dialectic resume {id}")
             }
-            Self::Asks { id } => format!("answer to continue: dialectic answer {id} q1=\"...\""),
-            Self::StillRunning { id } => format!("keep waiting: dialectic wait {id}"),
-            Self::QuestionInterrupted { id } => format!("ask it again: dialectic ask {id}"),
+            Self::Asks(id) => format!("answer to continue: dialectic answer {id} q1=\"...\""),
+            Self::StillRunning(id) => format!("keep waiting: dialectic wait {id}"),
+            Self::QuestionInterrupted(id) => format!("ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }
             | Self::EvaluationInterrupted
             | Self::Stopped
-            | Self::NotWhole { .. }
+            | Self::NotWhole(_)
             | Self::Stdout(_)
             | Self::Stdin(_)
             | Self::EventsIncomplete
@@ -333,7 +303,7 @@ impl Error {
             | Self::Detach(_)
             | Self::Said { .. }
             | Self::ReplayInterrupted
-            | Self::InterruptedAtEnd { .. } => return None,
+            | Self::InterruptedAtEnd(_) => return None,
         };
         Some(hint)
     }

@@ -10,6 +10,11 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::NameConfigOfRecord => ": --config <path>".to_owned(),
         Remedy::NameEnvFile(path) => format!(": --env-file {}", path.display()),
         Remedy::NameContext(path) => format!(": --context {}", path.display()),
+        Remedy::NameProvider => "`--provider` names it".to_owned(),
+        Remedy::NameModel => "`--model` names it".to_owned(),
+        Remedy::SetUp => "; or try `--offline`, which needs no key; or run `dialectic init`. With the \
+                          program `claude` or `codex`, `-m claude` and `-m codex` need no key either"
+            .to_owned(),
         Remedy::GoOffline => ", or try `--offline`, which needs no key".to_owned(),
         Remedy::LimitQuestion => " with --max-cost".to_owned(),
         Remedy::LimitCallsOfQuestion => " with --max-calls".to_owned(),
@@ -29,6 +34,19 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dialectic_base::diagnostic::{found_config, remedy_of_warning};
+
+    #[test]
+    fn a_warning_of_a_found_configuration_has_its_remedy() {
+        let warning = found_config("a `b`.json".as_ref(), "and c");
+        assert_eq!(remedy_of_warning(&warning), Some(Remedy::NameConfig("a `b`.json".into())));
+        let shown = hint(Some(warning.clone()), remedy_of_warning(&warning).as_ref()).unwrap();
+        assert_eq!(
+            shown,
+            "`a `b`.json` was found and not named, and c. If you trust the file, name it as the configuration: --config a `b`.json"
+        );
+        assert_eq!(remedy_of_warning("the file is old"), None);
+    }
 
     #[test]
     fn the_command_line_adds_its_means_to_what_the_library_says() {

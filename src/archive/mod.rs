@@ -65,11 +65,8 @@ pub enum ArchiveError {
     #[error("cannot look up past debates")]
     Failed(#[from] rusqlite::Error),
     /// A later version of the program wrote it.
-    #[error("{path} was written by a newer version of the program")]
-    Newer {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{0} was written by a newer version of the program")]
+    Newer(PathBuf),
     /// The debates cannot be found.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -83,7 +80,7 @@ impl Diagnostic for ArchiveError {
     fn hint(&self) -> Option<String> {
         let is = |error: &rusqlite::Error, code| error.sqlite_error_code() == Some(code);
         match self {
-            Self::Newer { path } => {
+            Self::Newer(path) => {
                 Some(format!("use that version, or remove {}: it is rebuilt from the debates", path.display()))
             }
             Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
@@ -100,7 +97,7 @@ impl Diagnostic for ArchiveError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Store(error) => error.remedy(),
-            Self::Newer { .. } | Self::Unusable { .. } | Self::Failed(_) => None,
+            Self::Newer(_) | Self::Unusable { .. } | Self::Failed(_) => None,
         }
     }
 }
@@ -142,7 +139,7 @@ impl Archive {
         let version = |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0));
         let found: u32 = version(&self.connection).map_err(unusable)?;
         if found > VERSION {
-            return Err(ArchiveError::Newer { path: path.to_owned() });
+            return Err(ArchiveError::Newer(path.to_owned()));
         }
         if found == VERSION {
             return Ok(());

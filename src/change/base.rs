@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use dialectic_config::{DEFAULT_PATH, cache_directory};
+use dialectic_record::store::{Readers, write_atomically};
 
 use super::git::Git;
 use super::{ChangeError, plain};
@@ -35,12 +36,13 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
             files.push((inside, bytes));
         }
     }
-    let place = place(commit, prefix)?;
+    let place = place(commit)?.join(prefix);
     for (name, bytes) in &files {
         let path = place.join(name);
         let unwritten = |source| ChangeError::Unreadable { path: path.clone(), source };
         fs::create_dir_all(path.parent().unwrap_or(&place)).map_err(unwritten)?;
-        fs::write(&path, bytes).map_err(unwritten)?;
+        // Another review of this commit may be reading it.
+        write_atomically(&path, Readers::Owner, |out| out.write_all(bytes))?;
     }
     Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))
 }
@@ -67,13 +69,13 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// A directory for this commit: a resumed debate reads its prompts there again.
-fn place(commit: &str, prefix: &Path) -> Result<PathBuf, ChangeError> {
-    let name = format!("{commit}-{}", plain(prefix).replace('/', "%"));
+/// A directory of this commit's own, in which each file lies where it lies in the repository: a debate that is resumed
+/// reads its prompts there again.
+fn place(commit: &str) -> Result<PathBuf, ChangeError> {
     if let Some(cache) = cache_directory() {
-        return Ok(cache.join("review").join(name));
+        return Ok(cache.join("review").join(commit));
     }
     let kept = tempfile::Builder::new().prefix("dialectic-review-").tempdir();
-    let path = kept.map_err(|source| ChangeError::Unreadable { path: PathBuf::from(name), source })?;
+    let path = kept.map_err(|source| ChangeError::Unreadable { path: PathBuf::from(commit), source })?;
     Ok(path.keep())
 }

@@ -20,6 +20,8 @@ pub(super) struct FileDiff {
     pub(super) new_hash: Option<String>,
     /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
+    /// With how many versions the new one is compared: each has a column of marks.
+    pub(super) parents: usize,
     /// The line ranges of the changed file that the diff shows.
     pub(super) hunks: Vec<Lines>,
     /// The diff, including its header.
@@ -44,6 +46,12 @@ impl FileDiff {
     /// The file's old and new paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
+    }
+
+    /// Whether only its permissions changed.
+    pub(super) fn is_of_permissions(&self) -> bool {
+        let is_same = self.old_path.is_some() && self.old_path == self.new_path;
+        is_same && self.kind == Kind::Text && self.hunks.is_empty() && self.text.contains("\nnew mode ")
     }
 }
 
@@ -75,7 +83,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
         let _ = write!(text, "--- {}\n+++ {}\n", shown("a", &old_path), shown("b", &new_path));
         write_hunks(&mut text, &mut hunks, before, after);
     }
-    Some(FileDiff { old_path, new_path, new_hash: None, kind: Kind::Text, hunks, text })
+    Some(FileDiff { old_path, new_path, new_hash: None, kind: Kind::Text, parents: 1, hunks, text })
 }
 
 /// Puts a path on one line, so that it cannot begin another line of a diff.
@@ -130,7 +138,7 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut found, mut at): (Vec<FileDiff>, usize) = (Vec::new(), 0);
     while at < lines.len() {
-        let is_headed = lines[at].starts_with("diff --git ");
+        let is_headed = lines[at].starts_with("diff --git ") || combined(lines[at]).is_some();
         let is_bare = lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
         if !is_headed && !is_bare {
             at += 1;
@@ -147,17 +155,13 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
 /// the start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
-    let (mut has_hunks, mut old, mut new) = (false, 0_u32, 0_u32);
+    let mut has_hunks = false;
+    let mut left = Stretch { old: Vec::new(), new: (0, 0) };
     while let Some(line) = lines.get(at) {
-        if old > 0 || new > 0 {
-            match line.chars().next() {
-                Some('+') => new = new.saturating_sub(1),
-                Some('-') => old = old.saturating_sub(1),
-                Some('\\') => {}
-                _ => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
-            }
-        } else if let Some((before, after)) = stretch(line) {
-            (has_hunks, old, new) = (true, before.1, after.1);
+        if left.has_lines() {
+            left.pass(line);
+        } else if let Some(stretch) = stretch(line) {
+            (has_hunks, left) = (true, stretch);
         } else if line.starts_with("diff ")
             || has_hunks && line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "))
         {
@@ -168,34 +172,90 @@ fn end_of(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// Parses the start and length of a hunk, before and after: `@@ -10,4 +12,6 @@`.
-fn stretch(line: &str) -> Option<((u32, u32), (u32, u32))> {
-    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
+/// Where a stretch begins, and how many lines it has, in each version before and after.
+struct Stretch {
+    old: Vec<(u32, u32)>,
+    new: (u32, u32),
+}
+
+impl Stretch {
+    /// Whether there are lines that were not passed yet.
+    fn has_lines(&self) -> bool {
+        self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
+    }
+
+    /// Counts a line: it has a mark for each version before, `-` where that one loses it, `+` where it lacks it.
+    fn pass(&mut self, line: &str) {
+        if line.starts_with('\\') {
+            return;
+        }
+        let marks = || line.bytes().chain(std::iter::repeat(b' ')).take(self.old.len());
+        let is_gone = marks().any(|mark| mark == b'-');
+        let marks: Vec<u8> = marks().collect();
+        for ((_, count), mark) in self.old.iter_mut().zip(marks) {
+            let has_it = if is_gone { mark == b'-' } else { mark != b'+' };
+            *count = count.saturating_sub(u32::from(has_it));
+        }
+        self.new.1 = self.new.1.saturating_sub(u32::from(!is_gone));
+    }
+}
+
+/// `@@ -10,4 +12,6 @@`, or of a merge `@@@ -10,4 -9,4 +12,6 @@@`.
+fn stretch(line: &str) -> Option<Stretch> {
+    let ats = line.bytes().take_while(|byte| *byte == b'@').count();
+    let (edge, rest) = line.split_at(ats);
+    let (ranges, _) = rest.strip_prefix(' ')?.split_once(&format!(" {edge}"))?;
     let range = |text: &str| {
         let (from, count) = text.split_once(',').unwrap_or((text, "1"));
         Some((from.parse().ok()?, count.parse().ok()?))
     };
-    Some((range(old)?, range(new)?))
+    let (old, new) = ranges.rsplit_once(" +")?;
+    let old: Option<Vec<_>> = old.split(' ').map(|one| range(one.strip_prefix('-')?)).collect();
+    let stretch = Stretch { old: old?, new: range(new)? };
+    (ats == stretch.old.len() + 1).then_some(stretch)
+}
+
+/// The path of the file in the header of a merge's diff.
+fn combined(line: &str) -> Option<&str> {
+    line.strip_prefix("diff --cc ").or_else(|| line.strip_prefix("diff --combined "))
 }
 
 fn file(lines: &[&str]) -> FileDiff {
     let text = lines.concat();
-    let mut file =
-        FileDiff { old_path: None, new_path: None, new_hash: None, kind: Kind::Text, hunks: Vec::new(), text };
+    let mut file = FileDiff {
+        old_path: None,
+        new_path: None,
+        new_hash: None,
+        kind: Kind::Text,
+        parents: 1,
+        hunks: Vec::new(),
+        text,
+    };
     let header = lines.iter().take_while(|line| stretch(line).is_none());
     let (mut is_new, mut is_gone) = (false, false);
+    // A header that names the file as it is; what follows it has a prefix, of which there are many.
+    let mut is_named = false;
     for line in header.map(|line| line.trim_end_matches(['\n', '\r'])) {
         if let Some(both) = line.strip_prefix("diff --git ") {
             (file.old_path, file.new_path) = both_paths(both);
+            is_named = file.old_path.is_some();
+        } else if let Some(path) = combined(line) {
+            let path = Some(unquoted(path));
+            (file.old_path, file.new_path, is_named) = (path.clone(), path, true);
         } else if let Some(path) = line.strip_prefix("--- ") {
-            file.old_path = path_of(path, "a/");
+            match path_of(path, &OLD_SIDES) {
+                Some(_) if is_named => {}
+                path => file.old_path = path,
+            }
         } else if let Some(path) = line.strip_prefix("+++ ") {
-            file.new_path = path_of(path, "b/");
-        } else if let Some(path) = line.strip_prefix("rename from ") {
-            file.old_path = Some(unquoted(path));
-        } else if let Some(path) = line.strip_prefix("rename to ") {
-            file.new_path = Some(unquoted(path));
+            match path_of(path, &NEW_SIDES) {
+                Some(_) if is_named => {}
+                path => file.new_path = path,
+            }
+        } else if let Some(path) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from ")) {
+            (file.old_path, is_named) = (Some(unquoted(path)), true);
+        } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
+            (file.new_path, is_named) = (Some(unquoted(path)), true);
         } else if let Some(hashes) = line.strip_prefix("index ") {
             let (hashes, mode) = hashes.split_once(' ').unwrap_or((hashes, ""));
             file.new_hash = hashes.split_once("..").map(|(_, new)| new.to_owned());
@@ -203,9 +263,11 @@ fn file(lines: &[&str]) -> FileDiff {
         } else if let Some(mode) = line.strip_prefix("new file mode ") {
             is_new = true;
             note_mode(&mut file, mode);
-        } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
+        } else if let Some(modes) = line.strip_prefix("deleted file mode ") {
             is_gone = true;
-            note_mode(&mut file, mode);
+            modes.split(',').for_each(|mode| note_mode(&mut file, mode));
+        } else if let Some(modes) = line.strip_prefix("mode ") {
+            modes.split([',', '.']).for_each(|mode| note_mode(&mut file, mode));
         } else if let Some(mode) = line.strip_prefix("new mode ") {
             note_mode(&mut file, mode);
         } else if line.starts_with("Binary files ") || line == "GIT binary patch" {
@@ -218,9 +280,18 @@ fn file(lines: &[&str]) -> FileDiff {
     if is_gone {
         file.new_path = None;
     }
-    let stretches = lines.iter().filter_map(|line| stretch(line));
-    file.hunks =
-        stretches.filter_map(|(_, (from, count))| Lines::new(from, from.checked_add(count)?.checked_sub(1)?)).collect();
+    // A line of the file that looks like the head of a stretch is none.
+    let mut left = Stretch { old: Vec::new(), new: (0, 0) };
+    for line in lines {
+        if left.has_lines() {
+            left.pass(line);
+        } else if let Some(stretch) = stretch(line) {
+            let (from, count) = stretch.new;
+            file.parents = stretch.old.len();
+            file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
+            left = stretch;
+        }
+    }
     file
 }
 
@@ -232,23 +303,39 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
+/// What git writes before the paths of the two sides: usually `a/` and `b/`, and with `diff.mnemonicPrefix` the first
+/// letters of commit, index, working tree and object, or numbers.
+const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
+const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
+
 /// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
-    if text.starts_with('"') {
-        return (None, None);
-    }
-    let half = text.len().saturating_sub(1) / 2;
-    let same = text.is_char_boundary(half).then(|| text.split_at(half)).and_then(|(old, new)| {
-        let (old, new) = (old.strip_prefix("a/")?, new.strip_prefix(" b/")?);
-        (old == new).then(|| old.to_owned())
+    let (old, new) = if text.starts_with('"') {
+        // Both are in quotation marks, since both hold what has to be.
+        let Some((old, new)) = text.split_once("\" \"") else { return (None, None) };
+        (unquoted(&format!("{old}\"")), unquoted(&format!("\"{new}")))
+    } else {
+        let half = text.len().saturating_sub(1) / 2;
+        let Some((old, new)) = text.split_at_checked(half) else { return (None, None) };
+        (old.to_owned(), new.strip_prefix(' ').unwrap_or(new).to_owned())
+    };
+    // Without prefixes, as with `diff.noprefix`.
+    let whole = (old == new).then(|| old.clone());
+    let same = whole.or_else(|| {
+        let (old_side, old) = old.split_at_checked(2)?;
+        let (new_side, new) = new.split_at_checked(2)?;
+        let are_sides = OLD_SIDES.contains(&old_side) && NEW_SIDES.contains(&new_side);
+        let are_reversed = NEW_SIDES.contains(&old_side) && OLD_SIDES.contains(&new_side);
+        ((are_sides || are_reversed) && old == new).then(|| old.to_owned())
     });
     (same.clone(), same)
 }
 
-fn path_of(text: &str, side: &str) -> Option<String> {
+fn path_of(text: &str, sides: &[&str]) -> Option<String> {
     // Some tools write a time after it.
     let path = unquoted(text.split('\t').next().unwrap_or(text));
-    (path != "/dev/null").then(|| path.strip_prefix(side).map_or(path.clone(), str::to_owned))
+    let bare = sides.iter().find_map(|side| path.strip_prefix(side));
+    (path != "/dev/null").then(|| bare.map_or_else(|| path.clone(), str::to_owned))
 }
 
 /// A path in quotation marks, with the escapes of C.
@@ -325,5 +412,59 @@ mod tests {
             ("two", Kind::Text),
         ];
         assert_eq!(read, expected.map(|(path, kind)| (path.to_owned(), kind)));
+    }
+
+    #[test]
+    fn prefixes_are_read_whatever_git_is_configured_to_write() {
+        let change = "@@ -1 +1 @@\n-a\n+b\n";
+        for (old, new) in [("a/", "b/"), ("c/", "w/"), ("i/", "w/"), ("c/", "i/"), ("w/", "c/"), ("1/", "2/"), ("", "")]
+        {
+            for path in ["src/x.rs", "c/w/x y.rs"] {
+                let text = format!("diff --git {old}{path} {new}{path}\n--- {old}{path}\n+++ {new}{path}\n{change}");
+                assert_eq!(read(&text)[0].paths().collect::<Vec<_>>(), [path, path], "{text}");
+                let text = format!(
+                    "diff --git {old}{path} {new}{path}\nnew file mode 100644\n--- /dev/null\n+++ {new}{path}\n@@ -0,0 +1 @@\n+a\n"
+                );
+                assert_eq!(read(&text)[0].paths().collect::<Vec<_>>(), [path], "{text}");
+            }
+            let text = format!(
+                "diff --git \"{old}n\\303\\266\" \"{new}n\\303\\266\"\n--- \"{old}n\\303\\266\"\n+++ \"{new}n\\303\\266\"\n{change}"
+            );
+            assert_eq!(read(&text)[0].path(), "nö", "{text}");
+            let text = format!(
+                "diff --git {old}i/x {new}w/y\nsimilarity index 90%\nrename from i/x\nrename to w/y\n--- {old}i/x\n+++ {new}w/y\n{change}"
+            );
+            assert_eq!(read(&text)[0].paths().collect::<Vec<_>>(), ["i/x", "w/y"], "{text}");
+        }
+    }
+
+    #[test]
+    fn the_diff_of_a_merge_is_read() {
+        let text = "diff --cc a.py\nindex 1234567,2345678..3456789\n--- a/a.py\n+++ b/a.py\n@@@ -1,3 -1,3 +1,4 @@@\n  one\n- two\n -zwei\n++both\n++@@@ -9,9 -9,9 +9,9 @@@\n  three\n\
+            diff --combined \"n\\303\\266\"\nindex 1,2..3\nmode 100644,100644..120000\n--- a/n\n+++ b/n\n@@@@ -1 -1 -1 +1 @@@@\n---a\n+++b\n\
+            diff --cc gone\nindex 1,2..0\ndeleted file mode 100644,100644\n--- a/gone\n+++ /dev/null\n\
+            diff --git a/next b/next\n--- a/next\n+++ b/next\n@@ -1 +1 @@\n-a\n+b\n";
+        let read = read(text);
+        let seen: Vec<_> = read.iter().map(|file| (file.path(), file.kind, file.parents, file.hunks.len())).collect();
+        let expected = [
+            ("a.py", Kind::Text, 2, 1),
+            ("nö", Kind::Link, 3, 1),
+            ("gone", Kind::Text, 1, 0),
+            ("next", Kind::Text, 1, 1),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!((read[0].hunks[0], read[0].new_hash.as_deref()), (Lines { first: 1, last: 4 }, Some("3456789")));
+        assert_eq!(read[2].new_path, None);
+        assert_eq!(read.iter().map(|file| file.text.as_str()).collect::<String>(), text);
+    }
+
+    #[test]
+    fn a_change_of_permissions_alone_is_known() {
+        let modes = "old mode 100644\nnew mode 100755\n";
+        let all = format!(
+            "diff --git a/x b/x\n{modes}diff --git a/y b/y\n{modes}index 1..2\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n\
+            diff --git a/z b/w\n{modes}similarity index 100%\nrename from z\nrename to w\ndiff --git a/n b/n\nnew file mode 100755\n"
+        );
+        assert_eq!(read(&all).iter().map(FileDiff::is_of_permissions).collect::<Vec<_>>(), [true, false, false, false]);
     }
 }

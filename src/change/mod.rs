@@ -21,6 +21,7 @@ use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::runner::{AttachmentError, Attachments};
 use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, LeftOut, Settings};
+use dialectic_record::store::StoreError;
 
 pub use git::GitError;
 pub use wanted::Wanted;
@@ -47,6 +48,20 @@ const TELLING: usize = 7;
 /// The minimum space reserved for the diff and the list when whole files are added.
 const SHARE: usize = 2000;
 
+/// Why a file of which nothing else changed is left out.
+const ONLY_PERMISSIONS: &str = "only its permissions changed";
+
+/// What a review finds.
+#[derive(Debug)]
+pub enum Found {
+    /// Something to read.
+    Change(Box<Change>),
+    /// Nothing changed.
+    Nothing,
+    /// Only permissions changed, which there is nothing to read of.
+    OnlyPermissions,
+}
+
 /// Why there is no change to review.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
@@ -57,11 +72,8 @@ pub enum ChangeError {
     #[error("there is no branch to compare with: neither origin nor this repository has a main or master")]
     NoBase,
     /// There is no such commit.
-    #[error("`{name}` is not a commit in this repository")]
-    NoCommit {
-        /// The name as typed.
-        name: String,
-    },
+    #[error("`{0}` is no commit of this repository")]
+    NoCommit(String),
     /// The two commits have no common ancestor.
     #[error("{base} and {head} have no commit in common")]
     Unrelated {
@@ -84,6 +96,9 @@ pub enum ChangeError {
         /// The reason.
         source: io::Error,
     },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// Standard input is not a diff.
     #[error("there is no diff on standard input")]
     NoDiff,
@@ -104,9 +119,10 @@ impl Diagnostic for ChangeError {
     fn blame(&self) -> ErrorCategory {
         match self {
             Self::Git(_) | Self::Unreadable { .. } => ErrorCategory::General,
+            Self::Store(error) => error.blame(),
             Self::NoRepository
             | Self::NoBase
-            | Self::NoCommit { .. }
+            | Self::NoCommit(_)
             | Self::Unrelated { .. }
             | Self::Empty
             | Self::NoDiff
@@ -119,7 +135,7 @@ impl Diagnostic for ChangeError {
         let hint = match self {
             Self::NoRepository => "change to a repository, or pipe in a diff: git diff main | dialectic review",
             Self::NoBase => "name one: dialectic review --base <branch or commit>",
-            Self::NoCommit { .. } => "a remote branch may have to be fetched first: git fetch",
+            Self::NoCommit(_) => "a remote branch may have to be fetched first: git fetch",
             Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
             Self::Empty => "commit something first",
             Self::Git(GitError::NotStarted(_)) => "install git, or pipe in a diff",
@@ -129,6 +145,7 @@ impl Diagnostic for ChangeError {
                     <paths>"
             }
             Self::Unfit(error) => return error.hint(),
+            Self::Store(error) => return error.hint(),
             Self::Git(GitError::Refused(_)) | Self::Unreadable { .. } => return None,
         };
         Some(hint.to_owned())
@@ -183,7 +200,7 @@ impl Repository {
         environment: &Environment,
     ) -> Result<Self, ChangeError> {
         let git = Git::at(&git::root_of(directory).ok_or(ChangeError::NoRepository)?, environment);
-        let commit = |name: &str| git.commit(name)?.ok_or_else(|| ChangeError::NoCommit { name: name.to_owned() });
+        let commit = |name: &str| git.commit(name)?.ok_or_else(|| ChangeError::NoCommit(name.to_owned()));
         let end = match head {
             Some(head) => commit(head)?,
             None => git.commit("HEAD")?.ok_or(ChangeError::Empty)?,
@@ -243,7 +260,7 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, limited to `wanted`; `None` if there is none. `own` is the debates directory.
+    /// The change, as far as `wanted`. Debates are kept in `own`.
     ///
     /// # Errors
     /// Git or the file system fails, or none of the change can be shown.
@@ -253,7 +270,7 @@ impl Repository {
         own: &Path,
         settings: &Settings,
         environment: &Environment,
-    ) -> Result<Option<Change>, ChangeError> {
+    ) -> Result<Found, ChangeError> {
         let mut entries = match &self.head {
             Some(head) => self.git.between(&self.base, head)?,
             None => self.since_base()?,
@@ -345,7 +362,7 @@ impl Repository {
         );
         match between {
             Some(diff) => files.read.push((diff, after)),
-            None if *is_mode_new => files.leave(path, "only its permissions changed"),
+            None if *is_mode_new => files.leave(path, ONLY_PERMISSIONS),
             // Touched, and the same as before.
             None => {}
         }
@@ -403,9 +420,12 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
 }
 
 /// The lines of a diff as they are in the files.
-fn without_marks(diff: &str) -> String {
-    let bare = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
-    diff.lines().map(bare).collect::<Vec<_>>().join("\n")
+fn without_marks(diff: &FileDiff) -> String {
+    let bare = |line: &str| {
+        let marks = line.bytes().take(diff.parents).take_while(|byte| b"+- ".contains(byte)).count();
+        line[marks..].to_owned()
+    };
+    diff.text.lines().map(bare).collect::<Vec<_>>().join("\n")
 }
 
 fn text_of(bytes: &[u8]) -> Result<String, String> {
@@ -437,7 +457,7 @@ pub fn piped(
     wanted: &Wanted,
     settings: &Settings,
     environment: &Environment,
-) -> Result<Option<Change>, ChangeError> {
+) -> Result<Found, ChangeError> {
     let text = String::from_utf8_lossy(bytes);
     let diffs = diff::read(&text);
     if diffs.is_empty() {
@@ -460,7 +480,8 @@ pub fn piped(
             Kind::Link => Some("a symbolic link".to_owned()),
             Kind::Submodule => Some("a submodule: another repository".to_owned()),
             Kind::Text if diff.text.contains('\0') => Some("binary, or not UTF-8".to_owned()),
-            Kind::Text => secret(&without_marks(&diff.text), &keys),
+            Kind::Text if diff.is_of_permissions() => Some(ONLY_PERMISSIONS.to_owned()),
+            Kind::Text => secret(&without_marks(&diff), &keys),
         };
         if let Some(reason) = reason {
             files.leave(&path, reason);
@@ -498,7 +519,7 @@ fn assemble(
     mut set: ChangeSet,
     settings: &Settings,
     environment: &Environment,
-) -> Result<Option<Change>, ChangeError> {
+) -> Result<Found, ChangeError> {
     let length = |text: &str| text.chars().count();
     let limit = settings.debate.attachment_limit;
     let mut room = limit.saturating_sub(SHARE.min(limit / 10));
@@ -541,7 +562,11 @@ fn assemble(
         set.files.push(ChangedFile { path, hunks: diff.hunks, lines });
     }
     if set.files.is_empty() {
-        return if was_empty && left_out.is_empty() { Ok(None) } else { Err(ChangeError::AllLeftOut(left_out)) };
+        return match left_out.as_slice() {
+            [] if was_empty => Ok(Found::Nothing),
+            all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
+            _ => Err(ChangeError::AllLeftOut(left_out)),
+        };
     }
     let mut attachments = Attachments::new(settings, environment);
     attachments.add(DIFF.to_owned(), text.as_bytes())?;
@@ -566,5 +591,5 @@ fn assemble(
         },
     );
     set.left_out = left_out;
-    Ok(Some(Change { problem, attachments: attachments.into_all(), set }))
+    Ok(Found::Change(Box::new(Change { problem, attachments: attachments.into_all(), set })))
 }

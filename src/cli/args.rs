@@ -16,8 +16,11 @@ use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
 use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
 use dialectic_report::display::{ColorMode, Speed};
+use dialectic_report::report::ReportFormat;
 
-use super::output::ReportFormatArg;
+use super::commands::Command;
+use super::examples::examples;
+use super::output::report_format;
 use super::template::ProblemTemplate;
 
 pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
@@ -27,13 +30,19 @@ pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
-pub(super) use lift::{ArmName, LiftArgs};
+pub(super) use lift::{ArmName, LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
 #[command(name = "dialectic", version, propagate_version = true, max_term_width = 100, args_override_self = true)]
+#[command(after_help = examples(&[
+    "dialectic demo",
+    "dialectic debate --offline \"Design a rate limiting system\"",
+    "dialectic init",
+    "git diff | dialectic debate --attach - \"Is this safe to merge?\"",
+]))]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -62,90 +71,6 @@ impl From<When> for ColorMode {
             When::Auto => Self::Auto,
             When::Always => Self::Always,
             When::Never => Self::Never,
-        }
-    }
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum Command {
-    /// Show a recorded debate in half a minute, without key, network or cost
-    Demo(DemoArgs),
-    /// Choose a provider and model, for all directories
-    Init(InitArgs),
-    /// Debate a problem and print the solution
-    Debate(Box<DebateArgs>),
-    /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
-    Review(Box<ReviewArgs>),
-    /// Continue a paused, failed or killed debate from its last finished call
-    Resume(ResumeArgs),
-    /// Wait for the end of a debate that runs elsewhere, and exit as it did
-    Wait(WaitArgs),
-    /// Show the status of a debate, even one that another process runs
-    Status(StatusArgs),
-    /// Answer a debate's questions, so that it continues
-    Answer(AnswerArgs),
-    /// Close a debate early with its current texts, even one that another process runs
-    Stop(StopArgs),
-    /// List the saved debates, newest first
-    List(ListArgs),
-    /// Read a saved debate, or a part of it
-    Show(ShowArgs),
-    /// Ask the judge, or an agent, about a finished debate
-    Ask(AskArgs),
-    /// Compare two debates
-    Diff(DiffArgs),
-    /// Rate a debate
-    Rate(RateArgs),
-    /// Tag a debate, to find it again
-    Tag(TagArgs),
-    /// Sign the record of a debate with an SSH key
-    Sign(SignArgs),
-    /// Remove debates
-    Rm(RmArgs),
-    /// Write a report of a saved debate: Markdown, page, decision record or JSON
-    Report(ReportArgs),
-    /// Have evaluators score the solutions of saved debates
-    Eval(EvalArgs),
-    /// Measure whether debates beat other ways to spend the same money
-    Lift(Box<LiftArgs>),
-    /// Replay a past debate
-    Replay(ReplayArgs),
-    /// Fork a past debate: change something and continue from there
-    Fork(Box<ForkArgs>),
-    /// Check a debate's record for damage, and show who signed it
-    Verify(VerifyArgs),
-    /// Show, start and steer debates in a browser, or through an HTTP API
-    Serve(ServeArgs),
-    /// Write, check and show configurations
-    Config(ConfigArgs),
-    /// Rank models by the judges' scores in past arenas
-    Ratings(RatingsArgs),
-    /// Find what past debates decided
-    Memory(MemoryArgs),
-    /// List the models you can use, with context window and price
-    Models(ModelsArgs),
-    /// List the protocols, or print one
-    Protocols(ProtocolsArgs),
-    /// Run debates for coding agents, over the Model Context Protocol (MCP)
-    Mcp(McpArgs),
-    /// Teach coding agents to use this program
-    Skill(SkillArgs),
-    /// Print a completion script for a shell
-    Completions(CompletionsArgs),
-    /// Print the manual page
-    Man(ManArgs),
-}
-
-impl Command {
-    /// The name and options of a command that runs a debate.
-    pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
-        match self {
-            Self::Debate(args) => Some(("debate", &args.run)),
-            Self::Review(args) => Some(("review", &args.run)),
-            Self::Resume(args) => Some(("resume", &args.run)),
-            Self::Answer(args) => Some(("answer", &args.run)),
-            Self::Fork(args) => Some(("fork", &args.run)),
-            _ => None,
         }
     }
 }
@@ -400,8 +325,21 @@ pub(super) struct EvalArgs {
     debates: Vec<String>,
 
     /// The debates as an option
-    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present = "debates")]
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
+
+    /// Have the evaluators say which of two answers to one problem is better, blind and in both orders: two debates, or
+    /// text files with an answer each
+    #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
+    pub(super) pairwise: Vec<String>,
+
+    /// The problem of `--pairwise`, where neither answer is a debate
+    #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
+    pub(super) problem_file: Option<PathBuf>,
+
+    /// Print the comparison of `--pairwise` as JSON
+    #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
+    pub(super) json: bool,
 
     /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table
     #[arg(short, long, value_name = "PATH")]
@@ -411,7 +349,8 @@ pub(super) struct EvalArgs {
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 
-    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation
+    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that many
+    /// times in both orders
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(super) repeat: NonZeroU32,
 
@@ -423,7 +362,7 @@ pub(super) struct EvalArgs {
     #[arg(short, long)]
     pub(super) verbose: bool,
 
-    /// Call no model: rehearse an evaluation, without scores, key, network or cost
+    /// Call no model: evaluate offline, without scores, key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
 }
@@ -522,20 +461,19 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// Write to a file: `.html` a page, `.json` the state, `.md`, `.txt` or no ending Markdown [default: Markdown to
-    /// standard output]
+    /// Write to a file, in the format of its ending; without one Markdown [default: Markdown to standard output]
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
     /// The form of the report [default: by the file's ending]
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub(super) format: Option<ReportFormatArg>,
+    #[arg(long, value_name = "FORM", value_parser = report_format())]
+    pub(super) format: Option<&'static ReportFormat>,
 
     /// Open the page in a browser; without `--output` it is saved next to the debate
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Leave out attachments, tool results, paths and the origins of prompts; the report lists what it left out
+    /// Leave out attachments, tool results, paths, addresses and the origins of prompts; the report lists what it left out
     #[arg(long)]
     pub(super) share: bool,
 
@@ -615,14 +553,17 @@ pub(super) struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Write a commented configuration to start from
+    #[command(after_help = examples(&["dialectic config init", "dialectic config init review.json"]))]
     Init {
         /// The file to write
         #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
         path: PathBuf,
     },
     /// Check a configuration and the keys it needs; call nothing
+    #[command(after_help = examples(&["dialectic config check", "dialectic config check -c review.json"]))]
     Check(ConfigFileArgs),
     /// Print every setting and its source
+    #[command(after_help = examples(&["dialectic config show", "dialectic config show --json"]))]
     Show {
         #[command(flatten)]
         file: ConfigFileArgs,
@@ -631,6 +572,7 @@ pub(super) enum ConfigCommand {
         json: bool,
     },
     /// Print the JSON Schema of the configuration
+    #[command(after_help = examples(&["dialectic config schema > debate-config.schema.json"]))]
     Schema,
 }
 
@@ -707,6 +649,7 @@ pub(super) struct ProtocolsArgs {
 #[derive(Debug, Subcommand)]
 pub(super) enum ProtocolsCommand {
     /// Draw a protocol's stages and transitions
+    #[command(after_help = examples(&["dialectic protocols show dialectic"]))]
     Show {
         /// The protocol
         name: String,

@@ -96,8 +96,7 @@ impl ReviewEnd {
                 ),
             });
         }
-        let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-        if is_full { Ok(()) } else { Err(Error::NotFull { id }) }
+        if debate.is_full() == Some(false) { Err(Error::NotFull { id }) } else { Ok(()) }
     }
 }
 
@@ -122,7 +121,7 @@ pub(super) fn conclude(
     let questions = open_questions(&debate);
     if ending == RunEnding::Paused && on_questions == OnQuestions::Leave && !questions.is_empty() {
         terminal.text(&listed(&questions))?;
-        return Err(Error::Asks { id: debate.id });
+        return Err(Error::Asks(debate.id));
     }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
@@ -145,7 +144,7 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd { id: debate.id }),
+        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd(debate.id)),
         (Ok(()), Ok(())) if stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }
@@ -161,7 +160,7 @@ fn finish(
 ) -> Result<(), Error> {
     let id = || debate.id.clone();
     match ending {
-        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted { id: id() }),
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(id())),
         RunEnding::LimitReached => return Err(Error::LimitReached { id: id() }),
         RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
         RunEnding::Failed => return Err(failure(debate)),
@@ -180,23 +179,20 @@ fn finish(
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
-    let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-    if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+    if args.strict && debate.is_full() == Some(false) { Err(Error::NotFull { id: id() }) } else { printed }
 }
 
 /// How a saved debate ended, as the exit of its command; or why it has not.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = debate.id.clone();
     match Standing::of(entry, debate, before) {
-        Standing::Completed => {
-            let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-            if is_strict && !is_full { Err(Error::NotFull { id }) } else { Ok(()) }
-        }
+        Standing::Completed if is_strict && debate.is_full() == Some(false) => Err(Error::NotFull { id }),
+        Standing::Completed => Ok(()),
         Standing::Failed => Err(failure(debate)),
-        Standing::Asking => Err(Error::Asks { id }),
+        Standing::Asking => Err(Error::Asks(id)),
         Standing::Paused => Err(Error::Paused { id }),
-        Standing::Interrupted | Standing::Unfinished => Err(Error::Killed { id }),
-        Standing::Running => Err(Error::StillRunning { id }),
+        Standing::Interrupted | Standing::Unfinished => Err(Error::Killed(id)),
+        Standing::Running => Err(Error::StillRunning(id)),
     }
 }
 

@@ -57,10 +57,16 @@ impl Offer<'_> {
 /// Returns whether to proceed.
 pub(super) fn agree(offer: &Offer<'_>, question: &str, terminal: &mut Terminal) -> Result<bool, Error> {
     tell(offer, terminal);
+    may_begin(offer.limit, offer.most(), question)
+}
+
+/// Asks `question` if no limit applies and the cost may exceed the user's threshold, or its maximum is unknown. Returns
+/// whether to proceed.
+pub(super) fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -> Result<bool, Error> {
     // Found files cannot influence this: only the process's environment counts.
     let environment = process_environment();
     let above = confirm_above(&environment)?;
-    if offer.limit.is_some() || is_automated(&environment) || offer.most().is_some_and(|most| most <= above) {
+    if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
     // Without a terminal the command proceeds, as always.

@@ -14,11 +14,8 @@ use super::terminal::Terminal;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotAsked {
     /// There is no terminal.
-    #[error("{what} needs a terminal for its questions")]
-    Nobody {
-        /// The command that asks.
-        what: &'static str,
-    },
+    #[error("{0} needs a terminal for its questions")]
+    Nobody(&'static str),
     /// The user declined.
     #[error("nothing was changed")]
     Declined,
@@ -27,14 +24,14 @@ pub(super) enum NotAsked {
 impl Diagnostic for NotAsked {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Nobody { .. } => ErrorCategory::Arguments,
+            Self::Nobody(_) => ErrorCategory::Arguments,
             Self::Declined => ErrorCategory::General,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Nobody { .. } => Some("use --yes to accept the defaults".to_owned()),
+            Self::Nobody(_) => Some("use --yes to accept the defaults".to_owned()),
             Self::Declined => None,
         }
     }
@@ -51,7 +48,7 @@ impl Dialogue {
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
             Ok(Self { lines: LineReader::default() })
         } else {
-            Err(NotAsked::Nobody { what })
+            Err(NotAsked::Nobody(what))
         }
     }
 

@@ -29,11 +29,8 @@ pub(super) enum EditError {
         status: ExitStatus,
     },
     /// The saved file is not UTF-8.
-    #[error("the text that the editor `{editor}` saved is not UTF-8")]
-    NotUtf8 {
-        /// The command.
-        editor: String,
-    },
+    #[error("the text that the editor `{0}` saved is not UTF-8")]
+    NotUtf8(String),
 }
 
 impl Diagnostic for EditError {
@@ -71,7 +68,7 @@ pub(super) fn edit(text: &str, note: &str) -> Result<String, EditError> {
         return Err(EditError::GaveUp { editor, status });
     }
     let bytes = std::fs::read(&path).map_err(failed)?;
-    let written = String::from_utf8(bytes).map_err(|_| EditError::NotUtf8 { editor: editor.clone() })?;
+    let written = String::from_utf8(bytes).map_err(|_| EditError::NotUtf8(editor.clone()))?;
     Ok(above_scissors(&written).trim().to_owned())
 }
 

@@ -5,16 +5,7 @@ use std::fmt::Write;
 use clap::Command;
 use clap::builder::Styles;
 
-/// The commands of each group in display order.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("Debate", &["debate", "review", "resume", "ask", "fork", "serve"]),
-    ("Without a terminal", &["wait", "status", "answer", "stop"]),
-    ("Read", &["demo", "list", "show", "report", "diff", "replay"]),
-    ("Keep", &["rate", "tag", "sign", "rm", "memory"]),
-    ("Measure", &["eval", "lift", "ratings", "verify"]),
-    ("Set up", &["init", "config", "models", "protocols"]),
-    ("For programs", &["mcp", "skill", "completions", "man"]),
-];
+use super::commands::GROUPS;
 
 /// The maximum width of the help.
 const WIDTH: usize = 100;
@@ -37,10 +28,8 @@ fn listed(command: &Command, columns: usize) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let named = |name: &&str| shown.iter().find(|one| one.get_name() == *name).copied();
-    let known = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let groups = GROUPS.iter().map(|(title, names)| (*title, names.iter().filter_map(named).collect::<Vec<_>>()));
-    let others = shown.iter().filter(|one| !known(one.get_name())).copied().collect::<Vec<_>>();
-    for (title, commands) in groups.chain([("Other", others)]).filter(|(_, commands)| !commands.is_empty()) {
+    for (title, commands) in groups {
         let _ = writeln!(text, "\n{header}{title}:{header:#}");
         for one in commands {
             let about = one.get_about().map(ToString::to_string).unwrap_or_default();

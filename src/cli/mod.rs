@@ -37,7 +37,7 @@ use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use args::{Cli, Command};
+use args::Cli;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
@@ -111,7 +111,7 @@ pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // Completes aliases and common options.
     command.build();
-    groups::grouped(examples::finished(command))
+    groups::grouped(examples::without_common(command))
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
@@ -121,46 +121,5 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
     {
         return detach::start(word, terminal);
     }
-    match &cli.command {
-        Command::Demo(args) => commands::demo::run(args, terminal),
-        Command::Init(args) => commands::init::run(args, terminal),
-        Command::Debate(args) => commands::debate::run(args, terminal),
-        Command::Review(args) => commands::review::run(args, terminal),
-        Command::Resume(args) => commands::resume::run(args, terminal),
-        Command::Wait(args) => commands::wait::run(args, terminal),
-        Command::Status(args) => commands::status::run(args, terminal),
-        Command::Answer(args) => commands::answer::run(args, terminal),
-        Command::Stop(args) => commands::stop::run(args, terminal),
-        Command::Show(args) => commands::show::run(args, terminal),
-        Command::Ask(args) => commands::ask::run(args, terminal),
-        Command::Diff(args) => commands::diff::run(args, terminal),
-        Command::Rate(args) => commands::rate::run(args, terminal),
-        Command::Tag(args) => commands::tag::run(args, terminal),
-        Command::Sign(args) => commands::sign::run(args, terminal),
-        Command::Rm(args) => commands::rm::run(args, terminal),
-        Command::Eval(args) => commands::eval::run(args, terminal),
-        Command::Lift(args) => commands::lift::run(args, terminal),
-        Command::Replay(args) => commands::replay::run(args, terminal),
-        Command::Fork(args) => commands::fork::run(args, terminal),
-        Command::Verify(args) => commands::verify::run(args, terminal),
-        Command::List(args) => commands::list::run(args, terminal),
-        Command::Report(args) => commands::report::run(args, terminal),
-        Command::Serve(args) => commands::serve::run(args, terminal),
-        Command::Config(args) => commands::config::run(args, terminal),
-        #[cfg(feature = "archive")]
-        Command::Ratings(args) => commands::ratings::run(args, terminal),
-        #[cfg(feature = "archive")]
-        Command::Memory(args) => commands::memory::run(args, terminal),
-        #[cfg(not(feature = "archive"))]
-        Command::Ratings(_) | Command::Memory(_) => Err(crate::features::MissingFeature::Archive.into()),
-        Command::Models(args) => commands::models::run(args, terminal),
-        Command::Protocols(args) => commands::protocols::run(args, terminal),
-        #[cfg(feature = "mcp")]
-        Command::Mcp(args) => commands::mcp::run(args, terminal),
-        #[cfg(not(feature = "mcp"))]
-        Command::Mcp(_) => Err(crate::features::MissingFeature::Mcp.into()),
-        Command::Skill(args) => commands::skill::run(args, terminal),
-        Command::Completions(args) => commands::completions::run(args, terminal),
-        Command::Man(args) => commands::man::run(args, terminal),
-    }
+    cli.command.run(terminal)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::error::Error;
 use crate::standing::standing;
@@ -12,62 +12,37 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
-use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{
-    ReportDetail, Shared, View, decision_record, html, markdown, review_github, review_sarif, shared_settings,
-};
+use dialectic_record::store::Entry;
+use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, Shared, View, shared_settings};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 
-/// The format of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ReportFormatArg {
-    /// Everything that was said
-    Markdown,
-    /// A decision record to commit (MADR): what was decided and why
-    #[value(name = "adr")]
-    Decision,
-    /// An HTML page in one file
-    #[value(name = "html")]
-    Page,
-    /// The saved state
-    #[value(name = "json")]
-    State,
-    /// A review as SARIF 2.1.0
-    Sarif,
-    /// A review as the body of a pull request review for GitHub's API
-    Github,
+/// Parses the name of a report's format.
+pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFormat> {
+    let names = FORMATS.iter().map(|format| {
+        let endings: String = format.endings.iter().map(|ending| format!(" .{ending}")).collect();
+        let endings = if endings.is_empty() { endings } else { format!(":{endings}") };
+        PossibleValue::new(format.name).help(format!("{}{endings}", format.about))
+    });
+    PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("there is no such format"))
 }
 
-/// The file extensions of reports and their formats.
-const ENDINGS: [(&str, ReportFormatArg); 6] = [
-    ("md", ReportFormatArg::Markdown),
-    ("markdown", ReportFormatArg::Markdown),
-    ("txt", ReportFormatArg::Markdown),
-    ("html", ReportFormatArg::Page),
-    ("htm", ReportFormatArg::Page),
-    ("json", ReportFormatArg::State),
-];
-
-impl ReportFormatArg {
-    /// The format for a path's extension; Markdown without one.
-    ///
-    /// # Errors
-    /// The extension is unknown. `option` names the argument.
-    pub(super) fn of(option: &'static str, path: &Path) -> Result<Self, Error> {
-        if path.extension().is_none() {
-            return Ok(Self::Markdown);
-        }
-        let known = ENDINGS.iter().find(|(ending, _)| has_extension(path, ending));
-        known.map(|(_, format)| *format).ok_or_else(|| {
-            let message = format!(
-                "names `{}`, which is not a report format: use a name that ends in .md, .txt, .html or .json",
-                path.display()
-            );
-            ConfigError::Argument { option, message }.into()
-        })
+/// The format for a path's extension; Markdown without one.
+///
+/// # Errors
+/// The extension is unknown. `option` names the argument.
+pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static ReportFormat, Error> {
+    if path.extension().is_none() {
+        return Ok(ReportFormat::usual());
     }
+    let is_of = |format: &&ReportFormat| format.endings.iter().any(|ending| has_extension(path, ending));
+    FORMATS.iter().find(is_of).ok_or_else(|| {
+        let endings: Vec<String> = FORMATS.iter().flat_map(|one| one.endings).map(|one| format!(".{one}")).collect();
+        let (path, endings) = (path.display(), endings.join(", "));
+        let message = format!("names `{path}`, which is not a report format: use a name that ends in one of {endings}");
+        ConfigError::Argument { option, message }.into()
+    })
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {
@@ -103,26 +78,16 @@ pub(super) fn write_report(
     configured: Option<&Settings>,
     path: Option<&Path>,
     detail: ReportDetail,
-    format: Option<ReportFormatArg>,
+    format: Option<&'static ReportFormat>,
     readership: Readership,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let by_ending = || path.map_or(Ok(ReportFormatArg::Markdown), |path| ReportFormatArg::of("--output", path));
+    let by_ending = || path.map_or(Ok(ReportFormat::usual()), |path| format_of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
-    let saved = entry.load(match format {
-        ReportFormatArg::Markdown
-        | ReportFormatArg::Decision
-        | ReportFormatArg::State
-        | ReportFormatArg::Sarif
-        | ReportFormatArg::Github => AccessMode::State,
-        ReportFormatArg::Page => AccessMode::Events,
-    })?;
-    for warning in &saved.warnings {
-        terminal.warning(warning);
-    }
-    if matches!(format, ReportFormatArg::Sarif | ReportFormatArg::Github) && saved.debate.change.is_none() {
-        let message = "is a review format, and this debate is not a review".to_owned();
-        return Err(ConfigError::Argument { option: "--format", message }.into());
+    let saved = entry.load(format.access)?;
+    terminal.warnings(&saved.warnings);
+    if let Some(message) = format.lacks(&saved.debate) {
+        return Err(ConfigError::Argument { option: "--format", message: message.to_owned() }.into());
     }
     let shared = (readership == Readership::Strangers).then(|| Shared::of(&saved.debate));
     let configured = configured.map(|settings| match readership {
@@ -133,24 +98,9 @@ pub(super) fn write_report(
     let view = View::new(debate, &saved.events, configured.as_ref()).with_sides(side);
     let view = view.with_left_out(shared.as_ref().map(|shared| shared.notice.as_str()));
     let view = view.with_standing(standing(entry, &saved.debate));
-    let write = |out: &mut dyn Write| match format {
-        ReportFormatArg::Markdown => markdown(&view, detail, out),
-        ReportFormatArg::Page => out.write_all(html(&view).as_bytes()),
-        ReportFormatArg::Decision => decision_record(&view, out),
-        ReportFormatArg::Sarif => out.write_all(review_sarif(&saved.debate).as_bytes()),
-        ReportFormatArg::Github => out.write_all(review_github(&saved.debate).as_bytes()),
-        ReportFormatArg::State => {
-            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(debate))?;
-            out.write_all(b"\n")
-        }
-    };
+    let write = |out: &mut dyn Write| format.write(&view, detail, out);
     let Some(path) = path else {
-        return match format {
-            ReportFormatArg::Markdown | ReportFormatArg::Decision => terminal.markdown_from(write),
-            ReportFormatArg::Page | ReportFormatArg::State | ReportFormatArg::Sarif | ReportFormatArg::Github => {
-                terminal.result_from(write)
-            }
-        };
+        return if format.is_markdown() { terminal.markdown_from(write) } else { terminal.result_from(write) };
     };
     OutputTarget::prepare(path)?.write(write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
@@ -164,7 +114,8 @@ pub(super) fn detail(verbose: bool) -> ReportDetail {
 
 /// The destination of `--report`: a path with an unknown extension, or none, gets `.md` added, as always.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
-    if ENDINGS.iter().any(|(ending, _)| *ending != "txt" && has_extension(path, ending)) {
+    let mut known = FORMATS.iter().flat_map(|format| format.endings).filter(|ending| **ending != "txt");
+    if known.any(|ending| has_extension(path, ending)) {
         return path.to_owned();
     }
     let mut named = path.as_os_str().to_owned();

@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         {
             terminal.warning(&undelivered.to_string());
         }
-        if matches!(result, Err(Error::Interrupted { .. })) {
+        if matches!(result, Err(Error::Interrupted(_))) {
             // Again, since an interrupt may occur just after a question.
             modes::restore();
         }
@@ -276,9 +276,7 @@ impl<'a> Session<'a> {
 fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
-            for warning in runtime.block_on(after.run(state)) {
-                terminal.warning(&warning);
-            }
+            terminal.warnings(runtime.block_on(after.run(state)));
         }
         Err(error) => terminal.warning(&format!("hooks, ratings and memory are skipped: {error}")),
     }

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::error::Error;
+use dialectic_base::diagnostic::remedy_of_warning;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
 use dialectic_report::display::{
@@ -202,7 +203,14 @@ impl Terminal {
     }
 
     pub(super) fn warning(&mut self, text: &str) {
-        drop(self.notices().warning(text));
+        // The library says what to do, the command line how.
+        let remedy = remedy_of_warning(text);
+        let text = crate::remedy::hint(Some(text.to_owned()), remedy.as_ref()).unwrap_or_default();
+        drop(self.notices().warning(&text));
+    }
+
+    pub(super) fn warnings(&mut self, texts: impl IntoIterator<Item: AsRef<str>>) {
+        texts.into_iter().for_each(|text| self.warning(text.as_ref()));
     }
 
     pub(super) fn error(&mut self, error: &dyn StdError, hint: Option<&str>) {

@@ -50,17 +50,11 @@ pub struct Attempt<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
     /// The call failed for good.
-    #[error("{failed}{}", after(failed.attempts))]
-    Failed {
-        /// The failure.
-        failed: FailedCall,
-    },
+    #[error("{}{}", .0, after(.0.attempts))]
+    Failed(FailedCall),
     /// Its answers contained no evaluation.
-    #[error("two answers contained no JSON evaluation: {error}")]
-    Unreadable {
-        /// The error of the last one.
-        error: AnswerError,
-    },
+    #[error("two answers contained no JSON evaluation: {0}")]
+    Unreadable(AnswerError),
 }
 
 fn after(attempts: u32) -> String {
@@ -158,10 +152,10 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
     let (outcome, last) = match ended {
         Err(failed) => {
             let usage = Usage::of_failure(&failed);
-            (Err(Skipped::Failed { failed }), usage)
+            (Err(Skipped::Failed(failed)), usage)
         }
         Ok((answer, record)) => {
-            let outcome = answer.map_err(|unreadable| Skipped::Unreadable { error: unreadable.error });
+            let outcome = answer.map_err(|unreadable| Skipped::Unreadable(unreadable.error));
             (outcome, Usage::of_answer(record.tokens, record.cost_usd))
         }
     };

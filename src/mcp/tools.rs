@@ -106,7 +106,7 @@ fn of_debate() -> Value {
         "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
         "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
-        "offline": {"type": "boolean", "description": "A rehearsal that calls no model and costs nothing"},
+        "offline": {"type": "boolean", "description": "Plays a prepared debate offline: calls no model and costs nothing"},
         "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars, below the server's own limit"}
     })
 }

@@ -1,5 +1,6 @@
 //! Handles the requests of the API. Each is a call of the runner, or reads the record.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -8,10 +9,10 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use dialectic_base::figures;
@@ -21,7 +22,7 @@ use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, View, decision_record, html, markdown};
+use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, View};
 
 use crate::standing::standing;
 
@@ -173,26 +174,46 @@ pub(super) struct Started {
     warnings: Vec<String>,
 }
 
-/// The format of a report.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ReportFormat {
-    /// The whole debate as Markdown.
-    #[default]
-    Markdown,
-    /// A separate page.
-    Html,
-    /// A decision record, as Markdown.
-    Adr,
-    /// The state.
-    Json,
+/// The name of a report's format.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct FormatName(&'static ReportFormat);
+
+impl Default for FormatName {
+    fn default() -> Self {
+        Self(ReportFormat::usual())
+    }
+}
+
+impl TryFrom<String> for FormatName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let names = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+        ReportFormat::named(&name).map(Self).ok_or_else(|| format!("there is no format `{name}`: use {}", names()))
+    }
+}
+
+impl JsonSchema for FormatName {
+    fn schema_name() -> Cow<'static, str> {
+        "ReportFormat".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let forms = FORMATS.iter().map(|one| json!({ "const": one.name, "description": format!("{}.", one.about) }));
+        json_schema!({ "oneOf": forms.collect::<Vec<_>>() })
+    }
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct ReportQuery {
     /// The format.
-    format: ReportFormat,
+    format: FormatName,
     /// Whether to download it as a file.
     download: bool,
 }
@@ -581,41 +602,27 @@ async fn known_id(app: &App, id: String) -> Result<DebateId, ProblemDetails> {
 pub(super) async fn report(
     State(app): State<App>,
     Path(id): Path<String>,
-    QueryParams(ReportQuery { format, download }): QueryParams<ReportQuery>,
+    QueryParams(ReportQuery { format: FormatName(format), download }): QueryParams<ReportQuery>,
 ) -> Result<Response, ProblemDetails> {
     let (id, bytes) = app.blocking(move |app| written(app, &id, format)).await??;
-    let (kind, ending) = match format {
-        ReportFormat::Markdown => ("text/markdown; charset=utf-8", "md"),
-        ReportFormat::Adr => ("text/markdown; charset=utf-8", "adr.md"),
-        ReportFormat::Html => ("text/html; charset=utf-8", "html"),
-        ReportFormat::Json => ("application/json", "json"),
-    };
-    let mut response = ([(header::CONTENT_TYPE, kind)], bytes).into_response();
+    let mut response = ([(header::CONTENT_TYPE, format.media_type)], bytes).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
-    if download && let Ok(name) = HeaderValue::from_str(&format!("attachment; filename=\"{id}.{ending}\"")) {
+    if download && let Ok(name) = HeaderValue::from_str(&format!("attachment; filename=\"{id}.{}\"", format.ending)) {
         headers.insert(header::CONTENT_DISPOSITION, name);
     }
     Ok(response)
 }
 
-fn written(app: &App, id: &str, format: ReportFormat) -> Result<(String, Vec<u8>), ProblemDetails> {
+fn written(app: &App, id: &str, format: &ReportFormat) -> Result<(String, Vec<u8>), ProblemDetails> {
     let entry = found(app, id)?;
-    let saved = entry.load(if format == ReportFormat::Html { AccessMode::Events } else { AccessMode::State })?;
+    let saved = entry.load(format.access)?;
+    if let Some(why) = format.lacks(&saved.debate) {
+        return Err(ProblemDetails::key("format", format!("`{}` {why}", format.name)));
+    }
     let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
     let view = view.with_standing(standing(&entry, &saved.debate));
     let mut out = Vec::new();
-    let result = match format {
-        ReportFormat::Markdown => markdown(&view, ReportDetail::Plain, &mut out),
-        ReportFormat::Adr => decision_record(&view, &mut out),
-        ReportFormat::Html => {
-            out = html(&view).into_bytes();
-            Ok(())
-        }
-        ReportFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &DebateFile::of(&saved.debate)).map_err(Into::into)
-        }
-    };
-    result.map_err(|error| ProblemDetails::internal(error.to_string()))?;
+    format.write(&view, ReportDetail::Plain, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;
     Ok((entry.id(), out))
 }

@@ -72,6 +72,9 @@ pub(super) struct DebateRow {
     pub(super) offline: bool,
     /// The winner, if there can be one.
     pub(super) winner: Option<String>,
+    /// The debate that it is a fork of; absent if it is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) forked_from: Option<String>,
     /// The start.
     #[schemars(with = "Option<String>")]
     pub(super) created_at: Option<Timestamp>,
@@ -137,21 +140,9 @@ fn read_row(entry: &Entry) -> DebateRow {
     match state {
         Ok(debate) => of_debate(&entry.id(), &debate),
         Err(error) => DebateRow {
-            id: entry.id(),
             title: one_line(&error.to_string()),
             status: DebateStanding::Unreadable,
-            here: false,
-            before: None,
-            protocol: None,
-            outcome: None,
-            rounds: 0,
-            confidence: None,
-            cost_usd: None,
-            limit_usd: None,
-            offline: false,
-            winner: None,
-            created_at: None,
-            updated_at: None,
+            ..of_debate(&entry.id(), &Debate::default())
         },
     }
 }
@@ -182,6 +173,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
             .map(dialectic_base::money::Usd::dollars),
         offline: settings.is_some_and(super::settings::is_offline),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
+        forked_from: debate.forked_from.as_ref().map(|fork| one_line(fork.id.as_str())),
         created_at: debate.created_at,
         updated_at: debate.updated_at,
     }

@@ -29,7 +29,7 @@ struct Operation {
     query: Option<SchemaOf>,
     body: Option<SchemaOf>,
     gives: Gives,
-    /// Additional error statuses of the operation.
+    /// Error statuses besides those that follow from its path, query and body.
     problems: &'static [u16],
     handler: fn() -> MethodRouter<App>,
 }
@@ -46,70 +46,71 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
+/// An operation that reads. Each one names its own path, id and summary.
+const GET: Operation = Operation {
+    method: "get",
+    path: "",
+    id: "",
+    summary: "",
+    description: "",
+    query: None,
+    body: None,
+    gives: Gives::Nothing(202, "The request was passed to the debate."),
+    problems: &[],
+    handler: MethodRouter::new,
+};
+
+/// An operation that acts.
+const POST: Operation = Operation { method: "post", ..GET };
+
 const OPERATIONS: &[Operation] = &[
     Operation {
-        method: "get",
         path: "/api/v1/setup",
         id: "getSetup",
         summary: "The options for new debates",
         description: "The allowed protocols, roles and models, the defaults, and the limits.",
-        query: None,
-        body: None,
         gives: Gives::Json(200, "The options.", of::<Setup>),
-        problems: &[],
         handler: || get(api::setup),
+        ..GET
     },
     Operation {
-        method: "post",
         path: "/api/v1/forecast",
         id: "forecastDebate",
         summary: "The forecast of a debate",
         description: "Takes the body of a new debate, and returns its calls, tokens and cost. Calls nothing, saves \
              nothing and costs nothing.",
-        query: None,
         body: Some(of::<NewDebate>),
         gives: Gives::Json(200, "The forecast.", of::<ForecastBody>),
-        problems: &[408, 413, 415, 422],
         handler: || post(api::forecast),
+        ..POST
     },
     Operation {
-        method: "get",
         path: "/api/v1/debates",
         id: "listDebates",
         summary: "The saved debates, newest first",
-        description: "",
         query: Some(of::<Filter>),
-        body: None,
         gives: Gives::Json(200, "A page of the list.", of::<DebateListPage>),
-        problems: &[422],
         handler: || get(api::list).post(api::start),
+        ..GET
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates",
         id: "startDebate",
         summary: "Start a debate",
         description: "It starts at once, or when a running debate has ended.",
-        query: None,
         body: Some(of::<NewDebate>),
         gives: Gives::Json(201, "It is recorded, at the path in `Location`.", of::<Started>),
-        problems: &[408, 413, 415, 422],
-        handler: MethodRouter::new,
+        ..POST
     },
     Operation {
-        method: "get",
         path: "/api/v1/debates/{id}",
         id: "getDebate",
         summary: "The current state of a debate",
-        description: "",
-        query: None,
-        body: None,
         gives: Gives::Json(200, "The debate.", of::<DebateBody>),
-        problems: &[404, 410],
         handler: || get(api::show),
+        ..GET
     },
     Operation {
-        method: "get",
         path: "/api/v1/debates/{id}/events",
         id: "followDebate",
         summary: "The events of a debate from the first one on",
@@ -119,13 +120,12 @@ const OPERATIONS: &[Operation] = &[
              as streamed words, have no id and may be lost. The stream ends when the debate stops running; \
              server-sent events then include the event `end`.",
         query: Some(of::<AfterQuery>),
-        body: None,
         gives: Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]),
-        problems: &[404, 409, 410, 422],
+        problems: &[409],
         handler: || get(api::events),
+        ..GET
     },
     Operation {
-        method: "get",
         path: "/api/v1/events",
         id: "followSeveral",
         summary: "The events of several debates, and changes of the list, in one stream",
@@ -133,120 +133,100 @@ const OPERATIONS: &[Operation] = &[
              the last number of each debate. Changes of the list are events `list`, and a debate without a \
              record is the event `gone`.",
         query: Some(of::<Several>),
-        body: None,
         gives: Gives::Texts("The events.", &["text/event-stream"]),
-        problems: &[422],
         handler: || get(api::all_events),
+        ..GET
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/answers",
         id: "answerQuestions",
         summary: "Answer the agents' questions",
         description: "The debate continues when no question is open.",
-        query: None,
         body: Some(of::<AnswersBody>),
         gives: Gives::Nothing(202, "The answers were sent to the debate."),
-        problems: &[404, 409, 410, 408, 413, 415, 422],
+        problems: &[409],
         handler: || post(api::answer),
+        ..POST
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/pause",
         id: "pauseDebate",
         summary: "Pause a debate",
         description: "Starts nothing new, and waits for paid calls in flight. Removes a queued debate from the queue.",
-        query: None,
-        body: None,
-        gives: Gives::Nothing(202, "The request was passed to the debate."),
-        problems: &[404, 409, 410],
+        problems: &[409],
         handler: || post(api::pause),
+        ..POST
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
         summary: "Close a debate early with its current texts",
         description: "Starts nothing new, and the judge writes the answer. A paused debate is resumed for this, within \
              the rest of its cost limit. A paused, waiting or queued debate with nothing to close with ends \
              without an answer.",
-        query: None,
-        body: None,
-        gives: Gives::Nothing(202, "The request was passed to the debate."),
-        problems: &[404, 409, 410, 422],
+        problems: &[409, 422],
         handler: || post(api::stop),
+        ..POST
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/resume",
         id: "resumeDebate",
         summary: "Resume a debate after its last finished call",
         description: "It may cost the rest of its own limit, but no more than the server's limits per debate and day.",
-        query: None,
-        body: None,
         gives: Gives::Nothing(202, "The debate continues, or waits for a slot."),
-        problems: &[404, 409, 410, 422],
+        problems: &[409, 422],
         handler: || post(api::resume),
+        ..POST
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/fork",
         id: "forkDebate",
         summary: "Fork a debate at a point, with changes",
-        description: "",
-        query: None,
         body: Some(of::<Fork>),
         gives: Gives::Json(201, "The fork is recorded, at the path in `Location`.", of::<Started>),
-        problems: &[404, 409, 410, 408, 413, 415, 422],
+        problems: &[409],
         handler: || post(api::fork),
+        ..POST
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/acknowledge",
         id: "acknowledgeCost",
         summary: "Acknowledge the warning that a debate has reached `debate.budget.warnCostUsd`",
         description: "It is recorded, and watchers are notified.",
-        query: None,
-        body: None,
         gives: Gives::Nothing(202, "It is recorded, or soon will be."),
-        problems: &[404, 409, 410],
+        problems: &[409],
         handler: || post(api::acknowledge),
+        ..POST
     },
     Operation {
-        method: "post",
         path: "/api/v1/debates/{id}/feedback",
         id: "rateDebate",
         summary: "Rate a finished debate",
         description: "A later rating replaces an earlier one.",
-        query: None,
         body: Some(of::<Feedback>),
         gives: Gives::Nothing(204, "The rating is recorded."),
-        problems: &[404, 409, 410, 408, 413, 415, 422],
+        problems: &[409],
         handler: || post(api::rate),
+        ..POST
     },
     Operation {
-        method: "get",
         path: "/api/v1/debates/{id}/report",
         id: "reportDebate",
         summary: "The report of a debate",
-        description: "",
         query: Some(of::<ReportQuery>),
-        body: None,
         gives: Gives::Texts("The report.", &["text/markdown", "text/html", "application/json"]),
-        problems: &[404, 410, 422],
         handler: || get(api::report),
+        ..GET
     },
     Operation {
-        method: "post",
         path: "/api/v1/session",
         id: "signIn",
         summary: "Sign a browser in",
         description: "Sets the cookie that replaces the token in a browser.",
-        query: None,
         body: Some(of::<SignIn>),
         gives: Gives::Nothing(204, "The browser is signed in."),
-        problems: &[408, 413, 415, 422],
         handler: || post(api::session),
+        ..POST
     },
 ];
 
@@ -367,7 +347,10 @@ impl Operation {
                 responses.insert(status.to_string(), json!({ "description": description }));
             }
         }
-        for status in [401, 403, 421, 500, 503].iter().chain(self.problems) {
+        let of_path: &[u16] = if self.path.contains("{id}") { &[404, 410] } else { &[] };
+        let of_query: &[u16] = if self.query.is_some() { &[422] } else { &[] };
+        let of_body: &[u16] = if self.body.is_some() { &[408, 413, 415, 422] } else { &[] };
+        for status in [&[401, 403, 421, 500, 503], of_path, of_query, of_body, self.problems].concat() {
             responses.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
         }
         responses.sort_keys();

@@ -173,7 +173,7 @@ impl From<ConfigError> for ProblemDetails {
                 let key = message.split([':', ' ']).next().unwrap_or_default().trim_matches('`').to_owned();
                 Self::key(key, message)
             }
-            ConfigError::Argument { option, message } => {
+            ConfigError::Argument { option, message } | ConfigError::Incomplete { option, message, .. } => {
                 Self::key(option.trim_start_matches('-'), format!("{} {message}", option.trim_start_matches('-')))
             }
             error => Self::internal(error.to_string()),
@@ -202,7 +202,7 @@ impl From<SpendingError> for ProblemDetails {
     fn from(error: SpendingError) -> Self {
         match error {
             SpendingError::Store(error) => error.into(),
-            error @ SpendingError::Held { .. } => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
+            error @ SpendingError::Held(_) => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
             SpendingError::Unreadable { .. }
             | SpendingError::Damaged { .. }
             | SpendingError::Newer { .. }

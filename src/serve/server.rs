@@ -55,17 +55,11 @@ pub struct ServeOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The host is not an address.
-    #[error("--host must be an IP address or localhost, not `{host}`")]
-    Host {
-        /// The host as given.
-        host: String,
-    },
+    #[error("--host must be an IP address or localhost, not `{0}`")]
+    Host(String),
     /// An origin is invalid.
-    #[error("--origin must be an origin such as https://debates.example, not `{origin}`")]
-    Origin {
-        /// The origin as given.
-        origin: String,
-    },
+    #[error("--origin must be an origin such as https://debates.example, not `{0}`")]
+    Origin(String),
     /// The token is too short.
     #[error("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters")]
     ShortToken,
@@ -93,9 +87,7 @@ pub enum ServeError {
 impl Diagnostic for ServeError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Host { .. } | Self::Origin { .. } | Self::ShortToken | Self::Unbounded { .. } => {
-                ErrorCategory::Arguments
-            }
+            Self::Host(_) | Self::Origin(_) | Self::ShortToken | Self::Unbounded { .. } => ErrorCategory::Arguments,
             Self::Listen { .. } | Self::Start(_) => ErrorCategory::General,
         }
     }
@@ -107,7 +99,7 @@ impl Diagnostic for ServeError {
                 "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money"
             }
             Self::Listen { .. } => "name another port with --port; 0 takes a free one",
-            Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
+            Self::Host(_) | Self::Origin(_) | Self::Start(_) => return None,
         };
         Some(hint.to_owned())
     }
@@ -177,13 +169,13 @@ impl Server {
     pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
         let ServeOptions { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
-        let ip = ip.map_err(|_| ServeError::Host { host: host.clone() })?;
+        let ip = ip.map_err(|_| ServeError::Host(host.clone()))?;
         for origin in &origins {
             let is_origin = reqwest::Url::parse(origin).is_ok_and(|url| {
                 ["http", "https"].contains(&url.scheme()) && url.origin().ascii_serialization() == *origin
             });
             if !is_origin {
-                return Err(ServeError::Origin { origin: origin.clone() });
+                return Err(ServeError::Origin(origin.clone()));
             }
         }
         if token.as_ref().is_some_and(|token| token.chars().count() < LEAST_TOKEN) {

@@ -157,7 +157,7 @@ fn member(agent: &dialectic_record::debate::AgentSettings) -> MemberInfo {
 
 /// The models that requests may name: the configured ones, and the offline provider's.
 fn models(settings: &Settings) -> Vec<ModelInfo> {
-    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    let everybody = || settings.everybody();
     let named = everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
     let listed = settings.prices.keys().chain(settings.models.keys());
     let listed = listed.flat_map(|model| {
@@ -172,7 +172,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
 /// The roles that requests may name: the built-in ones, those of configured agents, and files.
 fn roles(settings: &Settings) -> Vec<String> {
     let mut roles: Vec<String> = dialectic_config::role_names(settings.base_dir.as_deref());
-    for agent in settings.agents.iter().chain([&settings.judge]) {
+    for agent in settings.everybody() {
         if !roles.contains(&agent.role) {
             roles.push(agent.role.clone());
         }

@@ -42,17 +42,25 @@ impl Keygen {
         command.args(["-q", "-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(&file).stdout(Stdio::null());
         let status = command.status().map_err(SignatureError::Program)?;
         let signature = fs::read(file.with_added_extension("sig")).ok().filter(|_| status.success());
-        signature.ok_or_else(|| SignatureError::NotSigned { key: key.to_owned() })
+        signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
     }
 
-    /// Whether `signature` is a valid signature of `bytes`, by any key.
+    /// Whether `signature` is one of `bytes`, whosever it is. Only an answer that is known counts: a program that
+    /// crashes, or is too old for the question, knows nothing of the signature.
     ///
     /// # Errors
     /// It cannot be run.
-    pub(super) fn fits(&self, signature: &[u8], bytes: &[u8]) -> Result<bool, SignatureError> {
+    pub(super) fn fits(&self, signature: &[u8], bytes: &[u8]) -> Result<Fit, SignatureError> {
         let place = Files::of(&[("signature", signature)])?;
         let of = ["-Y", "check-novalidate", "-n", NAMESPACE, "-s"].map(OsStr::new);
-        Ok(self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?.status.success())
+        let answer = self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?;
+        Ok(if is_good(&answer) {
+            Fit::Fits
+        } else if refuses(&answer, b"incorrect signature") {
+            Fit::Altered
+        } else {
+            Fit::Unknown(described(&answer))
+        })
     }
 
     /// The `signers` who made `signature` of `bytes`.
@@ -70,21 +78,23 @@ impl Keygen {
         let files = [OsStr::new("-s"), signature.as_os_str(), OsStr::new("-f"), signers.as_os_str()];
         let found = self.ask(&[&["-Y", "find-principals"].map(OsStr::new)[..], &files].concat(), b"")?;
         if !found.status.success() {
-            return Ok(Err(Refusal::UnknownSigner { said: None }));
+            let is_known = refuses(&found, b"No principal matched");
+            return Ok(Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }));
         }
         let mut said = None;
         let mut signed_by = Vec::new();
         for principal in String::from_utf8_lossy(&found.stdout).lines().filter(|line| !line.is_empty()) {
             let who = ["-Y", "verify", "-n", NAMESPACE, "-I", principal].map(OsStr::new);
             let verified = self.ask(&[&who[..], &files].concat(), bytes)?;
-            if verified.status.success() {
+            if is_good(&verified) {
                 signed_by.push(principal.to_owned());
+            } else if refuses(&verified, b"Could not verify signature") {
+                said = first_line(&verified.stderr);
             } else {
-                let text = String::from_utf8_lossy(&verified.stderr).into_owned();
-                said = text.lines().next().map(one_line);
+                return Ok(Err(unclear(&verified)));
             }
         }
-        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner { said }) } else { Ok(signed_by) })
+        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner(said)) } else { Ok(signed_by) })
     }
 
     /// Runs `ssh-keygen` with `input`, silently.
@@ -96,6 +106,43 @@ impl Keygen {
         drop(child.stdin.take().map(|mut stdin| stdin.write_all(input)));
         child.wait_with_output().map_err(SignatureError::Program)
     }
+}
+
+/// What `ssh-keygen` says of a signature and bytes.
+pub(super) enum Fit {
+    /// It is the signature of these bytes.
+    Fits,
+    /// It is the signature of other bytes.
+    Altered,
+    /// Something else, and this is how it ended.
+    Unknown(String),
+}
+
+/// Whether it says that a signature for records is good. That it ends well is not enough: another program of this
+/// name may do so.
+fn is_good(answer: &Output) -> bool {
+    answer.status.success() && answer.stdout.starts_with(format!("Good \"{NAMESPACE}\" signature ").as_bytes())
+}
+
+/// Whether it failed and says `why`.
+fn refuses(answer: &Output, why: &[u8]) -> bool {
+    let says = |text: &[u8]| text.windows(why.len()).any(|part| part == why);
+    !answer.status.success() && (says(&answer.stderr) || says(&answer.stdout))
+}
+
+fn unclear(answer: &Output) -> Refusal {
+    Refusal::Unclear(described(answer))
+}
+
+/// The first words, or how it ended.
+fn described(answer: &Output) -> String {
+    first_line(&answer.stderr)
+        .or_else(|| first_line(&answer.stdout))
+        .unwrap_or_else(|| format!("it said nothing ({})", answer.status))
+}
+
+fn first_line(text: &[u8]) -> Option<String> {
+    String::from_utf8_lossy(text).lines().map(one_line).find(|line| !line.trim().is_empty())
 }
 
 fn place() -> Result<TempDir, SignatureError> {

@@ -14,7 +14,7 @@ use dialectic_record::store::{
 };
 
 pub use envelope::{Envelope, NotAnEnvelope};
-use keygen::Keygen;
+use keygen::{Fit, Keygen};
 
 /// The namespace of record signatures. Signatures with another namespace are rejected.
 pub const NAMESPACE: &str = "dialectic-record@v1";
@@ -45,11 +45,8 @@ pub enum SignatureError {
         source: std::io::Error,
     },
     /// `ssh-keygen` did not sign.
-    #[error("ssh-keygen did not sign with {key}")]
-    NotSigned {
-        /// The key.
-        key: PathBuf,
-    },
+    #[error("ssh-keygen did not sign with {0}")]
+    NotSigned(PathBuf),
     /// The file of signers cannot be read.
     #[error("cannot read the signers {path}")]
     Signers {
@@ -69,7 +66,7 @@ pub enum SignatureError {
 impl Diagnostic for SignatureError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::NoProgram | Self::Program(_) | Self::NotSigned { .. } => ErrorCategory::General,
+            Self::NoProgram | Self::Program(_) | Self::NotSigned(_) => ErrorCategory::General,
             Self::NoKey | Self::Key { .. } | Self::Signers { .. } | Self::Empty => ErrorCategory::Arguments,
             Self::Store(error) => error.blame(),
         }
@@ -80,7 +77,7 @@ impl Diagnostic for SignatureError {
             Self::NoProgram => "install OpenSSH 8.9 or newer",
             Self::NoKey => "name one with --key, or make one: ssh-keygen -t ed25519",
             Self::Key { .. } => "name a private key, or a public one whose private key your agent holds",
-            Self::NotSigned { .. } => "the lines above say why; for a public key, `ssh-add -l` must list it",
+            Self::NotSigned(_) => "the lines above say why; for a public key, `ssh-add -l` must list it",
             Self::Store(error) => return error.hint(),
             Self::Program(_) | Self::Signers { .. } | Self::Empty => return None,
         };
@@ -106,7 +103,7 @@ pub fn sign(
     };
     fs::File::open(&key).map_err(|source| SignatureError::Key { path: key.clone(), source })?;
     let signature = Keygen::find(environment)?.sign(&key, &statement.bytes())?;
-    let envelope = Envelope::read(&signature).map_err(|_| SignatureError::NotSigned { key })?;
+    let envelope = Envelope::read(&signature).map_err(|_| SignatureError::NotSigned(key))?;
     write_atomically(&entry.signature_path(), Readers::Owner, |out| out.write_all(&signature))?;
     write_atomically(&entry.statement_path(), Readers::Owner, |out| out.write_all(&statement.bytes()))?;
     Ok((statement, envelope))
@@ -156,11 +153,8 @@ pub struct SignedLines {
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// One of its two files is missing.
-    #[error("{} is missing", .path.display())]
-    Missing {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{} is missing", .0.display())]
+    Missing(PathBuf),
     /// A file exists but cannot be read.
     #[error("{} cannot be read: {why}", .path.display())]
     Unreadable {
@@ -170,26 +164,20 @@ pub enum Refusal {
         why: String,
     },
     /// The signature has another namespace.
-    #[error("it was made for `{found}`, not for `{NAMESPACE}`")]
-    OtherNamespace {
-        /// The namespace.
-        found: String,
-    },
+    #[error("it was made for `{0}`, not for `{NAMESPACE}`")]
+    OtherNamespace(String),
     /// The signature belongs to other bytes.
-    #[error("it does not match {}: one of the two was changed", .path.display())]
-    Altered {
-        /// The path of the file that should be signed.
-        path: PathBuf,
-    },
+    #[error("it does not match {}: one of the two was changed", .0.display())]
+    Altered(PathBuf),
     /// The record differs from the signed one.
     #[error(transparent)]
     Record(#[from] StatementFault),
-    /// None of the signers made it.
-    #[error("none of your signers made it{}", .said.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
-    UnknownSigner {
-        /// The message of `ssh-keygen` about a signer who has the key and may not sign.
-        said: Option<String>,
-    },
+    /// None of the signers made it; what `ssh-keygen` says of a signer who has the key and may not sign.
+    #[error("none of your signers made it{}", .0.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
+    UnknownSigner(Option<String>),
+    /// `ssh-keygen` answers something else than that it holds, or that it does not.
+    #[error("it was not checked: ssh-keygen says: {0}")]
+    Unclear(String),
     /// `ssh-keygen` is missing, so the signature was not checked.
     #[error("it was not checked: there is no program `ssh-keygen` on PATH")]
     Unchecked,
@@ -199,17 +187,17 @@ impl Refusal {
     /// The name in JSON output.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Missing { .. } => "missing",
+            Self::Missing(_) => "missing",
             Self::Unreadable { .. } => "unreadable",
-            Self::OtherNamespace { .. } => "other-namespace",
-            Self::Altered { .. } => "altered",
-            Self::Record(StatementFault::OtherDebate { .. }) => "other-debate",
+            Self::OtherNamespace(_) => "other-namespace",
+            Self::Altered(_) => "altered",
+            Self::Record(StatementFault::OtherDebate(_)) => "other-debate",
             Self::Record(StatementFault::Shortened { .. }) => "shortened",
-            Self::Record(StatementFault::OtherJournal { .. }) => "other-journal",
-            Self::Record(StatementFault::Continued { .. }) => "continued",
-            Self::Record(StatementFault::Damaged { .. }) => "damaged",
-            Self::UnknownSigner { .. } => "unknown-signer",
-            Self::Unchecked => "unchecked",
+            Self::Record(StatementFault::OtherJournal(_)) => "other-journal",
+            Self::Record(StatementFault::Continued(_)) => "continued",
+            Self::Record(StatementFault::Damaged(_)) => "damaged",
+            Self::UnknownSigner(_) => "unknown-signer",
+            Self::Unclear(_) | Self::Unchecked => "unchecked",
         }
     }
 }
@@ -275,11 +263,13 @@ fn steps(
     let envelope = Envelope::read(&signature).map_err(|error| unreadable(signature_path, &error))?;
     let found = checked.envelope.insert(envelope).namespace.clone();
     if found != NAMESPACE {
-        return Err(Refusal::OtherNamespace { found }.into());
+        return Err(Refusal::OtherNamespace(found).into());
     }
     let keygen = keygen.ok_or(Refusal::Unchecked)?;
-    if !keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
-        return Err(Refusal::Altered { path: statement_path.to_owned() }.into());
+    match keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
+        Fit::Fits => {}
+        Fit::Altered => return Err(Refusal::Altered(statement_path.to_owned()).into()),
+        Fit::Unknown(said) => return Err(Refusal::Unclear(said).into()),
     }
     let statement = Statement::read(&bytes).map_err(|error| unreadable(statement_path, &error))?;
     let later = statement.hold_against(record)?;
@@ -294,7 +284,7 @@ fn steps(
 fn file(path: &Path) -> Result<Vec<u8>, Refusal> {
     let unreadable = |why: String| Refusal::Unreadable { path: path.to_owned(), why };
     match path.metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Refusal::Missing { path: path.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Refusal::Missing(path.to_owned())),
         Err(error) => return Err(unreadable(error.to_string())),
         Ok(found) if !found.is_file() => return Err(unreadable("it is not a regular file".to_owned())),
         Ok(found) if found.len() > MOST_BYTES => return Err(unreadable("it is too large".to_owned())),

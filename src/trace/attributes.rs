@@ -88,7 +88,7 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
 
 /// The run's settings, and tags: the protocol and the models.
 fn of_settings(settings: &Settings) -> [KeyValue; 2] {
-    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    let everybody = || settings.everybody();
     let mut tags = vec![settings.debate.protocol.clone()];
     for agent in everybody() {
         let model = format!("{}/{}", agent.provider, agent.model);

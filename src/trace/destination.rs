@@ -59,13 +59,10 @@ pub enum TraceConfigError {
     /// Variables for Langfuse are missing: the debate runs without a trace.
     #[error(
         "no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable{} {}",
-        plural(variables),
-        variables.join(", ")
+        plural(.0),
+        .0.join(", ")
     )]
-    Missing {
-        /// The variables, at least one.
-        variables: Vec<&'static str>,
-    },
+    Missing(Vec<&'static str>),
     /// A variable's value is invalid.
     #[error("the environment variable {variable} {fault}")]
     Invalid {
@@ -83,7 +80,7 @@ impl TraceConfigError {
     /// Whether the debate can run without a trace.
     pub fn is_of_no_harm(&self) -> bool {
         match self {
-            Self::Missing { .. } => true,
+            Self::Missing(_) => true,
             Self::Invalid { .. } | Self::Stranger(_) => false,
         }
     }
@@ -100,7 +97,7 @@ impl Diagnostic for TraceConfigError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Missing { variables } => format!(
+            Self::Missing(variables) => format!(
                 "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
@@ -112,7 +109,7 @@ impl Diagnostic for TraceConfigError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Stranger(error) => error.remedy(),
-            Self::Missing { .. } | Self::Invalid { .. } => None,
+            Self::Missing(_) | Self::Invalid { .. } => None,
         }
     }
 }
@@ -139,7 +136,7 @@ impl TraceDestination {
         let needed = [LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY];
         let [Some(user), Some(password)] = needed.map(|variable| environment.secret(variable)) else {
             let variables = needed.into_iter().filter(|variable| !environment.has(variable)).collect();
-            return Err(TraceConfigError::Missing { variables });
+            return Err(TraceConfigError::Missing(variables));
         };
         let url = url(LANGFUSE_BASE_URL, base, LANGFUSE_PATH)?;
         environment.check_server(LANGFUSE_BASE_URL, &url, &[LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY])?;

@@ -571,7 +571,7 @@ fn a_run_that_was_killed_ends_as_if_nothing_had_been() {
         server.wait_for_requests(requests);
         std::thread::sleep(Duration::from_millis(9));
         running.kill();
-        std::thread::sleep(Duration::from_millis(100));
+        server.settle();
         let lost = server.requests().len() - recorded_calls(&sandbox);
         sandbox.run(["resume", "latest"]).expect_code(0);
         let id = sandbox.only_debate();

@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::budget::priced;
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
 
 const QUESTION: &str = "What if the budget is halved?";
 
@@ -141,12 +141,11 @@ fn the_limit_of_the_debate_holds_for_questions_without_their_own() {
     let mut killed = 0;
     let refused = loop {
         let made = server.requests().len();
-        let running = sandbox.spawn(["ask", &id, "Why?", "--quiet"]);
-        let waited = (0..100).any(|_| {
-            std::thread::sleep(Duration::from_millis(50));
-            server.requests().len() > made
-        });
-        if !waited {
+        let mut running = sandbox.spawn(["ask", &id, "Why?", "--quiet"]);
+        while server.requests().len() == made && !running.has_ended() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if server.requests().len() == made {
             break running.wait();
         }
         running.kill();
@@ -209,7 +208,7 @@ fn offline_debates_are_asked_offline() {
     sandbox.run(["debate", "Design a queue that never loses a job", "--offline", "-r", "1"]).expect_code(0);
     let id = sandbox.only_debate();
     let asked = sandbox.run(["ask", &id, "What happens to a job when the machine restarts?"]).expect_code(0);
-    assert!(asked.stdout.starts_with("This is a rehearsal: no model was called"), "{asked}");
+    assert!(asked.stdout.starts_with("Offline: no model was called"), "{asked}");
     assert!(asked.stdout.contains("“What happens to a job when the machine restarts?”"), "{asked}");
     sandbox.assert_state_is_the_fold(&id);
 }
@@ -217,9 +216,12 @@ fn offline_debates_are_asked_offline() {
 #[test]
 fn words_show_while_they_come_and_the_answer_stays() {
     let (sandbox, server, id) = debated(&json!({}));
-    server.set_script(|request| reply(request).after(Duration::from_millis(700)));
+    let gate = Gate::shut();
+    let held = gate.clone();
+    server.set_script(move |request| reply(request).held(&held));
     let mut terminal = Terminal::start_in(60, 30, &sandbox, ["ask", &id, QUESTION]);
     terminal.wait_for("answering");
+    gate.open();
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     let shown = screen.text();

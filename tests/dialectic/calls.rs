@@ -97,13 +97,14 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
 
 #[test]
 fn a_debate_that_is_killed_and_resumed_counts_what_was_in_flight() {
-    let server = MockServer::start();
+    let server = MockServer::with(|request| if request.index < 4 { default_reply(request) } else { Reply::hang() });
     let sandbox = sandbox(&server, &json!({"rounds": 2, "check": 3}));
     let (_, all) = needed(&sandbox, PROBLEM);
     let running = sandbox.spawn(["debate", "--max-calls", &all.to_string(), PROBLEM]);
     server.wait_for_requests(5);
     running.signal(Signal::SIGKILL);
     running.wait();
+    server.set_script(default_reply);
     let finished = sandbox.run(["resume", "latest"]).expect_code(0);
     assert!(server.requests().len() <= all, "{} of {all}: {finished}", server.requests().len());
     let id = sandbox.only_debate();

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, prose, short_reply};
+use crate::support::{
+    Api, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, prose, short_reply,
+};
 
 /// The requests for a purpose, in the order of arrival.
 fn asked(server: &MockServer, purpose: Purpose) -> Vec<std::sync::Arc<Incoming>> {
@@ -367,10 +369,16 @@ fn what_one_model_lacks_says_nothing_about_another() {
 
 #[test]
 fn the_agents_option_keeps_roles_and_max_concurrency_bounds_the_calls() {
-    let server = MockServer::with(|request| short_reply(request).after(std::time::Duration::from_millis(20)));
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server =
+        MockServer::with(move |request| short_reply(request).after(std::time::Duration::from_millis(20)).held(&held));
     let settings = config(&["architect", "kiss", "testing", "security"], &json!({"maxConcurrency": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    sandbox.run(["debate", "Design a queue", "--agents", "kiss,architect,security"]).expect_code(0);
+    let running = sandbox.spawn(["debate", "Design a queue", "--agents", "kiss,architect,security"]);
+    server.wait_for_requests(2);
+    gate.open();
+    running.wait().expect_code(0);
     assert_eq!(server.requests().len(), 13);
     assert_eq!(server.peak_in_flight(), 2);
     let state = sandbox.state(&sandbox.only_debate());

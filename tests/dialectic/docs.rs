@@ -17,9 +17,11 @@ use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
+use dialectic_report::report::{FORMATS, ReportFormat};
 
 const COMMANDS: &str = "docs/commands.md";
 const CONFIGURATION: &str = "docs/configuration.md";
+const READING: &str = "docs/reading.md";
 const MODELS: &str = "docs/models.md";
 const ARCHITECTURE: &str = "docs/architecture.md";
 const PROTOCOL_TABLES: &str = "docs/protocols.md";
@@ -83,16 +85,27 @@ fn assert_parts_are_current(path: &str, parts: &[(String, String)]) {
 }
 
 #[test]
-fn every_command_is_listed() {
-    let text = read(COMMANDS);
-    let (_, table) = text.split_once("| command | what it does |\n").expect("the table of commands");
-    let listed = table.split("\n\n").next().unwrap();
+fn the_commands_are_those_of_the_program() {
+    let mut table = "| command | what it does |\n| --- | --- |\n".to_owned();
     let command = dialectic_cli::cli::command();
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    assert!(names.contains(&"debate") && names.len() > 20, "{names:?}");
-    for name in names.into_iter().filter(|name| *name != "help") {
-        assert!(listed.contains(&format!("`{name}`")), "{COMMANDS} does not list the command {name}");
+    let listed: Vec<_> = command.get_subcommands().filter(|one| one.get_name() != "help").collect();
+    assert!(listed.len() > 20);
+    for one in listed {
+        writeln!(table, "| `{}` | {} |", one.get_name(), one.get_about().unwrap()).unwrap();
     }
+    assert_parts_are_current(COMMANDS, &[("commands".to_owned(), table)]);
+}
+
+#[test]
+fn the_formats_of_reports_are_those_of_the_program() {
+    let mut table = "| `--format` | ending of `-o` | what it is |\n| --- | --- | --- |\n".to_owned();
+    for format in &FORMATS {
+        let endings: Vec<String> = format.endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        let is_usual = format.name == ReportFormat::usual().name;
+        let endings = [endings.join(", ").as_str(), if is_usual { ", none" } else { "" }].concat();
+        writeln!(table, "| `{}` | {endings} | {} |", format.name, format.about).unwrap();
+    }
+    assert_parts_are_current(READING, &[("formats".to_owned(), table)]);
 }
 
 #[test]

@@ -268,15 +268,15 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
         let hangs = request.purpose == Purpose::Critique && request.model() == "model-testing";
         if hangs { Reply::hang() } else { short_reply(request) }
     });
-    let limits = json!({"timeoutPerRound": 700, "callTimeout": 700, "maxRetries": 1});
+    let limits = json!({"timeoutPerRound": 4000, "callTimeout": 4000, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "testing"], &limits));
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 700ms
+    warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 4s
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:
-      - agent-testing failed in the critique of agent-architect of round 1: no answer within 700ms
+      - agent-testing failed in the critique of agent-architect of round 1: no answer within 4s
       - round 1 ran into its time limit
     ");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());

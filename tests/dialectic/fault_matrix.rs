@@ -101,7 +101,7 @@ impl Cell {
             if hit { fault() } else { reply(request) }
         });
         // Short only where it is waited for: a busy machine must not make a healthy answer late.
-        let call_timeout = if self.fault.0 == "a hang" { 2_000 } else { 60_000 };
+        let call_timeout = if self.fault.0 == "a hang" { 6_000 } else { 60_000 };
         let debate = json!({
             "maxRetries": ATTEMPTS - 1, "callTimeout": call_timeout,
             "terminationCondition": {"type": "convergence", "threshold": 90},

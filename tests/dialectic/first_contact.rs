@@ -67,7 +67,10 @@ fn a_model_over_several_providers_needs_to_know_whose_it_is() {
     settings["providers"] = json!({"local": {"baseUrl": server.base_url()}});
     let here = sandbox(&server).config(&settings);
     let finished = here.run(debate(&["-m", "other"])).expect_code(2);
-    assert!(finished.stderr.contains("--model replaces the models of several providers (local, openai)"), "{finished}");
+    assert!(
+        finished.stderr.contains("--model would replace the models of several providers (local, openai)"),
+        "{finished}"
+    );
     assert!(finished.stderr.contains("`--provider`"), "{finished}");
     assert_eq!(server.requests().len(), 0);
     here.run(debate(&["-m", "other", "--provider", "local"])).expect_code(0);
@@ -82,7 +85,7 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     assert!(said(&keys, "claude-haiku-5-5", 0).contains("claude-haiku-5-5 of anthropic"));
     assert!(said(&keys, "gpt-5.6-luna", 0).contains("gpt-5.6-luna of openai"));
     let unknown = said(&keys, "llama-9", 2);
-    assert!(unknown.contains("choose openai, anthropic with `--provider`"), "{unknown}");
+    assert!(unknown.contains("serves: choose among openai, anthropic\nhint: `--provider` names it"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
     assert!(none.contains("which no known provider serves"), "{none}");
 }
@@ -161,13 +164,14 @@ fn a_silent_pipe_is_said_to_be_waited_for() {
     let mut command = here.command(["debate", "--offline", "--rounds", "1", "--quiet"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let mut said = String::new();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut stderr, &mut said).unwrap();
+    assert_eq!(said, "Waiting for the problem on standard input\n");
     std::io::Write::write_all(&mut pipe, b"Design a queue.").unwrap();
     drop(pipe);
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.starts_with("Waiting for the problem on standard input\n"), "{said}");
+    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
 }
 
 #[test]

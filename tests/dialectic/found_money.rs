@@ -78,7 +78,12 @@ fn found_prices_do_not_void_a_limit() {
     // Where the user gives a price, that one counts.
     sandbox.write(USERS, users(Some(prices(1.0, 10.0)), None));
     let finished = sandbox.run(["debate", "--max-cost", "0.70", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("`./debate-config.json` was found and not named"), "{finished}");
+    assert!(
+        finished.stderr.contains("warning: `./debate-config.json` was found and not named, and openai"),
+        "{finished}"
+    );
+    let how = "If you trust the file, name it as the configuration: --config ./debate-config.json\n";
+    assert!(finished.stderr.contains(how), "{finished}");
     let state = sandbox.state(&newest(&sandbox));
     assert!(billed(&server) <= 0.70, "${}", billed(&server));
     assert!((recorded(&state) - billed(&server)).abs() < 1e-9, "{} of {}", recorded(&state), billed(&server));

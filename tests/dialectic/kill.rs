@@ -50,7 +50,7 @@ fn killed(moments: &[Moment], expected: &serde_json::Value, calls: usize, asked:
         std::thread::sleep(moment.pause);
         running.kill();
         // What was sent just before may still be on its way to the server.
-        std::thread::sleep(Duration::from_millis(100));
+        server.settle();
         let lost_now = server.requests().len() - recorded_calls(&sandbox) - lost;
         assert!(lost_now <= WIDEST, "{moments:?}: {lost_now} replies are lost");
         lost += lost_now;

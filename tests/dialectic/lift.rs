@@ -234,7 +234,7 @@ fn a_rehearsal_counts_as_nothing_and_says_so() {
         .file("more.jsonl", "{\"id\": \"cache\", \"problem\": \"Design a cache\"}\n");
     let arguments = ["lift", "set", "more.jsonl", "--offline", "--against", "self-refine,best-of-n,single"];
     let finished = sandbox.run(arguments).expect_code(0);
-    assert!(finished.stderr.contains("this was a rehearsal, and nothing was measured"), "{finished}");
+    assert!(finished.stderr.contains("Offline: no model was called, and nothing was measured"), "{finished}");
     assert!(
         finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few to say"),
         "{finished}"
@@ -280,4 +280,121 @@ fn an_end_at_any_moment_loses_nothing_that_was_paid_for() {
     let before = asked.len();
     sandbox.run(LIFT).expect_code(0);
     assert_eq!(server.requests().len(), before);
+}
+
+/// Two variants of the debate, in configurations of their own.
+fn variants(server: &MockServer) -> Sandbox {
+    sandbox(server)
+        .file("long.json", priced(&["architect", "kiss"], &json!({"rounds": 4})).to_string())
+        .file("short.json", priced(&["architect", "kiss"], &json!({"rounds": 1})).to_string())
+        .file("set/checklists/queue.md", "- [ ] Does it queue?\n")
+}
+
+const VARIANTS: [&str; 9] =
+    ["lift", "set", "--judges", "judges.json", "--variant", "long.json", "--variant", "short.json", "--json"];
+
+#[test]
+fn variants_are_compared_debate_against_debate_each_with_its_cost() {
+    let server = server(|_| "neither");
+    let sandbox = variants(&server);
+    let dry = sandbox.run(VARIANTS.into_iter().chain(["--dry-run"])).expect_code(0);
+    assert!(dry.stdout.contains("4 debates, 4 comparisons, likely $"), "{dry}");
+    let finished = sandbox.run(VARIANTS).expect_code(0);
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(said["variants"][1], json!({"name": "short", "protocol": "dialectic"}), "{finished}");
+    let compared = &said["arms"][0];
+    assert_eq!((&compared["arm"], &compared["equal"], &compared["ties"]), (&json!("short"), &json!(false), &json!(2)));
+    let cost = |key: &str| compared[key].as_f64().unwrap();
+    assert!(0.0 < cost("costUsd") && cost("costUsd") < cost("debatesCostUsd"), "{compared}");
+    assert_eq!(sandbox.debates().len(), 4, "no arm is run");
+    let asked = server.requests().len();
+    assert_eq!(sandbox.run(VARIANTS).expect_code(0).stdout, finished.stdout);
+    let text = sandbox.run(VARIANTS.into_iter().take(8)).expect_code(0).stdout;
+    assert!(text.contains("long against short (not held to its money): 0 won, 0 lost, 2 not decided"), "{text}");
+    assert!(text.contains("  long cost $") && text.contains("  short cost $"), "{text}");
+    assert_eq!(server.requests().len(), asked, "nothing is asked twice");
+    server.assert_clean();
+}
+
+#[test]
+fn variants_are_held_to_equal_money_where_that_is_asked() {
+    let server = server(|_| "neither");
+    let sandbox = variants(&server);
+    sandbox.run(VARIANTS).expect_code(0);
+    let held = ["lift", "set", "--judges", "judges.json", "--variant", "short.json", "--variant", "long.json"];
+    let held = held.into_iter().chain(["--equal-money", "--json"]);
+    let finished = sandbox.run(held.clone());
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    for problem in said["problems"].as_array().unwrap() {
+        let share = problem["arms"]["long"]["shareOfMoney"].as_f64();
+        // Nothing is held back for it that does not buy a round: then it is left out, and said.
+        let is_left_out = finished.stderr.contains(&format!("{}: long has no answer", problem["id"].as_str().unwrap()));
+        assert!(share.map_or(is_left_out, |share| share <= 1.0), "{finished}");
+    }
+    assert_eq!(said["arms"][0]["equal"], true);
+    let asked = server.requests().len();
+    sandbox.run(held);
+    assert_eq!(server.requests().len(), asked, "nothing is asked twice");
+}
+
+#[test]
+fn two_different_variants_are_needed() {
+    let server = server(|_| "neither");
+    let sandbox = variants(&server);
+    for (added, expected) in [
+        (&["--variant", "long.json"][..], "--variant is given once"),
+        (&["--variant", "long.json", "--variant", "config=long.json"], "the two variants have the same settings"),
+        (&["--variant", "long.json", "--variant", "rounds=0"], "expected a whole number"),
+        (&["--variant", "long.json", "--variant", "none.json"], "none.json"),
+        (&["--variant", "long.json", "--variant", "short.json", "--against", "single"], "cannot be used with"),
+        (&["--equal-money"], "--variant"),
+    ] {
+        let finished = sandbox.run(LIFT.into_iter().chain(added.iter().copied())).expect_code(2);
+        assert!(finished.stderr.contains(expected), "{expected}\n{finished}");
+    }
+    assert!(server.requests().is_empty() && sandbox.debates().is_empty());
+}
+
+/// A record is noted before its first event is written: a program that was killed in between left no record, or an empty
+/// journal.
+#[test]
+fn a_record_that_was_noted_and_never_begun_is_begun_anew() {
+    let server = server(|_| "neither");
+    let sandbox = sandbox(&server).file("set/checklists/queue.md", "- [ ] Does it queue?\n");
+    let arguments = || LIFT.into_iter().chain(["--against", "single"]);
+    sandbox.run(arguments()).expect_code(0);
+    let debates = sandbox.debates();
+    assert_eq!(debates.len(), 4);
+    for id in &debates {
+        for ending in ["json", "events.jsonl"] {
+            sandbox.remove(format!("debates/{id}.{ending}"));
+        }
+    }
+    sandbox.write(format!("debates/{}.events.jsonl", debates[0]), "");
+    let asked = server.requests().len();
+    sandbox.run(arguments()).expect_code(0);
+    assert!(server.requests().len() > asked);
+    let again = server.requests().len();
+    sandbox.run(arguments()).expect_code(0);
+    assert_eq!(server.requests().len(), again);
+}
+
+#[test]
+fn calls_count_for_the_limit_of_the_day() {
+    let server = server(|_| "neither");
+    let budget = |limit: u32| json!({"rounds": 1, "budget": {"maxCallsPerDay": limit}});
+    let sandbox = sandbox(&server).config(&priced(&["architect", "kiss"], &budget(1000)));
+    let arguments = || LIFT.into_iter().chain(["--against", "single"]);
+    sandbox.run(arguments()).expect_code(0);
+    let asked = server.requests().len();
+    assert!(
+        sandbox.read("debates/calls.ledger").ends_with(&format!(" {asked:010}\n")),
+        "debates, arms and judges count"
+    );
+    // Another limit is the same comparison.
+    let sandbox = sandbox.config(&priced(&["architect", "kiss"], &budget(1)));
+    sandbox.run(arguments()).expect_code(0);
+    let used_up = sandbox.run(arguments().chain(["--repeat", "2"])).expect_code(0);
+    assert!(used_up.stderr.contains("today's 1 calls are used up"), "{used_up}");
+    assert_eq!(server.requests().len(), asked);
 }

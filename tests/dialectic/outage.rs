@@ -89,12 +89,21 @@ impl Case {
         sandbox.env("OPENAI_API_KEY", TEST_KEY).config(&budget::priced(self.roles, &debate))
     }
 
-    /// Slowly enough for calls to be in flight when the server goes.
-    fn server(&self, at: Option<SocketAddr>) -> MockServer {
+    /// One that answers nothing from the request of that number on: some are in flight when it goes.
+    fn going(&self, point: usize) -> MockServer {
         let reply = self.reply;
-        let script = move |request: &Incoming| reply(request).after(Duration::from_millis(60));
-        at.map_or_else(|| MockServer::with(script), |address| MockServer::again(address, script))
+        MockServer::with(move |request| going(reply(request), request, point))
     }
+
+    fn back(&self, address: SocketAddr) -> MockServer {
+        MockServer::again(address, self.reply)
+    }
+}
+
+/// The answer of a server that answers nothing from the request of that number on, and others slowly enough for some of
+/// them to be in flight, too.
+fn going(reply: Reply, request: &Incoming, point: usize) -> Reply {
+    if request.index + 1 >= point { Reply::hang() } else { reply.after(Duration::from_millis(60)) }
 }
 
 /// How often each request was answered.
@@ -108,7 +117,7 @@ fn answered(exchanges: &[Exchange]) -> HashMap<(String, u64), usize> {
 
 fn outage(case: &Case, point: usize, limit: bool) {
     let name = format!("{} at {point}, limit: {limit}", case.name);
-    let server = case.server(None);
+    let server = case.going(point);
     let address = server.address();
     let sandbox = case.sandbox(address, limit);
     let running = sandbox.spawn(["debate", case.problem]);
@@ -128,7 +137,7 @@ fn outage(case: &Case, point: usize, limit: bool) {
     let again = sandbox.run(["resume", "latest"]);
     assert_eq!(again.code, Some(75), "{name}: {again}");
 
-    let server = case.server(Some(address));
+    let server = case.back(address);
     let resumed = sandbox.run(["resume", "latest"]);
     assert_eq!(resumed.code, Some(0), "{name}: {resumed}");
     let state = sandbox.state(&id);
@@ -243,15 +252,14 @@ fn a_failure_on_which_others_have_built_stays() {
 
 #[test]
 fn on_a_terminal_the_debate_goes_on_by_itself() {
-    let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(60));
-    let server = MockServer::with(reply);
+    let server = MockServer::with(|request| going(short_reply(request), request, 5));
     let address = server.address();
     let sandbox = Sandbox::new().model_server(&server).config(&three(1));
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
     server.wait_for_requests(5);
     drop(server);
     terminal.wait_for("server unreachable, ");
-    let server = MockServer::again(address, reply);
+    let server = MockServer::again(address, short_reply);
     let (code, output, _) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full", "{output}");
@@ -261,8 +269,7 @@ fn on_a_terminal_the_debate_goes_on_by_itself() {
 /// Critiques are in flight when the server goes, and each comes to wait: that is one outage, and one line.
 #[test]
 fn an_outage_is_one_line_on_a_terminal() {
-    let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(300));
-    let server = MockServer::with(reply);
+    let server = MockServer::with(|request| going(short_reply(request), request, 4));
     let address = server.address();
     let sandbox = Sandbox::new().model_server(&server).config(&three(1));
     let mut terminal = Terminal::start_in(80, 40, &sandbox, ["debate", "Design a queue", "--no-pager"]);
@@ -271,7 +278,7 @@ fn an_outage_is_one_line_on_a_terminal() {
     terminal.wait_for("server unreachable, ");
     // Meanwhile all calls in flight come to wait, and the server is looked for.
     std::thread::sleep(Duration::from_secs(2));
-    let server = MockServer::again(address, reply);
+    let server = MockServer::again(address, short_reply);
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     let shown = screen.text();
@@ -283,8 +290,7 @@ fn an_outage_is_one_line_on_a_terminal() {
 
 #[test]
 fn an_interrupt_ends_the_wait() {
-    let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(60));
-    let server = MockServer::with(reply);
+    let server = MockServer::with(|request| going(short_reply(request), request, 5));
     let sandbox = Sandbox::new().model_server(&server).config(&three(1));
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
     server.wait_for_requests(5);

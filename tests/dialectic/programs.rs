@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::resume::recorded_calls;
-use crate::support::{Finished, MockServer, Sandbox, TEST_KEY, config, short_reply};
+use crate::support::{Finished, MockServer, Sandbox, TEST_KEY, Terminal, config, short_reply};
 
 mod found;
 
@@ -52,6 +52,22 @@ impl Programs {
 
     fn kept(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// Waits until none of them runs: one whose parent was killed runs on.
+    fn wait_for_their_end(&self) {
+        let bin = self.path("bin").display().to_string();
+        let runs = || {
+            std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+                let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+                String::from_utf8_lossy(&line).contains(&bin)
+            })
+        };
+        let until = Instant::now() + Duration::from_mins(1);
+        while runs() {
+            assert!(Instant::now() < until, "a program does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// A sandbox whose user has these programs.
@@ -203,7 +219,7 @@ fn a_killed_debate_repeats_nothing_that_a_program_answered() {
             std::thread::sleep(Duration::from_millis(5));
         }
         running.kill();
-        std::thread::sleep(Duration::from_millis(300));
+        programs.wait_for_their_end();
         // What was answered and is not on record yet is lost: no more than the calls that are ready at once.
         let lost_now = calls() - recorded_calls(&sandbox) - lost;
         assert!(lost_now <= 6, "{lost_now} answers are lost");
@@ -219,10 +235,13 @@ fn a_killed_debate_repeats_nothing_that_a_program_answered() {
 
 #[test]
 fn no_more_than_two_of_a_program_run_at_once_unless_the_user_says_so() {
-    let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nsleep 0.15\necho - >> \"$KEPT/calls\"\n\
-                  cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
+    // Each waits for as many as should run at once to have begun, so that none is too late to be one of them.
+    let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nleft=3000\n\
+                  while [ $(grep -c + \"$KEPT/calls\") -lt $TOGETHER ] && [ $left -gt 0 ]; do sleep 0.01; left=$((left-1)); done\n\
+                  sleep 0.15\necho - >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
     let most = |own: Option<u32>| {
-        let programs = Programs::with("codex", "codex-cli 0.169.0", script);
+        let together = own.unwrap_or(2).min(3).to_string();
+        let programs = Programs::with("codex", "codex-cli 0.169.0", &script.replace("$TOGETHER", &together));
         if let Some(own) = own {
             programs.own(&json!({"providers": {"codex": {"concurrency": own}}}));
         }
@@ -263,7 +282,8 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
 
 #[test]
 fn an_interrupt_ends_the_programs_with_all_that_they_started() {
-    let script = "cat > /dev/null\n(sleep 3; echo late >> \"$KEPT/late\") &\necho x >> \"$KEPT/calls\"\nsleep 60";
+    let script = "cat > /dev/null\n(while [ ! -e \"$KEPT/over\" ]; do sleep 0.05; done; echo late >> \"$KEPT/late\") &\n\
+                  echo x >> \"$KEPT/calls\"\nsleep 600";
     let programs = Programs::with("claude", "2.1.197", script);
     let sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
     let running = sandbox.spawn(["debate", "Design a queue"]);
@@ -276,7 +296,9 @@ fn an_interrupt_ends_the_programs_with_all_that_they_started() {
     running.signal(Signal::SIGINT);
     let finished = running.wait();
     assert_ne!(finished.code, Some(0), "{finished}");
-    std::thread::sleep(Duration::from_millis(3500));
+    // What is still there would say so now.
+    std::fs::write(programs.path("over"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(1));
     assert_eq!(programs.kept("late"), "");
 }
 
@@ -483,4 +505,29 @@ fn init_offers_a_program_where_no_key_is() {
     assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
     let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
     assert!(finished.stderr.contains("sonnet of claude is used"), "{finished}");
+}
+
+/// A version that the user allows is offered as one that can be called, and stays allowed.
+#[test]
+fn init_offers_programs_as_the_users_own_configuration_has_them() {
+    let programs = Programs::with("claude", "9.0.0", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.own(&json!({"providers": {"claude": {"allowVersions": ["9.0.0"]}}}));
+    let sandbox = programs.sandbox();
+    let mut terminal = Terminal::start_in(120, 40, &sandbox, ["init"]);
+    terminal.wait_for("Replace it?");
+    terminal.type_line("y");
+    terminal.wait_for("claude (the program is installed: no key)");
+    terminal.wait_for("Provider");
+    terminal.type_line("1");
+    terminal.wait_for("Model");
+    terminal.type_line("");
+    terminal.wait_for("Directory for debates");
+    terminal.type_line("");
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
+    let own: Value = serde_json::from_str(&own).unwrap();
+    assert_eq!(own["provider"], "claude");
+    assert_eq!(own["providers"], json!({"claude": {"allowVersions": ["9.0.0"]}}));
+    sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
 }

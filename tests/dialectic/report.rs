@@ -49,8 +49,10 @@ fn an_ending_that_means_nothing_is_an_error() {
     let sandbox = with_fixtures();
     for name in ["report.pdf", "report.docx", "report.htmll", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
-        let says =
-            format!("names `{name}`, which is not a report format: use a name that ends in .md, .txt, .html or .json");
+        let says = format!(
+            "names `{name}`, which is not a report format: use a name that ends in one of .md, .markdown, .txt, \
+             .html, .htm, .json"
+        );
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());
         // Of a debate that was just paid for it is appended to, as it always was.
@@ -86,7 +88,7 @@ fn a_page_is_opened_where_there_is_a_display() {
     let shown = sandbox.run(["report", "-d", "simple.json", "--open", "-o", "page.html"]).expect_code(0);
     assert_eq!(shown.stderr, "Generated report: page.html\n");
     let opened = sandbox.directory().join("opened");
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if std::fs::read_to_string(&opened).is_ok_and(|path| !path.is_empty()) {
             break;
         }
@@ -475,8 +477,8 @@ fn what_is_shared_leaves_out_files_tools_and_prompts_and_says_so() {
     ] {
         let shared = written(arguments, name);
         assert!(!shared.contains("MARK-") && !shared.contains(&root), "{name}:\n{shared}");
-        let notice = "Omitted so that this report can be shared: 1 attachment, tool calls and their results (1 call), paths and \
-                      the origins of prompts. The texts of the debate are complete and may quote it.";
+        let notice = "Omitted so that this report can be shared: 1 attachment, tool calls and their results (1 call), paths, addresses \
+                      of servers and the origins of prompts. The texts of the debate are complete and may quote it.";
         assert!(shared.contains(notice), "{name}:\n{shared}");
     }
     for form in [["--format", "json"], ["--format", "adr"], ["-o", "x.json"]] {

@@ -317,7 +317,7 @@ fn objections_are_filtered_without_a_script() {
 fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
     let (debate, events) = offline(&json!({"synthesisMethod": "voting"}), &[], &[]);
     let voted = page(&debate, &events);
-    assert_eq!(voted.matches("<span class=\"pill offline\">no model was called</span>").count(), 1);
+    assert_eq!(voted.matches("<span class=\"pill offline\">offline</span>").count(), 1);
     assert!(!voted.contains("<dt>Confidence</dt>") && !voted.contains(" % sure"), "{voted}");
     let (debate, events) = offline(&json!({}), &[], &[]);
     assert_eq!(debate.final_solution.as_ref().unwrap().confidence, None);
@@ -328,7 +328,7 @@ fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
     settings.judge.provider = "openai".to_owned();
     asked.final_solution.as_mut().unwrap().confidence = Some(82.0);
     let asked = page(&asked, &events);
-    assert!(asked.contains("<dt>Confidence</dt>") && !asked.contains("no model was called</span>"));
+    assert!(asked.contains("<dt>Confidence</dt>") && !asked.contains("offline</span>"));
 }
 
 #[test]

@@ -58,7 +58,10 @@ fn interrupted(sandbox: &Sandbox, server: &MockServer, signal: Signal, requests:
     let running = sandbox.spawn(["debate", "Design a queue"]);
     server.wait_for_requests(requests);
     running.signal(signal);
-    running.wait().expect_code(130)
+    let finished = running.wait().expect_code(130);
+    // What was sent just before may still be on its way to the server.
+    server.settle();
+    finished
 }
 
 #[test]
@@ -349,7 +352,7 @@ fn a_round_that_is_taken_up_again_has_its_limit_again() {
         Purpose::Critique => Reply::hang(),
         _ => reply(request),
     });
-    let debate = json!({"timeoutPerRound": 1000, "callTimeout": 1000, "maxRetries": 1});
+    let debate = json!({"timeoutPerRound": 4000, "callTimeout": 4000, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &debate));
     interrupted(&sandbox, &server, Signal::SIGINT, 4);
     sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);

@@ -212,6 +212,74 @@ fn paths_and_revisions_choose_the_change() {
     assert_eq!(read(&["--base", "work"]), ["c.py"], "what is not committed yet");
 }
 
+/// Permissions are nothing that a model could read, and no mistake of the user's.
+#[test]
+fn a_change_of_permissions_alone_ends_well_and_costs_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let server = MockServer::start();
+    let sandbox = repository(served(&server), &[("a.py", BEFORE), ("b.py", BEFORE)]);
+    sandbox.write(".git/info/exclude", "debates/\n.config/\n.cache/\nown.json\n");
+    git(&sandbox, &["config", "core.fileMode", "true"]);
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(sandbox.directory().join("a.py"), executable).unwrap();
+    let diff = git(&sandbox, &["diff"]);
+    assert!(diff.contains("new mode 100755"), "{diff}");
+    for run in [
+        sandbox.run(["review", "-c", "own.json", "--fail-on", "major"]),
+        sandbox.run_with_input(["review", "-c", "own.json", "--fail-on", "major"], &diff),
+    ] {
+        let run = run.expect_code(0);
+        assert!(run.stderr.contains("Nothing to read: only permissions changed."), "{run}");
+        assert!(run.stdout.contains("Only permissions changed, and no findings."), "{run}");
+    }
+    assert!(server.requests().is_empty());
+    // Together with something to read it is in the list of what is left out.
+    sandbox.write("b.py", AFTER);
+    server.set_script(|_| Reply::text("No findings."));
+    let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
+    assert!(run.stderr.contains("Left out: a.py (only its permissions changed)"), "{run}");
+}
+
+/// What git writes with `diff.mnemonicPrefix`, and of a merge, is what it writes without.
+#[test]
+fn diffs_of_merges_and_with_other_prefixes_are_read_through_a_pipe() {
+    let server = MockServer::with(|_| Reply::text("No findings."));
+    let sandbox = repository(served(&server), &[("c/a.py", BEFORE)]);
+    let read = |diff: &str| {
+        server.forget();
+        let run = sandbox.run_with_input(["review", "-c", "own.json", "--format", "json"], diff).expect_code(0);
+        let files = parsed(&run.stdout)["change"]["files"].clone();
+        (files[0]["path"].as_str().unwrap().to_owned(), files[0]["lines"].is_u64())
+    };
+    sandbox.write("c/a.py", AFTER);
+    for prefix in ["-cdiff.mnemonicPrefix=true", "-cdiff.noprefix=true", "-cdiff.mnemonicPrefix=false"] {
+        for of in [&["diff"][..], &["diff", "HEAD"], &["diff", "-R"]] {
+            let diff = git(&sandbox, &[&[prefix], of].concat());
+            assert_eq!(read(&diff).0, "c/a.py", "{diff}");
+        }
+    }
+    assert_eq!(read(&git(&sandbox, &["-cdiff.mnemonicPrefix=true", "diff"])), ("c/a.py".to_owned(), true));
+    // Both sides change the line, and the merge has a third answer.
+    commit(&sandbox, &[("c/a.py", AFTER)]);
+    git(&sandbox, &["checkout", "-q", "main"]);
+    commit(&sandbox, &[("c/a.py", "def f(x):\n    return 2\n")]);
+    let mut merge = Command::new("git");
+    merge.current_dir(sandbox.directory()).args(["-cuser.name=n", "-cuser.email=n@example.org", "merge", "-q", "work"]);
+    assert!(!merge.output().unwrap().status.success());
+    sandbox.write("c/a.py", "def f(x):\n    return 3\n");
+    let diff = git(&sandbox, &["diff"]);
+    assert!(diff.starts_with("diff --cc c/a.py\n"), "{diff}");
+    assert_eq!(read(&diff).0, "c/a.py");
+    assert!(sent(&server).contains("++    return 3"), "{}", sent(&server));
+    // What is in such a diff is as secret as in any other.
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMII\n";
+    sandbox.write("c/a.py", key);
+    server.forget();
+    let diff = git(&sandbox, &["diff"]);
+    let refused = sandbox.run_with_input(["review", "-c", "own.json"], &diff).expect_code(2);
+    assert!(refused.stderr.contains("it holds a private key") && server.requests().is_empty(), "{refused}");
+}
+
 #[test]
 fn a_diff_through_a_pipe_is_read_without_a_repository() {
     let server = MockServer::with(script(FINDING, "confirmed: yes", "major"));
@@ -229,7 +297,7 @@ fn a_rehearsal_and_a_dry_run_cost_nothing() {
     let sandbox = repository(Sandbox::new(), &[("a.py", BEFORE)]);
     commit(&sandbox, &[("a.py", AFTER)]);
     let run = sandbox.run(["review", "--offline", "--fail-on", "major"]).expect_code(0);
-    assert!(run.stdout.contains("[minor] `a.py:2`") && run.stdout.contains("rehearsal"), "{}", run.stdout);
+    assert!(run.stdout.contains("[minor] `a.py:2`") && run.stdout.contains("offline"), "{}", run.stdout);
     let run = sandbox.run(["review", "--offline", "--dry-run"]).expect_code(0);
     assert!(run.stdout.starts_with("10 calls, at no cost"), "{}", run.stdout);
 }

@@ -320,6 +320,44 @@ fn without_a_key_or_the_program_it_says_what_to_do() {
     assert!(refused.stderr.contains("cannot read the signers none"), "{refused}");
 }
 
+/// A program that crashes, is too old, or is something else says nothing of a signature: neither that it holds nor that
+/// it was changed.
+#[test]
+fn an_unknown_answer_of_ssh_keygen_is_no_verdict() {
+    let (sandbox, id) = signed();
+    let programs = tempfile::tempdir().unwrap();
+    let program = programs.path().join("ssh-keygen");
+    let old_path = std::env::var("PATH").unwrap();
+    let sandbox = sandbox.env("PATH", &format!("{}:{old_path}", programs.path().display()));
+    let real = std::env::split_paths(&old_path).map(|place| place.join("ssh-keygen")).find(|path| path.is_file());
+    let real = real.expect("ssh-keygen is installed").display().to_string();
+    let but = |subcommand: &str, instead: &str| {
+        format!("for one; do [ \"$one\" = {subcommand} ] && {{ {instead}; }}; done\nexec {real} \"$@\"")
+    };
+    let cases = [
+        ("kill -9 $$".to_owned(), "it said nothing (signal: 9 (SIGKILL))"),
+        ("exit 0".to_owned(), "it said nothing (exit status: 0)"),
+        ("echo Fine.".to_owned(), "Fine."),
+        ("echo 'Good \"file\" signature with ED25519 key x'".to_owned(), "Good \"file\" signature with ED25519 key x"),
+        ("echo 'unknown option -- Y' >&2; exit 1".to_owned(), "unknown option -- Y"),
+        (but("find-principals", "echo 'Unsupported operation' >&2; exit 1"), "Unsupported operation"),
+        (but("verify", "echo '\u{1b}[31mcrashed' >&2; exit 139"), "[31mcrashed"),
+    ];
+    for (script, said) in cases {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        set_executable(&program);
+        let json = verified(&sandbox, &[&id, "--signers", "signers"], 1);
+        let [whole, _, trusted] = words(&json);
+        assert!(whole && !trusted, "{json:#}");
+        assert_eq!(json["signature"]["refusal"], "unchecked", "{script}: {json:#}");
+        let reason = json["signature"]["reason"].as_str().unwrap();
+        assert!(reason.starts_with("it was not checked: ssh-keygen says: ") && reason.ends_with(said), "{reason}");
+    }
+    fs::write(&program, "#!/bin/sh\nexit 0\n").unwrap();
+    let refused = sandbox.run(["verify", &id]).expect_code(1);
+    assert!(refused.stderr.contains(&format!("the signature of {id} was not checked\nhint: ")), "{refused}");
+}
+
 fn set_executable(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();

@@ -73,24 +73,24 @@ fn of_kiss(request: &Incoming) -> bool {
     request.purpose == Purpose::Refine && request.model() == "model-kiss"
 }
 
-/// The same through the real client, for seconds.
+/// The same through the real client, for seconds: enough of them for a busy machine to answer the other calls in time.
 #[test]
 fn a_stream_may_take_longer_than_every_time_out() {
     let server = MockServer::with(|request| {
         if of_kiss(request) {
-            Reply::text("slow ".repeat(40)).paced(Duration::from_millis(100))
+            Reply::text("slow ".repeat(110)).paced(Duration::from_millis(100))
         } else {
             short_reply(request)
         }
     });
-    let debate = json!({"callTimeout": 1500, "idleTimeout": 1500, "timeoutPerRound": 1500});
+    let debate = json!({"callTimeout": 8000, "idleTimeout": 8000, "timeoutPerRound": 8000});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
     sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["kind"], "full");
     let slow: Vec<_> = server.exchanges().into_iter().filter(|exchange| of_kiss(&exchange.request)).collect();
     assert_eq!(slow.len(), 1);
-    assert!(slow[0].took().unwrap() > Duration::from_secs(4));
+    assert!(slow[0].took().unwrap() > Duration::from_secs(10));
 }
 
 /// The waits that a server asked for are none of the round's silence.
@@ -98,9 +98,9 @@ fn a_stream_may_take_longer_than_every_time_out() {
 fn a_round_waits_out_what_a_server_asked_for() {
     let server = MockServer::with(|request| {
         let first = request.repeats == 0 && of_kiss(request);
-        if first { Reply::error(429, "slow down").header("retry-after", "2.5") } else { default_reply(request) }
+        if first { Reply::error(429, "slow down").header("retry-after", "9") } else { default_reply(request) }
     });
-    let debate = json!({"callTimeout": 1200, "timeoutPerRound": 1000, "maxRetries": 1});
+    let debate = json!({"callTimeout": 8000, "timeoutPerRound": 8000, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
     sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());

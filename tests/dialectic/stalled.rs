@@ -12,7 +12,7 @@ use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Termin
 use crate::timing::without_times;
 
 /// How long something may take that takes no time.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Texts that no pipe holds, so that whoever does not read stops the writer.
 fn reply(request: &Incoming) -> Reply {

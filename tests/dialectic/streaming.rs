@@ -200,7 +200,7 @@ fn a_stream_that_breaks_is_repeated_once_and_from_its_beginning() {
                 Some(api) => MockServer::without(api, script),
             };
             // No other time-out is as short as this one.
-            let sandbox = configured(&server, &json!({"maxRetries": 2, "idleTimeout": 400}));
+            let sandbox = configured(&server, &json!({"maxRetries": 2, "idleTimeout": 5_000}));
             let state = watched(&sandbox);
             let asked: Vec<_> = server.exchanges().into_iter().filter(|it| of_architect(&it.request)).collect();
             let answered: Vec<_> = asked.iter().filter(|it| it.request.api != missing).collect();
@@ -222,9 +222,9 @@ fn a_silent_stream_is_called_so() {
     let server =
         MockServer::with(|request| if of_architect(request) { reply(request).silent() } else { reply(request) });
     let roles = ["architect", "kiss", "testing"];
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &json!({"idleTimeout": 300})));
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &json!({"idleTimeout": 4_000})));
     let state = watched(&sandbox);
-    assert_eq!(state["failures"][0]["error"], "the answer is broken: the stream was idle for 300ms");
+    assert_eq!(state["failures"][0]["error"], "the answer is broken: the stream was idle for 4s");
     let silent = server.exchanges().into_iter().find(|exchange| of_architect(&exchange.request)).unwrap();
     assert!(silent.abandoned, "the connection was kept: {silent:?}");
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply};
+use crate::support::{
+    Gate, Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply,
+};
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
 
@@ -78,45 +80,63 @@ fn difference(one: &Value, other: &Value) -> String {
     lines.take(10).flat_map(|(one, other)| ["-", one, "\n+", other, "\n"]).collect()
 }
 
+/// A server that holds up the answers to such requests until the gate is open.
+fn held(is_slow: impl Fn(&Incoming) -> bool + Send + Sync + 'static) -> (MockServer, Gate) {
+    let gate = Gate::shut();
+    let shut = gate.clone();
+    let server =
+        MockServer::with(
+            move |request| {
+                if is_slow(request) { short_reply(request).held(&shut) } else { short_reply(request) }
+            },
+        );
+    (server, gate)
+}
+
 #[test]
 fn a_critique_does_not_wait_for_the_proposals_of_others() {
-    let slow = Duration::from_millis(400);
-    let server = MockServer::with(move |request| {
-        let is_slow = request.purpose == Purpose::Propose && request.model() == "model-testing";
-        if is_slow { short_reply(request).after(slow) } else { short_reply(request) }
-    });
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let exchanges = server.exchanges();
     let is_slow = |request: &Incoming| request.purpose == Purpose::Propose && request.model() == "model-testing";
+    let (server, gate) = held(is_slow);
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({})));
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    // The two fast proposals are criticised by both others, and refined, while the third is still being written.
+    server.wait_for_requests(3 + 4 + 2);
+    gate.open();
+    running.wait().expect_code(0);
+    let exchanges = server.exchanges();
     let pending_until = exchanges.iter().find(|exchange| is_slow(&exchange.request)).unwrap().ended.unwrap();
     let early = |purpose: Purpose| {
         let of_purpose = exchanges.iter().filter(|exchange| exchange.request.purpose == purpose);
         of_purpose.filter(|exchange| exchange.arrived < pending_until).count()
     };
-    // The two fast proposals are criticised by both others, and refined, while the third is still being written.
     assert_eq!([early(Purpose::Critique), early(Purpose::Refine), early(Purpose::Synthesize)], [4, 2, 0]);
     assert_eq!(exchanges.len(), 13);
 }
 
 #[test]
 fn a_refinement_waits_for_all_critiques_of_its_proposal_and_for_no_others() {
-    let server = MockServer::with(|request| {
-        let is_slow = request.purpose == Purpose::Critique && request.model() == "model-testing";
-        let target_is_kiss = request.text().contains("<proposal of kiss>");
-        match request.purpose {
-            Purpose::Propose => {
-                let author = request.model().trim_start_matches("model-");
-                Reply::text(format!("<proposal of {author}>"))
-            }
-            _ if is_slow && target_is_kiss => short_reply(request).after(Duration::from_millis(400)),
-            _ => short_reply(request),
+    let is_slow = |request: &Incoming| {
+        let of_testing = request.purpose == Purpose::Critique && request.model() == "model-testing";
+        of_testing && request.text().contains("<proposal of kiss>")
+    };
+    let gate = Gate::shut();
+    let shut = gate.clone();
+    let server = MockServer::with(move |request| match request.purpose {
+        Purpose::Propose => {
+            let author = request.model().trim_start_matches("model-");
+            Reply::text(format!("<proposal of {author}>"))
         }
+        _ if is_slow(request) => short_reply(request).held(&shut),
+        _ => short_reply(request),
     });
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    // Three proposals, six critiques, and the refinements that wait for none that is held.
+    server.wait_for_requests(3 + 6 + 2);
+    gate.open();
+    running.wait().expect_code(0);
     let exchanges = server.exchanges();
-    let slow = exchanges.iter().find(|exchange| exchange.took().unwrap() >= Duration::from_millis(400)).unwrap();
+    let slow = exchanges.iter().find(|exchange| is_slow(&exchange.request)).unwrap();
     let refine = |model: &str| {
         let of_model = |request: &Incoming| request.purpose == Purpose::Refine && request.model() == model;
         exchanges.iter().find(|exchange| of_model(&exchange.request)).unwrap()
@@ -129,16 +149,16 @@ fn a_refinement_waits_for_all_critiques_of_its_proposal_and_for_no_others() {
 
 #[test]
 fn the_next_round_begins_when_all_of_this_one_is_there() {
-    let server = MockServer::with(|request| {
-        let is_slow = request.purpose == Purpose::Refine && request.model() == "model-testing";
-        if is_slow { short_reply(request).after(Duration::from_millis(200)) } else { short_reply(request) }
-    });
+    let is_slow = |request: &Incoming| request.purpose == Purpose::Refine && request.model() == "model-testing";
+    let (server, gate) = held(is_slow);
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({"rounds": 2})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let exchanges = server.exchanges();
-    let slow = |request: &Incoming| request.purpose == Purpose::Refine && request.model() == "model-testing";
-    let ended = exchanges.iter().find(|exchange| slow(&exchange.request)).unwrap().ended.unwrap();
-    let early = exchanges.iter().filter(|exchange| exchange.arrived < ended).count();
+    let running = sandbox.spawn(["debate", "Design a queue"]);
     // Three proposals, six critiques, three refinements.
+    server.wait_for_requests(12);
+    gate.open();
+    running.wait().expect_code(0);
+    let exchanges = server.exchanges();
+    let ended = exchanges.iter().find(|exchange| is_slow(&exchange.request)).unwrap().ended.unwrap();
+    let early = exchanges.iter().filter(|exchange| exchange.arrived < ended).count();
     assert_eq!((early, exchanges.len()), (12, 22));
 }

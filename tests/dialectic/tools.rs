@@ -111,7 +111,12 @@ fn a_debate_that_is_killed_between_tool_calls_does_not_pay_them_again() {
     let running = sandbox.spawn(["debate", "Design a queue", "--context", "context"]);
     // Two proposals, the critique of the one that is there, and the call that hangs.
     server.wait_for_requests(4);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let id = sandbox.only_debate();
+    let begun = std::time::Instant::now();
+    while !sandbox.journal(&id).iter().any(|line| line.contains("\"type\":\"replied\"")) {
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first call is not on record");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     running.kill();
     let before = server.requests().len();
     server.set_script(|request| {

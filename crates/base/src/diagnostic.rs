@@ -1,7 +1,7 @@
 //! Facts about an error besides its message: who caused it and what the user can do.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Who or what caused an error; it determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,22 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     }
 }
 
+/// What warnings say of a configuration that was found, after its path in backticks.
+const FOUND: &str = "was found and not named";
+/// How warnings about such a configuration end.
+const NAME_IT: &str = "name it as the configuration";
+
+/// A warning about the configuration at `path`, which was found and not named, for users who trust it.
+pub fn found_config(path: &Path, what: &str) -> String {
+    format!("`{}` {FOUND}, {what}. If you trust the file, {NAME_IT}", path.display())
+}
+
+/// The remedy of such a warning.
+pub fn remedy_of_warning(warning: &str) -> Option<Remedy> {
+    let path = warning.strip_suffix(NAME_IT)?.strip_prefix('`')?.split_once(&format!("` {FOUND}"))?.0;
+    Some(Remedy::NameConfig(path.into()))
+}
+
 /// An action that a front end offers: the command line as an option or a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
@@ -45,6 +61,12 @@ pub enum Remedy {
     NameEnvFile(PathBuf),
     /// Name this directory as context.
     NameContext(PathBuf),
+    /// Name the provider of a model.
+    NameProvider,
+    /// Name the model of a provider.
+    NameModel,
+    /// Set up a provider, or use one without a key.
+    SetUp,
     /// Use the offline provider.
     GoOffline,
     /// Set a cost limit for this question.

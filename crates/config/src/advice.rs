@@ -15,7 +15,7 @@ use dialectic_record::protocol::{REVIEW, author_and_reviewers};
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
     let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
     let mut warnings = Vec::new();
-    for agent in everybody(settings) {
+    for agent in settings.everybody() {
         let since = facts_of(agent, settings).and_then(|facts| facts.retires).filter(|since| *since <= day);
         if let Some(since) = since {
             let of_model = retired.entry((&agent.provider, &agent.model)).or_insert((since, Vec::new()));
@@ -46,7 +46,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
 /// A warning if all agents and the judge belong to one family of models, with advice. `None` if they do not, if their
 /// family is unknown, or if no model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
-    let called = everybody(settings).filter(|agent| agent.provider != OFFLINE);
+    let called = settings.everybody().filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
     let families: Vec<&str> = families?.into_iter().collect();
     let [family] = families.as_slice() else { return None };
@@ -72,8 +72,4 @@ pub fn related_reviewers(settings: &Settings) -> Option<String> {
                  family finds more."
         )
     })
-}
-
-fn everybody(settings: &Settings) -> impl Iterator<Item = &AgentSettings> {
-    settings.agents.iter().chain([&settings.judge])
 }

@@ -67,7 +67,7 @@ pub fn change_settings(
     environment: &Environment,
 ) -> Result<Changed, ConfigError> {
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
-    for agent in settings.agents.iter().chain([&settings.judge]) {
+    for agent in settings.everybody() {
         // A missing role file is reported when the panel is built; the role must not change here.
         if !names::built_in_roles().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());

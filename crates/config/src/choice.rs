@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_engine::access::{Environment, Outline, ProgramThere, provider_names};
 use dialectic_llm::command::{ProgramPreset, program_preset};
@@ -14,7 +14,7 @@ use dialectic_llm::models::facts;
 use dialectic_llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
-use super::findings::{Diagnostics, unknown};
+use super::findings::{Diagnostics, Fault, unknown};
 use super::overrides::{Overrides, PanelName};
 
 /// The environment variable that names the default model.
@@ -129,12 +129,11 @@ impl Diagnostic for NoKey {
         let none = BTreeMap::new();
         let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
-        Some(format!(
-            "set one of {} in the environment or a `.env` file; or try `--offline`, which needs no key; \
-                 or run `dialectic init`. With the program `claude` or `codex`, `-m \
-                 claude` and `-m codex` need no key either",
-            variables.join(", ")
-        ))
+        Some(format!("set one of {} in the environment or a `.env` file", variables.join(", ")))
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        Some(Remedy::SetUp)
     }
 }
 
@@ -265,13 +264,13 @@ impl ModelResolver<'_> {
             }
             Err(fault) => {
                 match because {
-                    ChoiceReason::Variable(name) => findings.variable_problem(name, fault),
+                    ChoiceReason::Variable(name) => findings.variable_problem(name, fault.message),
                     ChoiceReason::Option(name) => findings.argument(name, fault),
                     ChoiceReason::File(_)
                     | ChoiceReason::KeyIsSet(_)
                     | ChoiceReason::ProgramIsThere { .. }
                     | ChoiceReason::NoKeyIsSet => {
-                        findings.problem(dialectic_base::key_path::KeyPath::root().key("provider"), fault);
+                        findings.problem(dialectic_base::key_path::KeyPath::root().key("provider"), fault.message);
                     }
                 }
                 self.first(DEFAULT_MODELS)
@@ -303,13 +302,7 @@ impl ModelResolver<'_> {
     /// One model per provider with a key, or models of several families through a router.
     fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
-            findings.argument(
-                "--panel",
-                format!(
-                    "`mixed` needs several providers, and `--provider {provider}` names \
-                    only one"
-                ),
-            );
+            findings.argument("--panel", format!("`mixed` needs several providers, and `{provider}` is only one"));
         }
         let with_key = |(provider, model): &(&str, &str)| {
             let variable = self.key_of(provider)?;
@@ -384,7 +377,7 @@ impl ModelResolver<'_> {
 
     /// The provider of a model that was named without one: a provider known to serve it, preferably with a key; else
     /// the only one that can be called.
-    pub(super) fn provider_of(&self, model: &str) -> Result<String, String> {
+    pub(super) fn provider_of(&self, model: &str) -> Result<String, Fault> {
         let known = || DEFAULT_MODELS.iter().map(|(name, _)| *name);
         let listing = || known().filter(|name| facts(name, model).is_some());
         if let Some(name) = listing().find(|name| self.key_of(name).is_some()).or_else(|| listing().next()) {
@@ -392,31 +385,31 @@ impl ModelResolver<'_> {
         }
         let own = self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
         let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
-        match callable.as_slice() {
-            [one] => Ok((*one).to_owned()),
-            [] => Err(format!("names `{model}`, which no known provider serves: name one with `--provider`")),
-            several => Err(format!(
-                "names `{model}`, which no known provider serves: choose {} with `--provider`",
-                several.join(", ")
-            )),
-        }
+        let choices = match callable.as_slice() {
+            [one] => return Ok((*one).to_owned()),
+            [] => "name its provider".to_owned(),
+            several => format!("choose among {}", several.join(", ")),
+        };
+        let message = format!("names `{model}`, which no known provider serves: {choices}");
+        Err(Fault { message, remedy: Some(Remedy::NameProvider) })
     }
 
-    fn known(&self, served: ServedModel) -> Result<ServedModel, String> {
+    fn known(&self, served: ServedModel) -> Result<ServedModel, Fault> {
         let names = provider_names(self.providers);
         if names.contains(&served.provider.as_str()) {
             return Ok(served);
         }
-        Err(format!("names an {}", unknown("provider", &served.provider, &names)))
+        Err(format!("names an {}", unknown("provider", &served.provider, &names)).into())
     }
 
     /// Explains why a provider without a model does not determine the model.
-    pub(super) fn no_default_model(&self, provider: &str) -> String {
+    pub(super) fn no_default_model(&self, provider: &str) -> Fault {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
-            format!("names `{provider}`, which has no default model: name one with `--model`")
+            let message = format!("names `{provider}`, which has no default model: name one");
+            Fault { message, remedy: Some(Remedy::NameModel) }
         } else {
-            format!("names an {}", unknown("provider", provider, &names))
+            format!("names an {}", unknown("provider", provider, &names)).into()
         }
     }
 

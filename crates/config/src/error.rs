@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
@@ -22,11 +22,8 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// It is a directory.
-    #[error("the configuration `{}` is a directory", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("the configuration `{}` is a directory", .0.display())]
+    Directory(PathBuf),
     /// It is not UTF-8.
     #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
     NotUtf8 {
@@ -70,17 +67,11 @@ pub enum ConfigError {
         problems: Vec<ConfigProblem>,
     },
     /// The named file does not exist.
-    #[error("there is no configuration `{}`", path.display())]
-    Missing {
-        /// The path, as given.
-        path: PathBuf,
-    },
+    #[error("there is no configuration `{}`", .0.display())]
+    Missing(PathBuf),
     /// A requirement of the request is missing.
-    #[error("{message}")]
-    Unmet {
-        /// The requirement, and the setting that needs it.
-        message: String,
-    },
+    #[error("{0}")]
+    Unmet(String),
     /// The value of a command-line option cannot be used.
     #[error("{option} {message}")]
     Argument {
@@ -88,6 +79,16 @@ pub enum ConfigError {
         option: &'static str,
         /// The problem.
         message: String,
+    },
+    /// The value of a command-line option cannot be used without another one.
+    #[error("{option} {message}")]
+    Incomplete {
+        /// The option, as typed.
+        option: &'static str,
+        /// The problem.
+        message: String,
+        /// What is missing.
+        remedy: Remedy,
     },
     /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
@@ -138,11 +139,11 @@ impl fmt::Display for ConfigProblem {
 impl Diagnostic for ConfigError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Argument { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
+            Self::Argument { .. } | Self::Incomplete { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
             Self::Unreadable { .. }
-            | Self::Missing { .. }
-            | Self::Unmet { .. }
-            | Self::Directory { .. }
+            | Self::Missing(_)
+            | Self::Unmet(_)
+            | Self::Directory(_)
             | Self::NotUtf8 { .. }
             | Self::Syntax { .. }
             | Self::WrongType { .. }
@@ -152,9 +153,9 @@ impl Diagnostic for ConfigError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Directory { .. } => "give the path of a JSON file, e.g. `./debate-config.json`",
+            Self::Directory(_) => "give the path of a JSON file, e.g. `./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Missing { .. } => "check the path, or write a file with `dialectic config init <path>`",
+            Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks"
@@ -169,12 +170,17 @@ impl Diagnostic for ConfigError {
                 "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
             }
             Self::Unreadable { .. }
-            | Self::Unmet { .. }
+            | Self::Unmet(_)
             | Self::Syntax { .. }
             | Self::Argument { .. }
+            | Self::Incomplete { .. }
             | Self::ContextDir { .. } => return None,
         };
         Some(hint.to_owned())
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        if let Self::Incomplete { remedy, .. } = self { Some(remedy.clone()) } else { None }
     }
 }
 

@@ -71,11 +71,8 @@ pub struct EvaluatorSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluatorsError {
     /// There is no such file.
-    #[error("there is no evaluator configuration `{}`", path.display())]
-    Missing {
-        /// The path as given.
-        path: PathBuf,
-    },
+    #[error("there is no evaluator configuration `{}`", .0.display())]
+    Missing(PathBuf),
     /// No evaluator is left.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody {
@@ -99,7 +96,7 @@ impl Diagnostic for EvaluatorsError {
         const SMALLEST: &str = "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
         match self {
             // The hints for a debate's configuration name commands that do not apply here.
-            Self::Missing { .. }
+            Self::Missing(_)
             | Self::Nobody { .. }
             | Self::Config(
                 ConfigError::WrongType { .. }
@@ -166,7 +163,7 @@ pub fn load_evaluators(
     environment: &Environment,
     offline: Switch,
 ) -> Result<EvaluationSettings, EvaluatorsError> {
-    let missing = || EvaluatorsError::Missing { path: path.to_owned() };
+    let missing = || EvaluatorsError::Missing(path.to_owned());
     let mut document = read(path, &SCHEMA)?.ok_or_else(missing)?;
     let own = programs::names(&document.tree);
     document.tree = programs::named_by_models(document.tree, &own);
@@ -185,7 +182,7 @@ pub fn load_evaluators(
 pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
     let evaluator = EvaluatorSettings {
         id: AgentId::new(OFFLINE_MODEL),
-        name: "Rehearsal".to_owned(),
+        name: "Offline".to_owned(),
         model: OFFLINE_MODEL.to_owned(),
         provider: OFFLINE.to_owned(),
         system_prompt_path: None,
@@ -344,7 +341,7 @@ mod tests {
             assert!(error.to_string().contains(fault), "{error}");
         }
         let missing = load_evaluators(Path::new("none.json"), &Environment::default(), Switch::AsConfigured);
-        assert!(matches!(missing, Err(EvaluatorsError::Missing { .. })));
+        assert!(matches!(missing, Err(EvaluatorsError::Missing(_))));
     }
 
     #[test]

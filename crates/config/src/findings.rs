@@ -1,10 +1,24 @@
 //! Findings of the resolution: problems that prevent a run, and warnings.
 
+use dialectic_base::diagnostic::Remedy;
 use dialectic_base::key_path::KeyPath;
 
 use super::error::{ConfigError, ConfigProblem};
 use super::locate::{Location, ProblemSubject};
 use super::suggest::{list, suggestion};
+
+/// Why a value cannot be used, and what the front end can do about it.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) remedy: Option<Remedy>,
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self { message, remedy: None }
+    }
+}
 
 /// Collects findings so that all are reported together.
 #[derive(Debug, Default)]
@@ -27,13 +41,17 @@ impl Diagnostics {
     }
 
     /// Reports a command-line option whose value cannot be used. Keeps the first one.
-    pub(super) fn argument(&mut self, option: &'static str, message: String) {
-        self.refusal.get_or_insert(ConfigError::Argument { option, message });
+    pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
+        let Fault { message, remedy } = fault.into();
+        self.refusal.get_or_insert(match remedy {
+            Some(remedy) => ConfigError::Incomplete { option, message, remedy },
+            None => ConfigError::Argument { option, message },
+        });
     }
 
     /// Reports a model that cannot be chosen as requested. Keeps the first one.
     pub(super) fn unmet(&mut self, message: String) {
-        self.refusal.get_or_insert(ConfigError::Unmet { message });
+        self.refusal.get_or_insert(ConfigError::Unmet(message));
     }
 
     pub(super) fn warn(&mut self, warning: impl Into<String>) {

@@ -53,7 +53,7 @@ pub use overrides::{Overrides, PanelChoice, PanelName, Switch};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};
 pub use suggest::nearest;
-pub use user::{confirm_above, debates_directory, user_path, usual_color, usual_model};
+pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
 /// The template of a configuration, which `config init` writes.
 pub const STARTER: &str = include_str!("starter.json");

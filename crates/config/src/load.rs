@@ -106,7 +106,7 @@ impl<'a> ConfigFiles<'a> {
                 }
             };
             if let (ConfigPath::Named(path), None) = (&self.path, &project) {
-                return Err(ConfigError::Missing { path: path.clone() });
+                return Err(ConfigError::Missing(path.clone()));
             }
             let _ = self.project.set(project);
         }

@@ -64,7 +64,7 @@ impl ConfigDocument {
 /// It cannot be read, is a directory, not UTF-8, not JSON, or has a value of the wrong type.
 pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>, ConfigError> {
     if path.is_dir() {
-        return Err(ConfigError::Directory { path: path.to_owned() });
+        return Err(ConfigError::Directory(path.to_owned()));
     }
     match std::fs::read(path) {
         Ok(bytes) => parse(path, &bytes, schema).map(Some),

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dialectic_base::diagnostic::Remedy;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::provider_names;
 use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
@@ -10,7 +11,7 @@ use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
 use super::agents::{self, AgentScope, ResolvedAgent};
 use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, may_serve};
-use super::findings::{Diagnostics, unknown};
+use super::findings::{Diagnostics, Fault, unknown};
 use super::layers::{Layers, ValueSource};
 use super::overrides::{PanelName, Switch};
 use super::resolve::ResolveContext;
@@ -141,7 +142,7 @@ fn model_resolver<'a>(
 }
 
 impl ModelResolver<'_> {
-    /// Applies `--model`, `--judge-model` and `--provider` to agents and judge.
+    /// Applies the requested models and provider to agents and judge.
     fn replace_models(
         &self,
         agents: &mut [ResolvedAgent],
@@ -176,10 +177,14 @@ impl ModelResolver<'_> {
                             .map_err(|fault| ("--model", fault)),
                         (None, several) => Err((
                             "--model",
-                            format!(
-                                "would replace the models of several providers ({}): use `--provider` to choose the one that serves `{model}`",
-                                several.join(", ")
-                            ),
+                            Fault {
+                                message: format!(
+                                    "would replace the models of several providers ({}): choose the one that serves \
+                                     `{model}`",
+                                    several.join(", ")
+                                ),
+                                remedy: Some(Remedy::NameProvider),
+                            },
                         )),
                     }
                 }

@@ -1,13 +1,14 @@
 //! The user's own configuration in the platform's configuration directory, a layer below a project's.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, provider_names};
-use dialectic_record::debate::Settings;
+use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
@@ -75,6 +76,25 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let provider = provider?;
     let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
     Some((provider, model))
+}
+
+/// What the user's own configuration says of programs that answer.
+#[derive(Debug, Default)]
+pub struct UserPrograms {
+    /// The providers.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// The entries of those that are programs, as they are written.
+    pub entries: Map<String, Value>,
+}
+
+/// The programs of the user's own configuration. An unusable configuration has none.
+pub fn user_programs(environment: &Environment) -> UserPrograms {
+    let Ok(Some(user)) = read_user(environment) else { return UserPrograms::default() };
+    let providers = user.settings.providers;
+    let is_program = |name: &String| providers.get(name).is_some_and(|entry| entry.program.is_some());
+    let entries = user.document.tree["providers"].as_object().cloned().unwrap_or_default();
+    let entries = entries.into_iter().filter(|(name, _)| is_program(name)).collect();
+    UserPrograms { providers, entries }
 }
 
 /// The cost above which a debate on a terminal without a limit is confirmed: $1, unless the user's own configuration

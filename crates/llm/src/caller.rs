@@ -27,7 +27,6 @@ use super::{
 };
 
 pub use in_flight::ConcurrencyLimit;
-use in_flight::enter_shared;
 
 /// The interval between updates of a partial answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
@@ -144,11 +143,8 @@ impl Caller {
         let bill = Bill::of(self, request);
         let failed = |error, attempts| Err(FailedCall { error, attempts, spent: bill.spent().map(Box::new) });
         loop {
-            let shared = match self.chat.shared_bound() {
-                Some(bound) => Some(enter_shared(bound).await),
-                None => None,
-            };
-            let place = self.limits.in_flight.enter(&self.provider, None).await;
+            let (place, shared) =
+                in_flight::enter(&self.limits.in_flight, &self.provider, self.chat.shared_bound()).await;
             let max_tokens = match bill.reserve().await {
                 Ok(max_tokens) => max_tokens,
                 Err(error) => return failed(error, attempts),

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, Subcommand};
 
-use super::DebateArg;
+use super::{DebateArg, examples};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RatingsArgs {
@@ -23,6 +23,7 @@ pub(in crate::cli) struct MemoryArgs {
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum MemoryCommand {
     /// Search problems, decisions, evidence and dissent
+    #[command(after_help = examples(&["dialectic memory search rate limiting", "dialectic memory search -n 3 \"Where do we keep sessions?\""]))]
     Search {
         /// Words to look for, or a whole problem
         #[arg(value_name = "WORDS", required = true)]
@@ -37,6 +38,7 @@ pub(in crate::cli) enum MemoryCommand {
         json: bool,
     },
     /// Print what the memory holds of a debate
+    #[command(after_help = examples(&["dialectic memory show latest", "dialectic memory show vhkp --json"]))]
     Show {
         #[command(flatten)]
         which: DebateArg,
@@ -46,10 +48,12 @@ pub(in crate::cli) enum MemoryCommand {
         json: bool,
     },
     /// Keep a debate out of the memory without removing it
+    #[command(after_help = examples(&["dialectic memory forget vhkp"]))]
     Forget {
         #[command(flatten)]
         which: DebateArg,
     },
     /// Rebuild memory and ratings from the debates on disk
+    #[command(after_help = examples(&["dialectic memory rebuild"]))]
     Rebuild,
 }

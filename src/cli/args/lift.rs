@@ -1,7 +1,8 @@
-//! What can be typed to measure what a debate is worth.
+//! Arguments of `lift`, which measures the worth of debates.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
@@ -10,14 +11,14 @@ use dialectic_base::money::Usd;
 use super::{ModelArgs, dollars, repeat, rounds};
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(in crate::cli) struct LiftArgs {
     /// The problems: directories of Markdown files, Markdown files, or `.jsonl` files whose lines have `id`, `problem`
-    /// and, where a program can check it, `answer`
+    /// and, if a program can check it, `answer`
     #[arg(value_name = "SET", required = true)]
     pub(in crate::cli) set: Vec<PathBuf>,
 
-    /// What the debate is compared with, separated by commas
+    /// The alternatives to compare the debate with, separated by commas
     #[arg(
         help_heading = "Comparison",
         long,
@@ -28,8 +29,17 @@ pub(in crate::cli) struct LiftArgs {
     )]
     pub(in crate::cli) against: Vec<ArmName>,
 
-    /// Who compares the answers: a configuration of evaluators, as for `eval`. Without it, every problem needs an
-    /// `answer`
+    /// Compare two variants of the debate instead; given twice. Each is a configuration, or settings separated by commas:
+    /// `config`, `protocol`, `model`, `judge-model`, `provider` and `rounds`, such as `protocol=council,rounds=2`
+    #[arg(help_heading = "Comparison", long = "variant", value_name = "VARIANT", conflicts_with_all = ["against", "arm_model"])]
+    pub(in crate::cli) variants: Vec<VariantArg>,
+
+    /// Limit the second variant to what the first one cost, for each problem
+    #[arg(help_heading = "Comparison", long, requires = "variants")]
+    pub(in crate::cli) equal_money: bool,
+
+    /// The judges that compare the answers: a configuration of evaluators, as for `eval`. Without it, every problem
+    /// needs an `answer`
     #[arg(help_heading = "Comparison", long, value_name = "PATH")]
     pub(in crate::cli) judges: Option<PathBuf>,
 
@@ -37,7 +47,7 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Comparison", long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(in crate::cli) repeat: NonZeroU32,
 
-    /// The model of the arms, of the judge's provider [default: the judge's model]
+    /// The model of the arms, at the judge's provider [default: the judge's model]
     #[arg(help_heading = "Comparison", long, value_name = "MODEL")]
     pub(in crate::cli) arm_model: Option<String>,
 
@@ -52,7 +62,7 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(in crate::cli) env_file: Option<PathBuf>,
 
-    /// Call no model: rehearse the comparison, without key, network or cost
+    /// Call no model: compare offline, without key, network or cost
     #[arg(help_heading = "Who debates", long)]
     pub(in crate::cli) offline: bool,
 
@@ -64,11 +74,11 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(in crate::cli) rounds: Option<u32>,
 
-    /// Begin nothing that could bring the cost of the whole set, earlier runs included, above this many dollars
+    /// The cost limit of the set in dollars, including earlier runs
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
-    /// Say what the whole set would cost, and call nothing
+    /// Print the cost of the whole set, and call nothing
     #[arg(help_heading = "Cost", long)]
     pub(in crate::cli) dry_run: bool,
 
@@ -76,12 +86,12 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Output", long)]
     pub(in crate::cli) json: bool,
 
-    /// Say only warnings while it runs
+    /// Print only warnings while it runs
     #[arg(help_heading = "Output", long)]
     pub(in crate::cli) quiet: bool,
 }
 
-/// What a debate is compared with.
+/// An alternative to a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ArmName {
     /// One agent answers, criticises its answer and rewrites it, for the debate's money
@@ -90,4 +100,83 @@ pub(in crate::cli) enum ArmName {
     BestOfN,
     /// One agent answers once; it costs less than the debate
     Single,
+}
+
+/// A variant of the debate: what it sets, over the other options.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::cli) struct VariantArg {
+    /// As it was typed.
+    pub(in crate::cli) text: String,
+    /// The configuration.
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// The protocol.
+    pub(in crate::cli) protocol: Option<String>,
+    /// The model of its agents.
+    pub(in crate::cli) model: Option<String>,
+    /// The model of its judge.
+    pub(in crate::cli) judge_model: Option<String>,
+    /// Their provider.
+    pub(in crate::cli) provider: Option<String>,
+    /// The number of rounds.
+    pub(in crate::cli) rounds: Option<u32>,
+}
+
+impl FromStr for VariantArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut variant = Self { text: text.to_owned(), ..Self::default() };
+        if !text.contains('=') {
+            variant.config = Some(text.into());
+            return Ok(variant);
+        }
+        for setting in text.split(',') {
+            let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+            let value = value.trim();
+            if value.is_empty() {
+                return Err(format!("`{key}` has no value"));
+            }
+            match key.trim() {
+                "config" => variant.config = Some(value.into()),
+                "protocol" => variant.protocol = Some(value.to_owned()),
+                "model" => variant.model = Some(value.to_owned()),
+                "judge-model" => variant.judge_model = Some(value.to_owned()),
+                "provider" => variant.provider = Some(value.to_owned()),
+                "rounds" => variant.rounds = Some(rounds(value)?),
+                other => {
+                    return Err(format!(
+                        "`{other}` is unknown; known: config, protocol, model, judge-model, provider, rounds"
+                    ));
+                }
+            }
+        }
+        Ok(variant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_a_configuration_or_settings() {
+        let of = |text: &str| text.parse::<VariantArg>();
+        assert_eq!(of("a.json").unwrap().config, Some("a.json".into()));
+        let set = of("config=b.json,protocol=council,model=m,judge-model=j,provider=p,rounds=2").unwrap();
+        assert_eq!(set.config, Some("b.json".into()));
+        assert_eq!(
+            [set.protocol, set.model, set.judge_model, set.provider].map(Option::unwrap),
+            ["council", "m", "j", "p"]
+        );
+        assert_eq!(set.rounds, Some(2));
+        for (wrong, expected) in [
+            ("protocol=", "`protocol` has no value"),
+            ("colour=red", "`colour` is unknown"),
+            ("rounds=0", "whole number"),
+            ("model=a,b", "`b` has no value"),
+        ] {
+            let error = of(wrong).unwrap_err();
+            assert!(error.contains(expected), "{wrong}: {error}");
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::examples;
+
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SkillArgs {
     #[command(subcommand)]
@@ -11,10 +13,13 @@ pub(in crate::cli) struct SkillArgs {
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SkillCommand {
     /// Teach coding agents when and how to use this program
+    #[command(after_help = examples(&["dialectic skill install", "dialectic skill install --for claude,codex --project"]))]
     Install(SkillPlaceArgs),
     /// Remove what `skill install` wrote
+    #[command(after_help = examples(&["dialectic skill remove --for claude"]))]
     Remove(SkillPlaceArgs),
     /// Print the skill
+    #[command(after_help = examples(&["dialectic skill show"]))]
     Show,
 }
 

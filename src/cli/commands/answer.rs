@@ -25,26 +25,17 @@ const MOST_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswersError {
     /// No question is open.
-    #[error("the debate {id} has no open questions")]
-    NotAsking {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("the debate {0} has no open questions")]
+    NotAsking(DebateId),
     /// There is no answer.
     #[error("no answer is given")]
     None,
     /// The text does not have the form of an answer.
-    #[error("`{text}` is not an answer: write the question's id, `=` and the answer")]
-    NoAnswer {
-        /// The text as typed.
-        text: String,
-    },
+    #[error("`{0}` is not an answer: write the question's id, `=` and the answer")]
+    NoAnswer(String),
     /// Two answers to one question.
-    #[error("`{id}` is answered twice")]
-    Twice {
-        /// The question.
-        id: String,
-    },
+    #[error("`{0}` is answered twice")]
+    Twice(String),
     /// The question is not open.
     #[error("there is no open question `{id}`; open are {open}")]
     Unknown {
@@ -54,11 +45,8 @@ pub(super) enum AnswersError {
         open: String,
     },
     /// Questions are missing an answer.
-    #[error("{open} would remain unanswered")]
-    Unanswered {
-        /// The questions.
-        open: String,
-    },
+    #[error("{0} would stay without an answer")]
+    Unanswered(String),
     /// The file cannot be read.
     #[error("cannot read the answers from {path}")]
     Unreadable {
@@ -84,12 +72,12 @@ impl Diagnostic for AnswersError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Unanswered { .. } => "answer it, skip it with `q1=`, or skip all others with --skip-rest",
+            Self::Unanswered(_) => "answer it, skip it with `q1=`, or skip all others with --skip-rest",
             Self::None => "such as q1=\"500 a second\"; --skip-rest skips all questions",
             Self::NotJson { .. } => "an object such as {\"q1\": \"500 a second\", \"q2\": null}",
-            Self::NotAsking { .. }
-            | Self::NoAnswer { .. }
-            | Self::Twice { .. }
+            Self::NotAsking(_)
+            | Self::NoAnswer(_)
+            | Self::Twice(_)
             | Self::Unknown { .. }
             | Self::Unreadable { .. } => return None,
         };
@@ -129,12 +117,12 @@ fn read(args: &AnswerArgs) -> Result<TypedAnswers, AnswersError> {
     let mut answers = BTreeMap::new();
     let from_file = args.file.as_deref().map(read_file).transpose()?.unwrap_or_default();
     let typed = args.answers.iter().map(|text| {
-        let (id, answer) = text.split_once('=').ok_or_else(|| AnswersError::NoAnswer { text: text.clone() })?;
+        let (id, answer) = text.split_once('=').ok_or_else(|| AnswersError::NoAnswer(text.clone()))?;
         Ok((id.trim().to_owned(), answer.to_owned()))
     });
     for (id, answer) in typed.collect::<Result<Vec<_>, AnswersError>>()?.into_iter().chain(from_file) {
         if answers.insert(id.clone(), answer).is_some() {
-            return Err(AnswersError::Twice { id });
+            return Err(AnswersError::Twice(id));
         }
     }
     if answers.is_empty() && !args.skip_rest {
@@ -167,7 +155,7 @@ impl TypedAnswers {
         let questions = debate.questions();
         let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
         if open.is_empty() {
-            return Err(AnswersError::NotAsking { id: debate.id.clone() });
+            return Err(AnswersError::NotAsking(debate.id.clone()));
         }
         let id = |number: usize| format!("q{number}");
         let named = |ids: Vec<String>| list(&ids);
@@ -178,7 +166,7 @@ impl TypedAnswers {
         let is_left = |number: usize| !self.answers.contains_key(&id(number));
         let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();
         if !left.is_empty() && !self.skip_rest {
-            return Err(AnswersError::Unanswered { open: named(left) });
+            return Err(AnswersError::Unanswered(named(left)));
         }
         let mut answers = Vec::new();
         for question in open {

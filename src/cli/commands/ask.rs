@@ -28,8 +28,8 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigFiles, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::FollowUpError;
-use dialectic_engine::runner::{PreparedQuestion, ResumableDebate, Runner};
-use dialectic_record::debate::{AgentId, Debate};
+use dialectic_engine::runner::{PreparedQuestion, ResumableDebate, Runner, renew_limit, spent_by};
+use dialectic_record::debate::{AgentId, Debate, DebateId};
 use dialectic_record::store::{Entry, read_state};
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 use dialectic_report::report::View;
@@ -166,9 +166,7 @@ impl AskSession<'_> {
     fn open(&self, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
         let (saved, _) = self.opened()?;
         let to = self.asked(saved.debate())?;
-        for warning in saved.warnings() {
-            terminal.warning(warning);
-        }
+        terminal.warnings(saved.warnings());
         let mut asked = saved.debate().follow_ups.iter().rev();
         let open = asked.find(|one| one.answer.is_none() && (to.is_none() || one.to == to));
         Ok(open.map(|one| Arc::clone(&one.question)))
@@ -202,17 +200,18 @@ impl AskSession<'_> {
         let (saved, lent) = self.opened()?;
         let to = self.asked(saved.debate())?;
         let is_first = !std::mem::replace(&mut self.is_begun, true);
-        for warning in saved.warnings().iter().chain(self.environment.warnings()).filter(|_| is_first) {
-            terminal.warning(warning);
-        }
+        terminal.warnings(saved.warnings().iter().chain(self.environment.warnings()).filter(|_| is_first));
         let before = saved.debate().total_cost();
         let provenance = lent.map_or_else(|| saved.provenance(), |lent| lent.provenance);
         let provenance = vouched(provenance, &args.vouch, &self.files)?;
         let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
         let provenance = provenance.and_calls_per_day(args.calls.max_calls_per_day);
         let asking = self.runner.ask(saved, question, to.as_ref(), limit, &provenance)?;
-        for warning in asking.warnings().iter().filter(|_| is_first) {
-            terminal.warning(warning);
+        terminal.warnings(asking.warnings().iter().filter(|_| is_first));
+        // A server that keeps to a limit for each day counts what this question may cost, not what an earlier run could.
+        let most = args.max_cost.map(|most| spent_by(&self.entry) + most);
+        if let Err(error) = renew_limit(&debates()?, &DebateId::new(self.entry.id()), most) {
+            terminal.warning(&error.to_string());
         }
         if !asking.settings().everybody().all(|one| one.provider == OFFLINE) {
             let (forecast, limit) = (asking.forecast()?, asking.left());
@@ -224,7 +223,7 @@ impl AskSession<'_> {
         let id = asking.debate().id.clone();
         let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
             Ok(answered) => answered,
-            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted { id }),
+            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted(id)),
             Err(error @ (FollowUpError::Failed { .. } | FollowUpError::TooDear { .. })) => {
                 return Ok(Asked::Failed(error));
             }

@@ -32,11 +32,8 @@ pub(super) enum AttachError {
         source: io::Error,
     },
     /// It is a directory.
-    #[error("the attachment {name} is a directory")]
-    Directory {
-        /// The user's name for it.
-        name: String,
-    },
+    #[error("the attachment {0} is a directory")]
+    Directory(String),
     /// The content cannot be attached.
     #[error(transparent)]
     Unfit(#[from] AttachmentError),
@@ -51,7 +48,7 @@ impl Diagnostic for AttachError {
         match self {
             Self::StdinTwice => Some("give the problem as text, or attach a file".to_owned()),
             Self::Unfit(error) => error.hint(),
-            Self::Unreadable { .. } | Self::Directory { .. } => None,
+            Self::Unreadable { .. } | Self::Directory(_) => None,
         }
     }
 }
@@ -89,14 +86,14 @@ pub(super) fn read(
 fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> Result<Vec<u8>, AttachError> {
     let unreadable = |source| AttachError::Unreadable { name: name.to_owned(), source };
     if path.is_dir() {
-        return Err(AttachError::Directory { name: name.to_owned() });
+        return Err(AttachError::Directory(name.to_owned()));
     }
     let file = File::open(path).map_err(unreadable)?;
     // A link's own name and its target's name are both checked.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_env_file = environment.file().is_some_and(|env_file| is_same_file(env_file, path));
     if is_env_file || may_hold_secrets(path) || may_hold_secrets(&real) {
-        return Err(AttachmentError::SecretName { name: name.to_owned() }.into());
+        return Err(AttachmentError::SecretName(name.to_owned()).into());
     }
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
 fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
-            ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
+            ErrorKind::AlreadyExists => Error::Exists(path.to_owned()),
             _ => Error::Output { path: path.to_owned(), source },
         })?;
     let usual = usual_model(&users_environment()?);
@@ -75,18 +75,14 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     features::check(settings)?;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
-    for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings);
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         if !unsent.is_of_no_harm() {
             return Err(unsent.into());
         }
         terminal.warning(&unsent.to_string());
     }
-    for warning in model_warnings(settings, today()) {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(model_warnings(settings, today()));
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
     terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
@@ -99,9 +95,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
 fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
     let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
     let loaded = config_files(file.config.as_ref(), &environment).load(&Overrides::default())?;
-    for warning in &loaded.warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&loaded.warnings);
     Ok((loaded, environment))
 }
 

@@ -57,9 +57,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     features::check(&settings)?;
     if args.dry_run {
         say(choice.as_ref(), &spec, reads_stdin, terminal);
-        for warning in &warnings {
-            terminal.warning(warning);
-        }
+        terminal.warnings(&warnings);
         return dry_run::run(&spec, &runner(environment)?, terminal);
     }
     let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
@@ -78,12 +76,8 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let runner = runner(paced)?;
     let prepared = runner.prepare(spec.clone())?;
     say(choice.as_ref(), &spec, reads_stdin, terminal);
-    for warning in warnings.iter().chain(&prepared.panel().warnings) {
-        terminal.warning(warning);
-    }
-    for warning in runner.check_prompts(&spec)? {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(warnings.iter().chain(&prepared.panel().warnings));
+    terminal.warnings(runner.check_prompts(&spec)?);
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;

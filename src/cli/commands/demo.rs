@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted { state: typed(&entry.state) }),
+        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted(typed(&entry.state))),
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }
@@ -100,7 +100,7 @@ fn what_next(state: &Path) -> [String; 7] {
         "Read its objections, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
-        "Then rehearse one of your own, or set up a model:".to_owned(),
+        "Then play one of your own offline, or set up a model:".to_owned(),
         "  dialectic debate --offline \"Design a rate limiting system\"".to_owned(),
         "  dialectic init".to_owned(),
     ]

@@ -26,9 +26,7 @@ pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<()
     let directory = debates()?;
     let mut load = |name: &str| -> Result<Debate, Error> {
         let saved = directory.find(name)?.load(AccessMode::State)?;
-        for warning in &saved.warnings {
-            terminal.warning(warning);
-        }
+        terminal.warnings(&saved.warnings);
         Ok(saved.debate)
     };
     let first = load(&args.a)?;

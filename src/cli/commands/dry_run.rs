@@ -14,9 +14,7 @@ pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Resu
     let total = display::price_tag(&forecast, settings.max_cost(), has_tools(settings));
     terminal
         .text(&format!("{total}\n\n{}", display::forecast(&forecast, &spec.protocol.infos(), terminal.columns())))?;
-    for warning in check_windows(&forecast.calls, settings)? {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(check_windows(&forecast.calls, settings)?);
     // Refuses the same limits as the debate would.
     check_prices(settings)?;
     if let Some(purchase) = &forecast.purchase {

@@ -39,14 +39,10 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
-    for warning in warnings.chain(&prepared.panel().warnings) {
-        terminal.warning(warning);
-    }
+    terminal.warnings(warnings.chain(&prepared.panel().warnings));
     // Another protocol has other prompts.
     if settings.debate.protocol == parent.settings.debate.protocol {
-        for change in parent.prompt_sources.changes(&prepared.panel().sources) {
-            terminal.warning(&change);
-        }
+        terminal.warnings(parent.prompt_sources.changes(&prepared.panel().sources));
     }
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;

@@ -14,7 +14,9 @@ use crate::cli::output::make_parent;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
+use dialectic_config::{
+    ConfigError, NoKey, PanelName, UserPrograms, default_models, user_path, user_programs, users_environment,
+};
 use dialectic_engine::access::{
     Environment, ProgramThere, Trust, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
 };
@@ -43,17 +45,17 @@ struct SetupAnswers {
     is_free: bool,
     panel: Option<PanelName>,
     directory: Option<String>,
+    /// What the replaced configuration says of programs: without it, some of them cannot be called.
+    programs: Map<String, Value>,
 }
 
 pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = users_environment()?;
     let Some(path) = user_path(&environment) else {
         let message = "cannot find your configuration directory: HOME is not set".to_owned();
-        return Err(ConfigError::Unmet { message }.into());
+        return Err(ConfigError::Unmet(message).into());
     };
-    for warning in environment.warnings() {
-        terminal.warning(warning);
-    }
+    terminal.warnings(environment.warnings());
     let mut dialogue = if args.yes { None } else { Some(Dialogue::begin("`dialectic init`")?) };
     if path.exists() {
         let is_replaced = match &mut dialogue {
@@ -61,10 +63,13 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
-            return Err(Error::Exists { path });
+            return Err(Error::Exists(path));
         }
     }
-    let mut wanted = whom(args, &environment, dialogue.as_mut(), terminal)?;
+    // Read before it is replaced: what is offered is what can be called afterwards.
+    let UserPrograms { providers, entries } = user_programs(&environment);
+    let mut wanted = whom(args, &environment, &providers, dialogue.as_mut(), terminal)?;
+    wanted.programs = entries;
     let mut environment = environment;
     if let Some(dialogue) = &mut dialogue
         && let Some(variable) = missing_variable(&wanted, &environment)
@@ -120,6 +125,12 @@ impl SetupAnswers {
             }
             all.insert("providers".to_owned(), json!({ (self.provider.as_str()): entry }));
         }
+        for (name, entry) in &self.programs {
+            let providers = all.entry("providers").or_insert_with(|| json!({}));
+            if providers[name].is_null() {
+                providers[name] = entry.clone();
+            }
+        }
         if let Some(model) = self.model.as_deref().filter(|_| self.is_free) {
             all.insert("prices".to_owned(), json!({ (model): { "inputPerMTok": 0, "outputPerMTok": 0 } }));
         }
@@ -138,6 +149,7 @@ impl SetupAnswers {
 fn whom(
     args: &InitArgs,
     environment: &Environment,
+    providers: &BTreeMap<String, ProviderSettings>,
     dialogue: Option<&mut Dialogue>,
     terminal: &mut Terminal,
 ) -> Result<SetupAnswers, Error> {
@@ -158,7 +170,7 @@ fn whom(
     known.sort_by_key(|(_, _, variable)| !has_key(*variable));
     // Without any key, a program with its own login works.
     let is_without = !known.iter().any(|(_, _, variable)| has_key(*variable));
-    let programs = if is_without { programs_there(&BTreeMap::new(), environment) } else { Vec::new() };
+    let programs = if is_without { programs_there(providers, environment) } else { Vec::new() };
     let Some(dialogue) = dialogue else {
         let first = known.first().filter(|(_, _, variable)| has_key(*variable)).map(|(provider, ..)| *provider);
         let usable = || programs.iter().find(|program| program.fault.is_none());

@@ -19,9 +19,7 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     check_calls("mcp", &loaded.settings)?;
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
     check_cost("mcp", &loaded.settings, of_cost)?;
-    for warning in loaded.warnings {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(loaded.warnings);
     if std::io::stdin().is_terminal() {
         terminal.notice("A coding agent starts this command and speaks to it on standard input; Ctrl-D ends it.");
     }

@@ -1,42 +1,289 @@
-//! One file per command: parse, resolve, run, render.
+//! One file per command: parse, resolve, run, render. [`Command`] is the table of them.
 
-pub(super) mod answer;
-pub(super) mod ask;
+use clap::Subcommand;
+
+use super::args::{
+    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, DiffArgs, EvalArgs, ForkArgs, InitArgs,
+    LiftArgs, ListArgs, ManArgs, McpArgs, MemoryArgs, ModelsArgs, ProtocolsArgs, RateArgs, RatingsArgs, ReplayArgs,
+    ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs, ShowArgs, SignArgs, SkillArgs, StatusArgs,
+    StopArgs, TagArgs, VerifyArgs, WaitArgs,
+};
+use super::examples::examples;
+use super::terminal::Terminal;
+use crate::error::Error;
+
+mod answer;
+mod ask;
 mod attachments;
-pub(super) mod completions;
-pub(super) mod config;
-pub(super) mod debate;
-pub(super) mod demo;
-pub(super) mod diff;
+mod completions;
+mod config;
+mod debate;
+mod demo;
+mod diff;
 mod dry_run;
-pub(super) mod eval;
-pub(super) mod fork;
-pub(super) mod init;
-pub(super) mod lift;
-pub(super) mod list;
-pub(super) mod man;
+mod eval;
+mod fork;
+mod init;
+mod lift;
+mod list;
+mod man;
 #[cfg(feature = "mcp")]
-pub(super) mod mcp;
+mod mcp;
 #[cfg(feature = "archive")]
-pub(super) mod memory;
-pub(super) mod models;
+mod memory;
+mod models;
 pub(super) mod problem;
-pub(super) mod protocols;
-pub(super) mod rate;
+mod protocols;
+mod rate;
 #[cfg(feature = "archive")]
-pub(super) mod ratings;
-pub(super) mod replay;
-pub(super) mod report;
-pub(super) mod resume;
-pub(super) mod review;
-pub(super) mod rm;
+mod ratings;
+mod replay;
+mod report;
+mod resume;
+mod review;
+mod rm;
 #[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
-pub(super) mod show;
-pub(super) mod sign;
-pub(super) mod skill;
-pub(super) mod status;
-pub(super) mod stop;
-pub(super) mod tag;
-pub(super) mod verify;
-pub(super) mod wait;
+mod show;
+mod sign;
+mod skill;
+mod status;
+mod stop;
+mod tag;
+mod verify;
+mod wait;
+
+/// Declares [`Command`], what each command runs, and the groups of the help. A row is a command's description, its
+/// arguments, its module, the feature that it needs, and examples; modules are named like commands.
+macro_rules! commands {
+    ($($group:literal {
+        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+
+    })+) => {
+        #[derive(Debug, Subcommand)]
+        pub(super) enum Command {
+            $($($(#[$about])* #[command(after_help = examples(&[$($example),+]))] $name($args),)+)+
+        }
+
+        impl Command {
+            /// Runs the command.
+            pub(super) fn run(&self, terminal: &mut Terminal) -> Result<(), Error> {
+                match self {
+                    $($(
+                        $(#[cfg(feature = $feature)])?
+                        Self::$name(args) => $module::run(args, terminal),
+                        $(
+                            #[cfg(not(feature = $feature))]
+                            Self::$name(_) => Err(crate::features::MissingFeature::$missing.into()),
+                        )?
+                    )+)+
+                }
+            }
+        }
+
+        /// The commands of each group of the help, in the order of display.
+        pub(super) const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),+])),+];
+    };
+}
+
+commands! {
+    "Debate" {
+        /// Debate a problem and print the solution
+        Debate(Box<DebateArgs>) = debate, [
+            "dialectic debate \"Design a rate limiting system\"",
+            "dialectic debate -p problem.md --panel mixed --max-cost 0.50",
+            "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
+        ];
+        /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
+        Review(Box<ReviewArgs>) = review, [
+            "dialectic review",
+            "dialectic review --base main src --fail-on blocking --max-cost 0.50",
+            "git diff main | dialectic review --format markdown",
+        ];
+        /// Continue a paused, failed or killed debate from its last finished call
+        Resume(ResumeArgs) = resume, [
+            "dialectic resume latest",
+            "dialectic resume vhkp --finish",
+        ];
+        /// Ask the judge, or an agent, about a finished debate
+        Ask(AskArgs) = ask, [
+            "dialectic ask latest \"What if the budget is halved?\"",
+            "dialectic ask vhkp --max-cost 0.05 \"Which part would you build first?\"",
+            "dialectic ask vhkp",
+        ];
+        /// Fork a past debate: change something and continue from there
+        Fork(Box<ForkArgs>) = fork, [
+            "dialectic fork latest --at 2.critique --set debate.rounds=4",
+            "dialectic fork latest --at start --model gpt-5.6-luna --provider openai",
+        ];
+        /// Show, start and steer debates in a browser, or through an HTTP API
+        Serve(ServeArgs) = serve, [
+            "dialectic serve --open",
+            "dialectic serve --port 8080 --max-cost 0.50 --max-cost-per-day 5",
+        ];
+    }
+    "Without a terminal" {
+        /// Wait for the end of a debate that runs elsewhere, and exit as it did
+        Wait(WaitArgs) = wait, [
+            "dialectic wait vhkp --timeout 45",
+            "dialectic wait vhkp --strict --json",
+        ];
+        /// Show the status of a debate, even one that another process runs
+        Status(StatusArgs) = status, [
+            "dialectic status vhkp",
+            "dialectic status vhkp --json",
+        ];
+        /// Answer a debate's questions, so that it continues
+        Answer(AnswerArgs) = answer, [
+            "dialectic answer vhkp q1=\"500 a second\" q2=",
+            "dialectic answer vhkp --detach --file answers.json",
+        ];
+        /// Close a debate early with its current texts, even one that another process runs
+        Stop(StopArgs) = stop, [
+            "dialectic stop vhkp",
+        ];
+    }
+    "Read" {
+        /// Show a recorded debate in half a minute, without key, network or cost
+        Demo(DemoArgs) = demo, [
+            "dialectic demo",
+            "dialectic demo --quiet > solution.md",
+        ];
+        /// List the saved debates, newest first
+        List(ListArgs) = list, [
+            "dialectic list --status failed,paused",
+            "dialectic list --text queue --since 7d -n 5",
+            "dialectic list --cost --since 2026-01-01",
+        ];
+        /// Read a saved debate, or a part of it
+        Show(ShowArgs) = show, [
+            "dialectic show latest",
+            "dialectic show vhkp round 2",
+            "dialectic show vhkp points --json",
+        ];
+        /// Write a report of a saved debate: Markdown, page, decision record or JSON
+        Report(ReportArgs) = report, [
+            "dialectic report latest",
+            "dialectic report vhkp -o decision.html",
+        ];
+        /// Compare two debates
+        Diff(DiffArgs) = diff, [
+            "dialectic diff vhkp ab12",
+            "dialectic diff vhkp latest --json",
+        ];
+        /// Replay a past debate
+        Replay(ReplayArgs) = replay, [
+            "dialectic replay latest --speed 10",
+            "dialectic replay latest --speed max --events -",
+        ];
+    }
+    "Keep" {
+        /// Rate a debate
+        Rate(RateArgs) = rate, [
+            "dialectic rate latest +1",
+            "dialectic rate vhkp -1 \"Ignored the budget\"",
+        ];
+        /// Tag a debate, to find it again
+        Tag(TagArgs) = tag, [
+            "dialectic tag latest storage adr-7",
+            "dialectic tag latest --remove storage",
+        ];
+        /// Sign the record of a debate with an SSH key
+        Sign(SignArgs) = sign, [
+            "dialectic sign latest",
+            "dialectic sign vhkp --key ~/.ssh/id_ed25519",
+        ];
+        /// Remove debates
+        Rm(RmArgs) = rm, [
+            "dialectic rm vhkp",
+            "dialectic rm vhkp ab12 --yes",
+        ];
+        /// Find what past debates decided
+        Memory(MemoryArgs) = memory if Archive "archive", [
+            "dialectic memory search rate limiting",
+            "dialectic memory show latest",
+        ];
+    }
+    "Measure" {
+        /// Have evaluators score the solutions of saved debates
+        Eval(EvalArgs) = eval, [
+            "dialectic eval --offline -d latest",
+            "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
+            "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
+        ];
+        /// Measure whether debates beat other ways to spend the same money
+        Lift(Box<LiftArgs>) = lift, [
+            "dialectic lift examples/lift --offline",
+            "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
+            "dialectic lift sums.jsonl --against self-refine --max-cost 20",
+            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
+        ];
+        /// Rank models by the judges' scores in past arenas
+        Ratings(RatingsArgs) = ratings if Archive "archive", [
+            "dialectic ratings",
+            "dialectic ratings --json",
+        ];
+        /// Check that the record of a debate is whole, and who signed it
+        Verify(VerifyArgs) = verify, [
+            "dialectic verify latest",
+            "dialectic verify vhkp --signers allowed_signers --json",
+        ];
+    }
+    "Set up" {
+        /// Choose a provider and model, for all directories
+        Init(InitArgs) = init, [
+            "dialectic init",
+            "dialectic init --yes --server http://127.0.0.1:8000/v1",
+        ];
+        /// Write, check and show configurations
+        Config(ConfigArgs) = config, [
+            "dialectic config init",
+            "dialectic config check",
+            "dialectic config show",
+        ];
+        /// List the models you can use, with context window and price
+        Models(ModelsArgs) = models, [
+            "dialectic models",
+            "dialectic models '*mini*' --json",
+            "dialectic models --probe --yes",
+        ];
+        /// List the protocols, or print one
+        Protocols(ProtocolsArgs) = protocols, [
+            "dialectic protocols",
+            "dialectic protocols show oxford",
+        ];
+    }
+    "For programs" {
+        /// Run debates for coding agents, over the Model Context Protocol (MCP)
+        Mcp(McpArgs) = mcp if Mcp "mcp", [
+            "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
+        ];
+        /// Teach coding agents to use this program
+        Skill(SkillArgs) = skill, [
+            "dialectic skill install",
+            "dialectic skill remove",
+        ];
+        /// Print a completion script for a shell
+        Completions(CompletionsArgs) = completions, [
+            "dialectic completions bash > ~/.local/share/bash-completion/completions/dialectic",
+        ];
+        /// Print the manual page
+        Man(ManArgs) = man, [
+            "dialectic man | man -l -",
+            "dialectic man --dir ./man",
+        ];
+    }
+}
+
+impl Command {
+    /// The name and options of a command that runs a debate.
+    pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
+        match self {
+            Self::Debate(args) => Some(("debate", &args.run)),
+            Self::Review(args) => Some(("review", &args.run)),
+            Self::Resume(args) => Some(("resume", &args.run)),
+            Self::Answer(args) => Some(("answer", &args.run)),
+            Self::Fork(args) => Some(("fork", &args.run)),
+            _ => None,
+        }
+    }
+}

@@ -84,9 +84,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
     let files = config_files(args.file.config.as_ref(), &environment);
     let Loaded { settings, warnings, provenance, choice, .. } = files.load(&Overrides::default())?;
-    for warning in &warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&warnings);
     if let Some(choice) = &choice {
         terminal.notice(&choice.to_string());
     }
@@ -163,7 +161,7 @@ impl Servers {
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         let http = http_client(environment.certificate_file())?;
-        let used = everybody(settings).map(|agent| agent.provider.as_str());
+        let used = settings.everybody().map(|agent| agent.provider.as_str());
         let has_key = |name: &&str| missing_keys_of([("", *name)], &settings.providers, environment).is_ok();
         let built_in = DEFAULT_MODELS.iter().map(|(name, _)| *name).filter(has_key);
         let configured = settings.providers.keys().map(String::as_str);
@@ -232,10 +230,6 @@ impl Servers {
     }
 }
 
-fn everybody(settings: &Settings) -> impl Iterator<Item = &AgentSettings> {
-    settings.agents.iter().chain([&settings.judge])
-}
-
 /// An agent with that model, for look-ups of a model's facts.
 fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings {
     AgentSettings {
@@ -250,7 +244,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
     let mut rows = Vec::new();
     for provider in servers.clients.keys() {
         let listed = offered.get(provider);
-        let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
+        let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
         let known = match listed {
             Some(models) => models.iter().map(|model| model.name.as_str()).collect(),
             // If the server does not list models, only the table does.
@@ -259,24 +253,13 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
         };
         let names: BTreeSet<&str> = used.chain(known).collect();
         let row = |name: &str| {
-            let agent = with_model(settings, provider, name);
-            let price = price_of(&agent, settings);
-            let offer = listed.and_then(|models| models.iter().find(|model| model.name == name));
-            let says = limits_of(&agent, settings).context_window;
-            ModelLine {
-                provider: provider.clone(),
-                model: name.to_owned(),
-                used_by: everybody(settings)
-                    .filter(|agent| agent.provider == *provider && agent.model == name)
-                    .map(|agent| agent.id.to_string())
-                    .collect(),
-                offered: listed.map(|_| offer.is_some()),
-                context_window: says.or_else(|| offer?.context_window),
-                input_per_m_tok: price.map(|price| price.input_per_m_tok),
-                output_per_m_tok: price.map(|price| price.output_per_m_tok),
-                probe: None,
-                program: None,
+            let mut line = line_of(settings, provider, name);
+            if let Some(models) = listed {
+                let offer = models.iter().find(|model| model.name == name);
+                line.offered = Some(offer.is_some());
+                line.context_window = line.context_window.or_else(|| offer?.context_window);
             }
+            line
         };
         let mut of_provider: Vec<ModelLine> = names.into_iter().map(row).collect();
         of_provider.sort_by_key(|row| row.used_by.is_empty());
@@ -292,30 +275,30 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
 
 /// The models of a program in use, or its default one: programs list none.
 fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
-    let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
+    let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
     let mut names: BTreeSet<&str> = used.collect();
     if names.is_empty() {
         names.extend(program_preset(provider).map(|preset| preset.default_model));
     }
-    let row = |name: &str| {
-        let agent = with_model(settings, provider, name);
-        let price = price_of(&agent, settings);
-        ModelLine {
-            provider: provider.to_owned(),
-            model: name.to_owned(),
-            used_by: everybody(settings)
-                .filter(|agent| agent.provider == *provider && agent.model == name)
-                .map(|agent| agent.id.to_string())
-                .collect(),
-            offered: None,
-            context_window: limits_of(&agent, settings).context_window,
-            input_per_m_tok: price.map(|price| price.input_per_m_tok),
-            output_per_m_tok: price.map(|price| price.output_per_m_tok),
-            probe: None,
-            program: None,
-        }
-    };
-    names.into_iter().map(row).collect()
+    names.into_iter().map(|name| line_of(settings, provider, name)).collect()
+}
+
+/// What the settings and the table of models say of a model.
+fn line_of(settings: &Settings, provider: &str, name: &str) -> ModelLine {
+    let agent = with_model(settings, provider, name);
+    let price = price_of(&agent, settings);
+    let uses = |agent: &&AgentSettings| agent.provider == *provider && agent.model == name;
+    ModelLine {
+        provider: provider.to_owned(),
+        model: name.to_owned(),
+        used_by: settings.everybody().filter(uses).map(|agent| agent.id.to_string()).collect(),
+        offered: None,
+        context_window: limits_of(&agent, settings).context_window,
+        input_per_m_tok: price.map(|price| price.input_per_m_tok),
+        output_per_m_tok: price.map(|price| price.output_per_m_tok),
+        probe: None,
+        program: None,
+    }
 }
 
 async fn probe_all(

@@ -43,11 +43,8 @@ pub(super) enum ProblemError {
         source: std::io::Error,
     },
     /// It is a directory.
-    #[error("the problem file {path} is a directory")]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("the problem file {0} is a directory")]
+    Directory(PathBuf),
     /// It is not UTF-8.
     #[error("the problem from {from} is not UTF-8 text")]
     NotUtf8 {
@@ -60,11 +57,8 @@ pub(super) enum ProblemError {
     #[error("the template was not filled in")]
     Unfilled,
     /// It is empty.
-    #[error("the problem from {from} is empty")]
-    Empty {
-        /// The file, standard input, or the command line.
-        from: String,
-    },
+    #[error("the problem from {0} is empty")]
+    Empty(String),
 }
 
 impl Diagnostic for ProblemError {
@@ -80,8 +74,8 @@ impl Diagnostic for ProblemError {
             Self::Twice | Self::StdinAndEditor => "remove one of them",
             Self::Editor(error) => return error.hint(),
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty { .. } => "the problem must contain at least one word",
-            Self::Unreadable { .. } | Self::Directory { .. } | Self::Unfilled => return None,
+            Self::Empty(_) => "the problem must contain at least one word",
+            Self::Unreadable { .. } | Self::Directory(_) | Self::Unfilled => return None,
         };
         Some(hint.to_owned())
     }
@@ -130,7 +124,7 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
         (Some(text), None) => ("the command line".to_owned(), text.as_bytes().to_vec()),
         (None, Some(path)) => {
             if path.is_dir() {
-                return Err(ProblemError::Directory { path: path.to_owned() });
+                return Err(ProblemError::Directory(path.to_owned()));
             }
             let from = path.display().to_string();
             match fs::read(path) {
@@ -146,7 +140,7 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
     };
     let (text, from) = if sources.edit { (edit(&text, NOTE)?, EDITOR.to_owned()) } else { (text, from) };
     if text.trim().is_empty() {
-        return Err(ProblemError::Empty { from });
+        return Err(ProblemError::Empty(from));
     }
     Ok(Problem { text, is_stdin: from == STANDARD_INPUT })
 }

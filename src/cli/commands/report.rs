@@ -5,12 +5,13 @@ use std::path::Path;
 
 use crate::cli::args::ReportArgs;
 use crate::cli::latest::or_latest;
-use crate::cli::output::{Readership, ReportFormatArg, detail, open_page, write_report};
+use crate::cli::output::{Readership, detail, format_of, open_page, write_report};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
 use dialectic_record::debate::Settings;
 use dialectic_record::store::Entry;
+use dialectic_report::report::{FORMATS, ReportFormat};
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.name())?;
@@ -20,19 +21,15 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     }
     let format = match (args.format, args.output.as_deref()) {
         (Some(format), _) => format,
-        (None, Some(path)) => ReportFormatArg::of("--output", path)?,
-        (None, None) if args.open => ReportFormatArg::Page,
-        (None, None) => ReportFormatArg::Markdown,
+        (None, Some(path)) => format_of("--output", path)?,
+        (None, None) if args.open => FORMATS.iter().find(|format| format.is_page()).unwrap_or(ReportFormat::usual()),
+        (None, None) => ReportFormat::usual(),
     };
-    if args.open && format != ReportFormatArg::Page {
+    if args.open && !format.is_page() {
         let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
-    let is_shareable = match format {
-        ReportFormatArg::Page | ReportFormatArg::Markdown => true,
-        ReportFormatArg::Decision | ReportFormatArg::State | ReportFormatArg::Sarif | ReportFormatArg::Github => false,
-    };
-    if args.share && !is_shareable {
+    if args.share && !format.is_shareable {
         let message = "is for pages and Markdown only: name a file that ends in .html or .md, or drop --format";
         return Err(ConfigError::Argument { option: "--share", message: message.to_owned() }.into());
     }
@@ -64,8 +61,6 @@ fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, 
     }
     let environment = process_environment();
     let loaded = ConfigFiles::new(ConfigPath::Named(path.to_owned()), &environment).load(&Overrides::default())?;
-    for warning in &loaded.warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&loaded.warnings);
     Ok(Some(loaded.settings))
 }

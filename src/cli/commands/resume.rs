@@ -13,7 +13,7 @@ use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::Environment;
-use dialectic_engine::runner::RunnerError;
+use dialectic_engine::runner::{RunnerError, renew_limit};
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
 
@@ -79,22 +79,18 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
-            for warning in &warnings {
-                terminal.warning(warning);
-            }
+            terminal.warnings(&warnings);
             if answers.is_some() {
-                return Err(AnswersError::NotAsking { id }.into());
+                return Err(AnswersError::NotAsking(id).into());
             }
             return finished(&id, entry, run, terminal);
         }
         opened => opened?,
     };
-    for warning in saved.warnings() {
-        terminal.warning(warning);
-    }
+    terminal.warnings(saved.warnings());
     let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
     if finish && saved.debate().final_round().is_none() {
-        return Err(Error::NothingToFinish { id: saved.debate().id.clone() });
+        return Err(Error::NothingToFinish(saved.debate().id.clone()));
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
@@ -103,17 +99,17 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     let provenance = vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(max_calls_per_day);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
-    for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {
-        terminal.warning(warning);
-    }
-    for change in sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)) {
-        terminal.warning(&change);
-    }
+    terminal.warnings(environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings));
+    terminal.warnings(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
     for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }
     let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
+    // A server that keeps to a limit for each day counts what this run may spend, not what an earlier one could.
+    if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
+        terminal.warning(&error.to_string());
+    }
     let ready = if finish { ready.closing() } else { ready };
     session.answering(given, on_questions).run(ready, foreseen, terminal)
 }

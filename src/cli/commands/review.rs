@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::change::{Change, ChangeError, Repository, Wanted, paths_of, piped};
+use crate::change::{Change, ChangeError, Found, Repository, Wanted, paths_of, piped};
 use crate::cli::args::{FailOn, ReviewArgs};
 use crate::cli::conclusion::ReviewEnd;
 use crate::cli::consent;
@@ -55,14 +55,15 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
     };
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
-    let Some(Change { problem, attachments, set }) = change else {
-        terminal.notice("There is no change to review.");
-        let solution = Solution { description: "**No change, and no findings.**\n".to_owned(), ..Solution::default() };
-        return end.print(
-            &Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() },
-            &args.run,
-            terminal,
-        );
+    let Change { problem, attachments, set } = match change {
+        Found::Change(change) => *change,
+        Found::Nothing => {
+            return nothing("There is no change to review.", "No change, and no findings.", &end, args, terminal);
+        }
+        Found::OnlyPermissions => {
+            let said = "Nothing to read: only permissions changed.";
+            return nothing(said, "Only permissions changed, and no findings.", &end, args, terminal);
+        }
     };
     let read = receipt(&set);
     let spec = Spec {
@@ -82,21 +83,25 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let runner = runner(environment)?;
     let prepared = runner.prepare(spec.clone())?;
     tell(&read, choice.as_ref(), &warnings, terminal);
-    for warning in prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?) {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?));
     prepared.check_limit()?;
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
     session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
+}
+
+/// The end of a review that has nothing to read.
+fn nothing(said: &str, result: &str, end: &ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    terminal.notice(said);
+    let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
+    let debate = Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() };
+    end.print(&debate, &args.run, terminal)
 }
 
 fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], terminal: &mut Terminal) {
     for notice in choice.map(ToString::to_string).iter().chain(read) {
         terminal.notice(notice);
     }
-    for warning in warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(warnings);
 }
 
 /// The lines shown when the review of a change begins.

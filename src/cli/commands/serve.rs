@@ -39,9 +39,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
     check_calls("serve", &loaded.settings)?;
-    for warning in loaded.warnings {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(loaded.warnings);
     if let Some((warning, remedy)) = environment.token_warning() {
         terminal.warning(&remedy::hint(Some(warning.clone()), Some(&remedy)).unwrap_or(warning));
     }

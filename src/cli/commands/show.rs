@@ -22,9 +22,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let directory = debates()?;
     let entry = or_latest(args.which.name())?;
     let saved = entry.load(AccessMode::State)?;
-    for warning in &saved.warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&saved.warnings);
     let debate = &saved.debate;
     let view = View::new(debate, &[], None).with_standing(standing(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
@@ -50,7 +48,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
 
 /// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution { id: debate.id.clone() })?;
+    let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution(debate.id.clone()))?;
     if args.json {
         return terminal.json(solution);
     }

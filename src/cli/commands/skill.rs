@@ -29,17 +29,11 @@ const MARK: &str = ".installed-by-dialectic";
 #[derive(Debug, thiserror::Error)]
 enum SkillError {
     /// A foreign folder.
-    #[error("{path} exists, and was not written by dialectic")]
-    Foreign {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{0} exists, and was not written by dialectic")]
+    Foreign(PathBuf),
     /// A link.
-    #[error("{path} is a link, which is refused")]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    #[error("{0} is a link, which is refused")]
+    Link(PathBuf),
     /// It cannot be read or written.
     #[error("cannot use {path}")]
     Unusable {
@@ -57,8 +51,8 @@ impl Diagnostic for SkillError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Foreign { .. } => "move it away first",
-            Self::Link { .. } => {
+            Self::Foreign(_) => "move it away first",
+            Self::Link(_) => {
                 "name the real directory with the agent's own variable, or copy the skill there: \
                      `dialectic skill show`"
             }
@@ -92,7 +86,7 @@ impl SkillDirectory {
 
 fn check_link(path: &Path) -> Result<(), SkillError> {
     let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    if is_link { Err(SkillError::Link { path: path.to_owned() }) } else { Ok(()) }
+    if is_link { Err(SkillError::Link(path.to_owned())) } else { Ok(()) }
 }
 
 pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -123,7 +117,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
 /// The result for a place. A link in an unnamed place is skipped.
 fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Terminal) -> Result<Option<T>, SkillError> {
     match result {
-        Err(error @ SkillError::Link { .. }) if !is_named => {
+        Err(error @ SkillError::Link(_)) if !is_named => {
             terminal.warning(&format!("{error}; use --for <agent> for advice"));
             Ok(None)
         }
@@ -143,7 +137,7 @@ fn places(args: &SkillPlaceArgs) -> Result<Vec<SkillDirectory>, Error> {
         let place = if args.project { Some(in_project(*agent)) } else { of_user(*agent, &environment) };
         let Some(place) = place else {
             let message = "cannot find your home directory: HOME is not set".to_owned();
-            return Err(ConfigError::Unmet { message }.into());
+            return Err(ConfigError::Unmet(message).into());
         };
         let has_its_own = place.base.join(&place.below).parent().is_some_and(Path::is_dir);
         if named(agent) || (args.agents.is_empty() && (*agent == CodingAgent::Agents || has_its_own)) {
@@ -201,7 +195,7 @@ fn install(place: &SkillDirectory) -> Result<(), SkillError> {
             // Checked again after creating the folder, in case another process was faster.
             place.check_links()?;
             if !is_ours(&folder) {
-                return Err(SkillError::Foreign { path: folder });
+                return Err(SkillError::Foreign(folder));
             }
         }
         Err(source) => return Err(SkillError::Unusable { path: folder, source }),
@@ -228,7 +222,7 @@ fn remove(place: &SkillDirectory) -> Result<bool, SkillError> {
         return Ok(false);
     }
     if !is_ours(&folder) {
-        return Err(SkillError::Foreign { path: folder });
+        return Err(SkillError::Foreign(folder));
     }
     // The mark last, so that a partial removal is recognized.
     for name in [FILE, MARK] {

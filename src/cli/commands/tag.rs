@@ -11,9 +11,7 @@ pub(in crate::cli) fn run(args: &TagArgs, terminal: &mut Terminal) -> Result<(),
     let entry = debates()?.find(&args.which.debate)?;
     if args.add.is_empty() && args.remove.is_empty() {
         let saved = entry.load(AccessMode::State)?;
-        for warning in &saved.warnings {
-            terminal.warning(warning);
-        }
+        terminal.warnings(&saved.warnings);
         return listed(&saved.debate, terminal);
     }
     let debate = entry.note(|debate| debate.retagged(&args.add, &args.remove))?;

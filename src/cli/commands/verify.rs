@@ -22,18 +22,24 @@ enum SignatureRefused {
     Unsigned { id: String },
     #[error("the signature of {id} is not valid")]
     Broken { id: String },
+    #[error("the signature of {id} was not checked")]
+    Unclear { id: String },
     #[error("the record of {id} is signed, but by none of the signers in {}", .signers.display())]
     Untrusted { id: String, signers: PathBuf },
 }
 
 impl Diagnostic for SignatureRefused {
     fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
+        match self {
+            Self::Unclear { .. } => ErrorCategory::General,
+            Self::Unsigned { .. } | Self::Broken { .. } | Self::Untrusted { .. } => ErrorCategory::Arguments,
+        }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Self::Unsigned { id } => Some(format!("to sign it: dialectic sign {id}")),
+            Self::Unclear { .. } => Some("check that `ssh-keygen` is OpenSSH 8.9 or newer".to_owned()),
             Self::Broken { .. } | Self::Untrusted { .. } => None,
         }
     }
@@ -50,7 +56,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         terminal.text(&text(&entry, journal, &found, signature.as_ref()))?;
     }
     if !found.is_whole() {
-        return Err(Error::NotWhole { id: entry.id() });
+        return Err(Error::NotWhole(entry.id()));
     }
     let id = entry.id();
     let refused = match (signature, &args.signers) {
@@ -58,9 +64,8 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // No option required more than an undamaged record.
             (Refusal::Unchecked, None) => return Ok(()),
-            (Refusal::UnknownSigner { .. }, Some(signers)) => {
-                SignatureRefused::Untrusted { id, signers: signers.clone() }
-            }
+            (Refusal::Unclear(_), _) => SignatureRefused::Unclear { id },
+            (Refusal::UnknownSigner(_), Some(signers)) => SignatureRefused::Untrusted { id, signers: signers.clone() },
             (_, _) => SignatureRefused::Broken { id },
         },
         (None, None) | (Some(CheckedSignature { refusal: None, .. }), _) => return Ok(()),

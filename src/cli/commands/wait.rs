@@ -32,7 +32,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     }
     super::status::say(&status, args.json, terminal)?;
     if before.is_any() {
-        return Err(Error::StillRunning { id: debate.id });
+        return Err(Error::StillRunning(debate.id));
     }
     verdict(&entry, &debate, before, args.strict)
 }

@@ -16,7 +16,8 @@ use crate::status::Standing;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{StoreError, read_state};
 
-use super::{Refusal, Server, refused, succeeded, words};
+use super::arguments::words;
+use super::{Refusal, Server, refused, succeeded};
 use crate::mcp::questions::{Answers, answers_in, is_declined};
 use crate::mcp::tools::{MOST_LISTED, all};
 use crate::mcp::words::of_models;

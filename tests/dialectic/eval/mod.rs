@@ -2,6 +2,7 @@
 
 mod input;
 mod outputs;
+mod pairwise;
 mod prompts;
 mod repeat;
 mod skipped;

@@ -60,7 +60,7 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
         return;
     }
     let server = MockServer::with(|request| curious(request).after(std::time::Duration::from_millis(250)));
-    let sandbox = sandbox(&server, &json!({"rounds": 5}));
+    let sandbox = sandbox(&server, &json!({"rounds": 20}));
     let mut serving = Serving::start(&sandbox, &[]);
     let port = serving.port().to_owned();
     let mut chromium = Chromium::start();
@@ -405,6 +405,51 @@ fn files_go_byte_for_byte_and_a_branch_has_another_judge() {
     let settings = sandbox.state(&fork)["settings"].clone();
     assert_eq!((&settings["judge"]["model"], &settings["judge"]["id"]), (&json!("model-kiss"), &json!("judge")));
     assert_eq!(settings["agents"], sandbox.state(&id)["settings"]["agents"]);
+    // The list says which of the two is the fork.
+    tab.go(&serving.address);
+    tab.until("document.querySelectorAll('.debates tbody tr').length === 2");
+    assert_eq!(tab.text(&format!("[data-id='{fork}'] .fork")), format!("a fork of {id}"));
+    assert_eq!(tab.run("document.querySelectorAll('.fork').length"), json!(1));
+    tab.assert_quiet();
+}
+
+/// However the record arrives, in one piece or while it is written: the last round is unfolded, and what a reader
+/// unfolded or folded stays so.
+#[test]
+fn a_result_unfolds_the_same_round_on_every_load() {
+    if !is_installed() {
+        return;
+    }
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
+    let sandbox = sandbox(&server, &json!({"rounds": 3}));
+    let serving = Serving::start(&sandbox, &[]);
+    let mut chromium = Chromium::start();
+    let mut tab = chromium.tab();
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    let address = serving.address.replace("/?", &format!("/debates/{id}?"));
+    let open = |tab: &mut Tab| {
+        let all = lines(&sandbox, &id).len();
+        tab.until(&format!("window.debate?.seen.length === {all} && document.querySelectorAll('.round').length === 3"));
+        tab.run("[...document.querySelectorAll('details.round')].filter(one => one.open).map(one => one.dataset.key)")
+    };
+    // Watched from its first event on.
+    tab.go(&address);
+    is(&mut tab, "running");
+    gate.open();
+    serving.wait_for(&id, "completed");
+    is(&mut tab, "completed");
+    assert_eq!(open(&mut tab), json!(["round-3"]));
+    for _ in 0..3 {
+        tab.go(&address);
+        is(&mut tab, "completed");
+        assert_eq!(open(&mut tab), json!(["round-3"]));
+    }
+    for number in [1, 3] {
+        tab.run(&format!("document.querySelector('[data-key=round-{number}] > summary').click()"));
+    }
+    assert_eq!(open(&mut tab), json!(["round-1"]));
     tab.assert_quiet();
 }
 

@@ -57,6 +57,7 @@ fn half_written(sandbox: &Sandbox) -> Vec<PathBuf> {
 fn assert_goes_on(server: &MockServer, sandbox: &Sandbox, id: &str, expected: &Value, calls: usize) {
     assert!(sandbox.read(format!("debates/{id}.events.jsonl")).ends_with('\n'), "a line was cut short");
     sandbox.run(["verify", id]).expect_code(0);
+    server.settle();
     let lost = server.requests().len() - recorded_calls(sandbox);
     server.set_script(reply);
     sandbox.run(["resume", id, "--quiet"]).expect_code(0);

@@ -63,6 +63,20 @@ impl Running {
         text(&self.stderr)
     }
 
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child can be waited for").is_some()
+    }
+
+    /// Waits until it has written `text` to stderr; panics when it never does.
+    pub(crate) fn wait_for_stderr(&mut self, text: &str) {
+        while !self.stderr().contains(text) {
+            let left = Instant::now() < self.deadline && !self.has_ended();
+            assert!(left || self.stderr().contains(text), "{text:?} never came:\n{}", self.stderr());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(self.child.id().cast_signed());

@@ -34,7 +34,7 @@ impl Sandbox {
         Self {
             program: PathBuf::from(env!("CARGO_BIN_EXE_dialectic")),
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
-            limit: Duration::from_mins(1),
+            limit: Duration::from_mins(3),
             directory,
         }
     }
@@ -45,7 +45,7 @@ impl Sandbox {
         self
     }
 
-    /// Lets the program run for that long at most instead of a minute.
+    /// Lets the program run for that long at most instead of three minutes.
     pub(crate) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

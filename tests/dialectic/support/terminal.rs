@@ -12,7 +12,7 @@ use super::{Sandbox, Screen, TEST_KEY};
 
 const COLUMNS: usize = 90;
 /// Milliseconds that the program may take for what is waited for.
-const PATIENCE: u64 = 30_000;
+const PATIENCE: u64 = 120_000;
 
 /// A program that runs in a terminal of its own.
 pub(crate) struct Terminal {

@@ -23,7 +23,7 @@ fn without_a_file_everything_is_built_in() {
 fn what_cannot_be_read_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let error = load_file(directory.path(), &Overrides::default()).unwrap_err();
-    assert!(matches!(error, ConfigError::Directory { .. }) && error.hint().is_some());
+    assert!(matches!(error, ConfigError::Directory(_)) && error.hint().is_some());
     let file = directory.path().join("file");
     fs::write(&file, "{}").unwrap();
     let error = load_file(&file.join("below"), &Overrides::default()).unwrap_err();

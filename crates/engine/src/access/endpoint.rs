@@ -20,11 +20,8 @@ use super::trust_error::TrustError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderAccessError {
     /// Neither built in nor configured.
-    #[error("unknown provider `{name}`")]
-    Unknown {
-        /// The name.
-        name: String,
-    },
+    #[error("unknown provider `{0}`")]
+    Unknown(String),
     /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl {
@@ -75,7 +72,7 @@ impl Diagnostic for ProviderAccessError {
         match self {
             Self::Stranger(error) => error.hint(),
             Self::Program { name, fault } => match fault {
-                ProgramFault::Missing { .. } => {
+                ProgramFault::Missing(_) => {
                     Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
                 }
                 ProgramFault::Untried { version, .. } => Some(format!(
@@ -83,18 +80,16 @@ impl Diagnostic for ProviderAccessError {
                          `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own \
                          configuration"
                 )),
-                ProgramFault::Relative { .. } | ProgramFault::NoVersion { .. } => None,
+                ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
             },
-            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => {
-                None
-            }
+            Self::Unknown(_) | Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => None,
         }
     }
 
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Stranger(error) => error.remedy(),
-            Self::Unknown { .. }
+            Self::Unknown(_)
             | Self::BaseUrl { .. }
             | Self::UnsetVariable { .. }
             | Self::UnsetInProgram { .. }
@@ -209,7 +204,7 @@ pub fn endpoint(
     provenance: &Trust,
 ) -> Result<Endpoint, ProviderAccessError> {
     let name = provider.to_owned();
-    let Some(outline) = Outline::of(provider, providers) else { return Err(ProviderAccessError::Unknown { name }) };
+    let Some(outline) = Outline::of(provider, providers) else { return Err(ProviderAccessError::Unknown(name)) };
     provenance.check_provider(provider, &outline, environment)?;
     let base_url = outline.base_url(environment).unwrap_or_default().trim().trim_end_matches('/').to_owned();
     let calls_a_server = outline.preset.is_none_or(|preset| !preset.base_url.is_empty());
@@ -351,7 +346,7 @@ mod tests {
         let nothing = Environment::default();
         assert!(matches!(
             endpoint("nobody", &BTreeMap::new(), &nothing, &Trust::of_user()),
-            Err(ProviderAccessError::Unknown { .. })
+            Err(ProviderAccessError::Unknown(_))
         ));
         let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
         assert!(matches!(

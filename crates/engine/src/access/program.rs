@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use dialectic_base::program::ProgramSettings;
 use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_llm::models::facts;
+use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;
@@ -16,9 +17,9 @@ use super::headers;
 use super::keys::secret_variables;
 use super::stranger::Trust;
 
-/// Prefixes of variables that set a vendor program's server, key and behaviour. Configured values are added again.
-const WITHHELD: [&str; 24] = [
-    "ANTHROPIC_",
+/// Prefixes of variables that set a vendor program's server, key and behaviour, besides those of the built-in providers'
+/// keys. Configured values are added again.
+const WITHHELD: [&str; 19] = [
     "AWS_",
     "AZURE_",
     "BEDROCK_",
@@ -30,15 +31,11 @@ const WITHHELD: [&str; 24] = [
     "DIALECTIC_",
     "DISABLE_",
     "GCLOUD_",
-    "GEMINI_",
     "GOOGLE_",
     "GROQ_",
     "LANGFUSE_",
-    "MISTRAL_",
     "OLLAMA_",
-    "OPENAI_",
     "OPENCODE",
-    "OPENROUTER_",
     "OTEL_",
     "VERTEX",
     "XAI_",
@@ -167,7 +164,7 @@ pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environmen
     let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
     let there = with_login.filter_map(|preset| {
         let fault = match located(preset.name, providers, environment, &Trust::of_user(), &[]) {
-            Err(ProviderAccessError::Program { fault: ProgramFault::Missing { .. }, .. }) => return None,
+            Err(ProviderAccessError::Program { fault: ProgramFault::Missing(_), .. }) => return None,
             Err(error) => Some(error.to_string()),
             Ok(program) => match program.check_version() {
                 Err(fault) => Some(fault.to_string()),
@@ -203,7 +200,9 @@ fn child_environment(
     let secret = secret_variables(providers);
     let is_withheld = |variable: &str| {
         let upper = variable.to_ascii_uppercase();
-        let is_vendors = WITHHELD.iter().any(|start| upper.starts_with(start))
+        let keys = PRESETS.iter().filter_map(|preset| preset.api_key_env);
+        let of_providers = keys.filter_map(|key| key.split_inclusive('_').next());
+        let is_vendors = WITHHELD.into_iter().chain(of_providers).any(|start| upper.starts_with(start))
             || WITHHELD_ENDS.iter().any(|end| upper.ends_with(end));
         secret.contains(variable) || is_vendors && !KEPT.contains(&variable)
     };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
+use dialectic_base::diagnostic::found_config;
 use dialectic_base::money::{BudgetLimit, Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
@@ -140,7 +141,7 @@ impl Trust {
     /// it.
     pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
         self = self.and_directory(&directory.join("prompts").join("roles"));
-        for agent in settings.agents.iter().chain([&settings.judge]) {
+        for agent in settings.everybody() {
             let paths = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
             for path in paths.into_iter().flatten() {
                 self = self.and_directory(&directory.join(path));
@@ -363,7 +364,7 @@ impl Trust {
 
     /// A warning for each found price of a model in use that was overruled.
     pub fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
-        let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
+        let Some(path) = self.author.file() else { return Vec::new() };
         let used: BTreeSet<(&str, &str)> =
             settings.everybody().map(|agent| (agent.provider.as_str(), agent.model.as_str())).collect();
         let warning = |(provider, model): (&str, &str)| {
@@ -374,10 +375,8 @@ impl Trust {
                 Some(_) => "if it is lower, the known price applies",
                 None => "no other price is known",
             };
-            Some(format!(
-                "ignoring the price of {model} in `{path}`, because that file was found and not named, and \
-                    {provider} receives your key; {instead}. If you trust the file, name it as the configuration"
-            ))
+            let what = format!("and {provider} receives your key, so the price of {model} in it is ignored; {instead}");
+            Some(found_config(path, &what))
         };
         used.into_iter().filter_map(warning).collect()
     }
@@ -483,7 +482,7 @@ impl Trust {
             return Ok(());
         }
         let base = settings.base_dir.clone().unwrap_or_default();
-        for agent in settings.agents.iter().chain([&settings.judge]) {
+        for agent in settings.everybody() {
             let configured = [
                 &agent.system_prompt_path,
                 &agent.summary_prompt_path,
@@ -526,7 +525,7 @@ impl Trust {
     /// # Errors
     /// A record set it, and it is neither in the working directory nor named by the user.
     pub fn check_context(&self, settings: &Settings) -> Result<(), TrustError> {
-        let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
+        let has_tools = settings.everybody().any(|agent| !agent.tools.is_empty());
         if has_tools { self.check_reading(settings) } else { Ok(()) }
     }
 

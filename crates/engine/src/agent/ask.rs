@@ -1,15 +1,13 @@
 //! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
 
 mod replies;
+mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
-
 use crate::tools::Toolbox;
 use dialectic_base::call::{CallRecord, Cut};
-use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
@@ -23,6 +21,7 @@ use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
 use replies::{Replies, failed_call, unreadable};
+use text::{ParsedText, ToolLog, run_all};
 
 /// Why the points of a text are requested again.
 const NO_POINTS: &str = "it has no points in the form that was asked for";
@@ -54,76 +53,6 @@ pub struct Tools {
     pub toolbox: Arc<Toolbox>,
     /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,
-}
-
-/// The tool calls of one answer.
-#[derive(Default)]
-struct ToolLog {
-    iterations: u32,
-    calls: Vec<ToolCall>,
-    results: Vec<ToolResult>,
-    records: Vec<CallRecord>,
-}
-
-impl ToolLog {
-    fn note(&mut self, reply: &StoredReply, record: CallRecord) {
-        self.iterations += 1;
-        self.calls.extend(reply.tool_calls.iter().cloned());
-        self.results.extend(reply.tool_results.iter().cloned());
-        self.records.push(record);
-    }
-
-    /// The final text with the tool calls.
-    fn into_said(mut self, text: String, call: CallRecord) -> ParsedText {
-        self.records.push(call.clone());
-        let metadata = Metadata {
-            tool_calls: self.calls,
-            tool_results: self.results,
-            tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
-            ..Metadata::of_calls(&self.records)
-        };
-        ParsedText { text: text.into(), call, metadata, records: self.records }
-    }
-}
-
-/// Runs the tools that a reply calls, in order, on a blocking thread because they read files.
-async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
-    let wanted = calls.to_vec();
-    let run = spawn_blocking(move || wanted.iter().map(|call| toolbox.run(call)).collect());
-    // A panicking tool must not abort the debate; the model receives an error.
-    run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
-}
-
-/// A text answer.
-#[derive(Debug, Clone)]
-struct ParsedText {
-    /// The text.
-    pub text: Arc<str>,
-    /// The last call; earlier ones were passed to [`Ask::on_reply`].
-    pub call: CallRecord,
-    /// The metadata of all its calls.
-    pub metadata: Metadata,
-    /// The records of all its calls.
-    records: Vec<CallRecord>,
-}
-
-impl ParsedText {
-    /// Adds a call and replaces the text.
-    fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
-        self.records.push(call.clone());
-        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = self.metadata;
-        let of_calls = Metadata::of_calls(&self.records);
-        let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
-        Self { text, call, metadata, records: self.records }
-    }
-
-    /// Adds a further call without a result: the text is kept, cut or not.
-    fn beside(self, call: CallRecord) -> Self {
-        let text = Arc::clone(&self.text);
-        let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
-        let with = self.and(text, call);
-        Self { metadata: Metadata { truncated, filtered, interrupted, ..with.metadata }, ..with }
-    }
 }
 
 /// An answer that remained unreadable after a second request.
@@ -618,13 +547,11 @@ struct Solved {
 /// The request to repeat the required part of a text if none of it could be parsed.
 fn once_more(reads: &Reads) -> String {
     let said = match reads {
-        Reads::Findings { .. } => NoFindings {}.render(),
-        Reads::Opinion { .. } => NoOpinions {}.render(),
-        Reads::Critique { .. }
-        | Reads::Review { .. }
-        | Reads::Check { .. }
-        | Reads::Answers { .. }
-        | Reads::Final { .. } => NoPoints {}.render(),
+        Reads::Findings(_) => NoFindings {}.render(),
+        Reads::Opinion(_) => NoOpinions {}.render(),
+        Reads::Critique(_) | Reads::Review { .. } | Reads::Check(_) | Reads::Answers { .. } | Reads::Final(_) => {
+            NoPoints {}.render()
+        }
     };
     // Tests render this template; the form alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())

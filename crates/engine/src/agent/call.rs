@@ -351,20 +351,8 @@ impl Call {
 ///
 /// # Errors
 /// A template is defective.
-pub fn prepare(
-    panel: &Panel,
-    agent: &Agent,
-    shared: &SharedPrompt,
-    debate: &Debate,
-    step: &Step,
-    room: usize,
-) -> Result<Call, PromptError> {
-    question(panel, agent, shared, debate, step, room)
-}
-
-/// The call with the question of a step's prompt.
 #[expect(clippy::too_many_lines, reason = "a line for each value of a prompt and each kind of answer")]
-fn question(
+pub fn prepare(
     panel: &Panel,
     agent: &Agent,
     shared: &SharedPrompt,
@@ -439,27 +427,13 @@ fn question(
     // A checker has no role.
     let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
     let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
-    let (kept, assess) = match &step.answer {
-        OutputSpec::Solution(Authorship::Kept(key)) => {
-            (debate.contribution(key).map(|text| text.without_answers().into()), None)
-        }
-        OutputSpec::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
-        OutputSpec::Text
-        | OutputSpec::Summary
-        | OutputSpec::FollowUp
-        | OutputSpec::Check(_)
-        | OutputSpec::Amendment
-        | OutputSpec::Questions { .. }
-        | OutputSpec::Score(_)
-        | OutputSpec::Choice
-        | OutputSpec::Word(_)
-        | OutputSpec::Relations
-        | OutputSpec::Challenge
-        | OutputSpec::Kinds
-        | OutputSpec::Judgement
-        | OutputSpec::FindingRulings
-        | OutputSpec::Scores(_) => (None, None),
-    };
+    let mut kept = None;
+    let mut assess = None;
+    if let OutputSpec::Solution(Authorship::Kept(key)) = &step.answer {
+        kept = debate.contribution(key).map(|text| text.without_answers().into());
+    } else if let OutputSpec::Solution(authorship) = &step.answer {
+        assess = Some(assessing(shared, agent, authorship, &shown));
+    }
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let is_check = matches!(step.answer, OutputSpec::Check(_));
@@ -547,7 +521,7 @@ fn approaches(debate: &Debate) -> String {
             Some(target) => format!("gives up the approach of {}", text_label(debate, target)),
             None => "gives up an approach".to_owned(),
         };
-        format!("- The author of {} {whose}: {}", text_label(debate, by), one.reason.replace('\n', "\n  "))
+        format!("- The author of {} {whose}: {}", text_label(debate, by), one.remark().replace('\n', "\n  "))
     };
     Ledger::given_up(debate).iter().map(item).collect::<Vec<_>>().join("\n")
 }

@@ -33,41 +33,27 @@ impl DraftTexts {
         let text = draft.text.without_answers().into_owned();
         let assessment = debate.draft.as_ref().map(assessment).unwrap_or_default();
         let shown = Self { text, assessment, ..Self::default() };
-        Some(match &step.answer {
-            OutputSpec::Check(lens) => {
-                let accepted = if *lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
-                Self { lens: Some(*lens), accepted, ..shown }
-            }
-            OutputSpec::Solution(Authorship::Kept(key)) => {
-                let Some(kept) = debate.contribution(key) else { return Some(shown) };
-                let text = kept.without_answers().into_owned();
-                let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
-                Self { text, points: points(debate, &draft), changed, assessment: String::new(), ..shown }
-            }
-            OutputSpec::Amendment | OutputSpec::Solution(_) => {
-                let demands = demands(debate, step);
-                let points = [demands, points(debate, &draft)].into_iter().filter(|list| !list.is_empty());
-                Self {
-                    points: points.collect::<Vec<_>>().join("\n"),
-                    accepted: not_found(debate, &draft),
-                    may_rethink: step.delivery == Delivery::DraftIfRethought,
-                    ..shown
-                }
-            }
-            OutputSpec::Text
-            | OutputSpec::Questions { .. }
-            | OutputSpec::Summary
-            | OutputSpec::Score(_)
-            | OutputSpec::Choice
-            | OutputSpec::Word(_)
-            | OutputSpec::Relations
-            | OutputSpec::Challenge
-            | OutputSpec::Kinds
-            | OutputSpec::Judgement
-            | OutputSpec::Scores(_)
-            | OutputSpec::FindingRulings
-            | OutputSpec::FollowUp => shown,
-        })
+        if let OutputSpec::Check(lens) = step.answer {
+            let accepted = if lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
+            return Some(Self { lens: Some(lens), accepted, ..shown });
+        }
+        if let OutputSpec::Solution(Authorship::Kept(key)) = &step.answer {
+            let Some(kept) = debate.contribution(key) else { return Some(shown) };
+            let text = kept.without_answers().into_owned();
+            let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
+            return Some(Self { text, points: points(debate, &draft), changed, assessment: String::new(), ..shown });
+        }
+        if matches!(step.answer, OutputSpec::Amendment | OutputSpec::Solution(_)) {
+            let demands = demands(debate, step);
+            let points = [demands, points(debate, &draft)].into_iter().filter(|list| !list.is_empty());
+            return Some(Self {
+                points: points.collect::<Vec<_>>().join("\n"),
+                accepted: not_found(debate, &draft),
+                may_rethink: step.delivery == Delivery::DraftIfRethought,
+                ..shown
+            });
+        }
+        Some(shown)
     }
 
     pub(super) fn length(&self) -> usize {

@@ -105,35 +105,17 @@ pub(super) fn own_rounds<'a>(
         let mut part = OwnRound { proposal: None, critiques: Vec::new(), refinement: None };
         for contribution in one.contributions.iter().filter(|one| debate.is_own_text(one, agent)) {
             let text = authored(contribution);
-            match debate.yield_of(contribution) {
-                Some(ResultKind::Critique) => part.critiques.push(text),
+            let yields = debate.yield_of(contribution);
+            if yields == Some(ResultKind::Critique) {
+                part.critiques.push(text);
+            } else if yields == Some(ResultKind::Proposal) {
                 // The first round keeps its proposal, even if carried over: this prompt then begins like that of its
                 // refinement, which providers have cached.
-                Some(ResultKind::Proposal) if is_first_solution(debate, contribution) => {
-                    if index == 0 || !contribution.metadata.carried_over {
-                        part.proposal = Some(text);
-                    }
+                if !is_first_solution(debate, contribution) {
+                    part.refinement = Some(text);
+                } else if index == 0 || !contribution.metadata.carried_over {
+                    part.proposal = Some(text);
                 }
-                Some(ResultKind::Proposal) => part.refinement = Some(text),
-                Some(
-                    ResultKind::Material
-                    | ResultKind::Team
-                    | ResultKind::Agreement
-                    | ResultKind::Challenge
-                    | ResultKind::Kinds
-                    | ResultKind::Similarity
-                    | ResultKind::Questions
-                    | ResultKind::Summary
-                    | ResultKind::Speech
-                    | ResultKind::Ballot
-                    | ResultKind::Score
-                    | ResultKind::Findings
-                    | ResultKind::Opinion
-                    | ResultKind::Check
-                    | ResultKind::Verdict
-                    | ResultKind::Solution,
-                )
-                | None => {}
             }
         }
         part
@@ -154,31 +136,20 @@ pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> (V
 
 /// An agent's part in a round: its final text, critiques of it, its critiques of others, and its first text.
 fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
-    let rank = |one: &Contribution| match debate.yield_of(one)? {
-        ResultKind::Proposal if one.agent_id != *agent => None,
-        ResultKind::Proposal => Some(if is_first_solution(debate, one) { 3 } else { 0 }),
-        ResultKind::Critique if one.target_agent_id.as_ref() == Some(agent) => Some(1),
-        // Its points are listed with those of its target.
-        ResultKind::Critique if one.agent_id == *agent => {
-            one.reading.as_ref().is_none_or(|reading| reading.points.is_none()).then_some(2)
+    let rank = |one: &Contribution| {
+        let yields = debate.yield_of(one)?;
+        let is_own = one.agent_id == *agent;
+        if yields == ResultKind::Proposal {
+            is_own.then(|| if is_first_solution(debate, one) { 3 } else { 0 })
+        } else if yields != ResultKind::Critique {
+            None
+        } else if one.target_agent_id.as_ref() == Some(agent) {
+            Some(1)
+        } else {
+            // Its points are listed with those of its target.
+            let has_no_points = one.reading.as_ref().is_none_or(|reading| reading.points.is_none());
+            (is_own && has_no_points).then_some(2)
         }
-        ResultKind::Critique
-        | ResultKind::Speech
-        | ResultKind::Ballot
-        | ResultKind::Material
-        | ResultKind::Team
-        | ResultKind::Agreement
-        | ResultKind::Challenge
-        | ResultKind::Kinds
-        | ResultKind::Similarity
-        | ResultKind::Questions
-        | ResultKind::Summary
-        | ResultKind::Score
-        | ResultKind::Findings
-        | ResultKind::Opinion
-        | ResultKind::Check
-        | ResultKind::Verdict
-        | ResultKind::Solution => None,
     };
     let new = round.contributions.iter().filter(|one| !one.metadata.carried_over);
     let mut ranked: Vec<(u8, &Contribution)> = new.filter_map(|one| Some((rank(one)?, one.as_ref()))).collect();

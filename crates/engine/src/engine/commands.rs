@@ -31,11 +31,8 @@ pub enum RunCommand {
         /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
-    /// The user gives no further answers.
-    EndQuestions {
-        /// Who acts for the user, if anyone.
-        by: Option<Answerer>,
-    },
+    /// The user, or who answers in the user's place, gives no further answers.
+    EndQuestions(Option<Answerer>),
 }
 
 /// How a debate that waits for the user continues.
@@ -80,7 +77,7 @@ impl Engine {
                 }
             }
             RunCommand::Answer { agent_id, item_id, answer, by } => self.answer(agent_id, item_id, answer, by)?,
-            RunCommand::EndQuestions { by } => self.end_questions(by)?,
+            RunCommand::EndQuestions(by) => self.end_questions(by)?,
         }
         Ok(())
     }
@@ -116,9 +113,7 @@ impl Engine {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
                 Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
                 Some(RunCommand::Hold | RunCommand::GoOn) => {}
-                Some(
-                    told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions { .. }),
-                ) => {
+                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
                     self.handle_command(told)?;
                 }
             }
@@ -160,9 +155,7 @@ impl Engine {
                     self.silence = None;
                     return Ok(UserReply::GoOn);
                 }
-                Some(
-                    told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions { .. }),
-                ) => {
+                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
                     self.handle_command(told)?;
                 }
                 Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),

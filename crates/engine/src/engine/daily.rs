@@ -9,7 +9,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use futures_util::future::BoxFuture;
 use tokio::task::spawn_blocking;
 
-use dialectic_llm::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
+use dialectic_llm::{ChatModel, FailedAttempt, Further, Live, ModelError, Reply, Request};
 
 /// The counter's file. Only files that end in `.json` are debates.
 const COUNT: &str = "calls.ledger";
@@ -100,7 +100,9 @@ impl ChatModel for CountedModel {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async move {
             self.daily.take_now().await?;
-            self.model.ask(request, live).await
+            let further = live.further.map(|further| CountedFurther { further, daily: &self.daily });
+            let further = further.as_ref().map(|further| further as &dyn Further);
+            self.model.ask(request, Live { further, ..live }).await
         })
     }
 
@@ -118,6 +120,27 @@ impl ChatModel for CountedModel {
 
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         self.model.reach()
+    }
+}
+
+/// Counts the further requests of an attempt.
+struct CountedFurther<'a> {
+    further: &'a dyn Further,
+    daily: &'a DailyCalls,
+}
+
+impl Further for CountedFurther<'_> {
+    fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
+        Box::pin(async move {
+            // Charges the failed request first: it is paid for, also where the day has none left.
+            let max_tokens = self.further.after(failed).await?;
+            self.daily.take_now().await?;
+            Ok(max_tokens)
+        })
+    }
+
+    fn repeats_once(&self) -> bool {
+        self.further.repeats_once()
     }
 }
 
@@ -162,6 +185,66 @@ mod tests {
         assert_eq!(std::fs::read_to_string(directory.path().join(COUNT)).unwrap(), "2026-03-02 0000000002\n");
         let low = DailyCalls::of(directory.path(), 1);
         assert!(low.take(at("2026-03-01T12:00:00Z")).is_err());
+    }
+
+    /// Sends a second request after a first that may be billed, as a client does that finds out what its server takes.
+    struct TwoRequests;
+
+    impl ChatModel for TwoRequests {
+        fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+            Box::pin(async move {
+                let further = live.further.expect("it is asked before a second request");
+                further.after(ModelError::Empty.into()).await?;
+                Err(ModelError::OutputLimit.into())
+            })
+        }
+    }
+
+    /// Permits everything, and counts what was charged.
+    #[derive(Default)]
+    struct Charged(std::sync::atomic::AtomicUsize);
+
+    impl Further for Charged {
+        fn after(&self, _: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Box::pin(async { Ok(None) })
+        }
+
+        fn repeats_once(&self) -> bool {
+            false
+        }
+    }
+
+    impl dialectic_llm::Listener for Charged {
+        fn on_token(&self, _: &str) {}
+    }
+
+    #[tokio::test]
+    async fn every_request_of_an_attempt_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let model = CountedModel::of(Arc::new(TwoRequests), directory.path(), 3);
+        let request = Request {
+            model: "m".into(),
+            temperature: 0.0,
+            max_tokens: None,
+            system: "".into(),
+            prompt: "p".into(),
+            turns: Vec::new(),
+            answer: None,
+            tools: Arc::new([]),
+        };
+        let charged = Charged::default();
+        let wait = std::time::Duration::from_secs(1);
+        let timeouts = dialectic_llm::Timeouts { first_token: wait, idle: wait };
+        let live = Live { listener: &charged, timeouts, attempt: 1, further: Some(&charged) };
+        let count = || std::fs::read_to_string(directory.path().join(COUNT)).unwrap();
+        assert_eq!(model.ask(&request, live).await.unwrap_err().error, ModelError::OutputLimit);
+        assert!(count().ends_with(" 0000000002\n"), "{}", count());
+        // The fourth request is not sent; the third is charged.
+        let refused = model.ask(&request, live).await.unwrap_err().error;
+        assert!(matches!(refused, ModelError::NoCallsToday { limit: 3, .. }), "{refused}");
+        assert!(count().ends_with(" 0000000003\n"), "{}", count());
+        assert_eq!(charged.0.into_inner(), 2);
     }
 
     #[test]

@@ -97,11 +97,8 @@ pub enum EngineError {
     #[error(transparent)]
     Protocol(#[from] NoTransition),
     /// The protocol calls an unknown agent.
-    #[error("the protocol calls {id}, who does not take part")]
-    UnknownAgent {
-        /// The id.
-        id: AgentId,
-    },
+    #[error("the protocol calls {0}, who does not take part")]
+    UnknownAgent(AgentId),
 }
 
 impl Diagnostic for EngineError {
@@ -112,7 +109,7 @@ impl Diagnostic for EngineError {
 
 impl EngineError {
     fn unknown(id: &AgentId) -> Self {
-        Self::UnknownAgent { id: id.clone() }
+        Self::UnknownAgent(id.clone())
     }
 }
 

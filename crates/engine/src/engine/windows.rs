@@ -54,7 +54,7 @@ const FRAME: u64 = 40_000;
 /// The number of rounds to simulate if it is unclear whether prompts fit; `None` if there is plenty of room, or no
 /// known window.
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
-    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let everybody = settings.everybody();
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;
     let rounds = settings.debate.rounds.min(TELLING_ROUNDS);
     let agents = settings.agents.len() as u64;
@@ -72,7 +72,7 @@ pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
 pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<String>, WindowError> {
     let mut worst: Vec<(&PlannedCall, &AgentSettings, u64, u64)> = Vec::new();
     for call in calls {
-        let everybody = settings.agents.iter().chain([&settings.judge]);
+        let everybody = settings.everybody();
         let Some(agent) = everybody.into_iter().find(|agent| agent.id == call.key.agent_id) else { continue };
         let Some(window) = limits_of(agent, settings).context_window else { continue };
         let least = scaled(call.input.low, BYTES_PER_TOKEN.low / MOST_BYTES_PER_TOKEN);

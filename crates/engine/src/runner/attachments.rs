@@ -27,11 +27,8 @@ pub enum AttachmentError {
         fault: NotUtf8,
     },
     /// It is empty.
-    #[error("the attachment {name} is empty")]
-    Empty {
-        /// The user's name for it.
-        name: String,
-    },
+    #[error("the attachment {0} is empty")]
+    Empty(String),
     /// The files exceed the limit for text sent with every call.
     #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
     TooLong {
@@ -41,11 +38,8 @@ pub enum AttachmentError {
         limit: usize,
     },
     /// The name or directory suggests secrets.
-    #[error("the attachment {name} may contain keys or passwords, judging by its name")]
-    SecretName {
-        /// The user's name for it.
-        name: String,
-    },
+    #[error("the attachment {0} may contain keys or passwords, judging by its name")]
+    SecretName(String),
     /// It contains a key.
     #[error("the attachment {name} contains {what}")]
     Secret {
@@ -64,12 +58,12 @@ impl Diagnostic for AttachmentError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty { .. } => "check that the file, or the output piped in, is not empty",
+            Self::Empty(_) => "check that the file, or the output piped in, is not empty",
             Self::TooLong { .. } => {
                 "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends \
                      all attachments"
             }
-            Self::SecretName { .. } => {
+            Self::SecretName(_) => {
                 "it would be sent to every model and kept in the record; if it contains none, attach a \
                      copy with another name"
             }
@@ -105,7 +99,7 @@ impl<'a> Attachments<'a> {
     /// The name suggests secrets.
     pub fn check_name(name: &str) -> Result<(), AttachmentError> {
         if may_hold_secrets(Path::new(name)) {
-            return Err(AttachmentError::SecretName { name: name.to_owned() });
+            return Err(AttachmentError::SecretName(name.to_owned()));
         }
         Ok(())
     }
@@ -124,7 +118,7 @@ impl<'a> Attachments<'a> {
             Err(fault) => return Err(AttachmentError::NotUtf8 { name, fault }),
         };
         if text.trim().is_empty() {
-            return Err(AttachmentError::Empty { name });
+            return Err(AttachmentError::Empty(name));
         }
         let Some(rest) = self.left.checked_sub(text.chars().count()) else {
             return Err(AttachmentError::TooLong { name, limit });

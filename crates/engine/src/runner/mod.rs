@@ -45,7 +45,7 @@ pub use prepared::{Prepared, Ready};
 pub use remembered::remembered_prices;
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
-pub use spending::{SpendingError, SpendingLock, note_spent, remove, spent_by, spent_today};
+pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
 
 pub use models::Models;
 

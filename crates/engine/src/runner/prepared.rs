@@ -11,8 +11,8 @@ use crate::agent::Panel;
 use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Settings,
-    Signal, Span, Spent, Status, Timestamp, fold,
+    Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded,
+    Settings, Signal, Span, Spent, Status, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -133,11 +133,23 @@ impl Prepared {
     /// # Errors
     /// It cannot be saved; then nothing of it is kept.
     pub fn begin(self) -> Result<Ready, StoreError> {
+        self.begin_telling(|_| {})
+    }
+
+    /// Records the debate. `tell` learns the id of a new one before its first event is written, so that a caller who is
+    /// killed in between knows of every record that there is.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_telling(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin } = self;
         let (record, past, begun, most) = match origin {
             Origin::Saved { record, past, most } => (*record, past, None, most),
             Origin::New { created, taken_over, prices } => {
-                let (mut record, begun) = Record::begin(&directory, |id| Created { id, ..created.as_ref().clone() })?;
+                let (mut record, begun) = Record::begin(&directory, |id| {
+                    tell(&id);
+                    Created { id, ..created.as_ref().clone() }
+                })?;
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
                     Ok(past) => {

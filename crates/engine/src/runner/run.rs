@@ -143,13 +143,13 @@ impl Controls {
 
     /// Ends the questions: open ones count as unanswered, and no agent asks again.
     pub fn end_questions(&self) {
-        drop(self.commands.send(RunCommand::EndQuestions { by: None }));
+        drop(self.commands.send(RunCommand::EndQuestions(None)));
     }
 
     /// Like [`end_questions`](Self::end_questions), when a program controlled by a model skips them in the user's
     /// place.
     pub fn end_questions_by(&self, by: Answerer) {
-        drop(self.commands.send(RunCommand::EndQuestions { by: Some(by) }));
+        drop(self.commands.send(RunCommand::EndQuestions(Some(by))));
     }
 
     /// Starts nothing new, waits for paid calls in flight, and saves the debate as paused.

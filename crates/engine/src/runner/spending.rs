@@ -68,11 +68,8 @@ pub enum SpendingError {
         source: io::Error,
     },
     /// Another process has held the lock for too long.
-    #[error("another process keeps {path} locked")]
-    Held {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("another process keeps {0} locked")]
+    Held(PathBuf),
 }
 
 impl Diagnostic for SpendingError {
@@ -82,7 +79,7 @@ impl Diagnostic for SpendingError {
             Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } => {
                 ErrorCategory::General
             }
-            Self::Held { .. } => ErrorCategory::Busy,
+            Self::Held(_) => ErrorCategory::Busy,
         }
     }
 
@@ -93,7 +90,7 @@ impl Diagnostic for SpendingError {
                 "restore it from a backup, or delete it: spending of removed debates will no longer count"
             }
             Self::Newer { .. } => "use that version of the program, or a newer one",
-            Self::Held { .. } => "try again; check whether another server, or a program that removes debates, hangs",
+            Self::Held(_) => "try again; check whether another server, or a program that removes debates, hangs",
             Self::Unreadable { .. } | Self::Lock { .. } => "make sure that it is a readable and writable file",
         };
         Some(hint.to_owned())
@@ -102,11 +99,9 @@ impl Diagnostic for SpendingError {
     fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Store(error) => error.remedy(),
-            Self::Unreadable { .. }
-            | Self::Damaged { .. }
-            | Self::Newer { .. }
-            | Self::Lock { .. }
-            | Self::Held { .. } => None,
+            Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } | Self::Held(_) => {
+                None
+            }
         }
     }
 }
@@ -192,7 +187,7 @@ impl SpendingLock {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { directory: directory.clone(), _held: file }),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(TRY_AGAIN),
-                Err(TryLockError::WouldBlock) => return Err(SpendingError::Held { path }),
+                Err(TryLockError::WouldBlock) => return Err(SpendingError::Held(path)),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
@@ -214,7 +209,21 @@ impl SpendingLock {
     }
 }
 
-/// Records spending that leaves no journal. Blocks the thread.
+/// Replaces what a server noted for an earlier run of a debate with the limit of the run that holds it now, as
+/// [`SpendingLock::note_limit`] does. Does nothing where no server has kept a ledger. Blocks the thread.
+///
+/// # Errors
+/// When the ledger cannot be locked, read or written.
+pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
+    let path = directory.path().join(LEDGER);
+    let is_kept = path.try_exists().map_err(|source| SpendingError::Unreadable { path, source })?;
+    if !is_kept || Beside::read(directory)?.limits.get(id.as_str()) == limit.as_ref() {
+        return Ok(());
+    }
+    SpendingLock::take(directory)?.note_limit(id, limit)
+}
+
+/// Notes what was spent just now by something that leaves no journal. It blocks its thread.
 ///
 /// # Errors
 /// The ledger cannot be read or written.
@@ -417,5 +426,21 @@ mod tests {
         lock.note_limit(&two, Some(Usd::from_dollars(0.25))).unwrap();
         let limits = Beside::read(&directory).unwrap().limits;
         assert_eq!(limits.into_keys().collect::<Vec<_>>(), [two.to_string()]);
+    }
+
+    #[test]
+    fn a_run_replaces_what_was_noted_for_the_one_before() {
+        let (_keep, directory) = directory();
+        let id = DebateId::new(ID);
+        let noted = || Beside::read(&directory).unwrap().limits.get(ID).copied();
+        let (half, one) = (Usd::from_dollars(0.5), Usd::from_dollars(1.0));
+        // No server has ever been here: nothing is written.
+        renew_limit(&directory, &id, Some(one)).unwrap();
+        assert!(!directory.path().join(LEDGER).exists() && !directory.path().join(LOCK).exists());
+        SpendingLock::take(&directory).unwrap().note_limit(&id, Some(half)).unwrap();
+        for limit in [Some(one), Some(half), None] {
+            renew_limit(&directory, &id, limit).unwrap();
+            assert_eq!(noted(), limit);
+        }
     }
 }

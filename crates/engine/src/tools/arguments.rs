@@ -45,7 +45,7 @@ impl TextArgument {
     /// It is missing or unusable.
     pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<&'a str, ToolError> {
         let Self { name, expected, limit } = *self;
-        let object = arguments.as_object().ok_or(ToolError::NotAnObject { found: type_name(arguments) })?;
+        let object = arguments.as_object().ok_or(ToolError::NotAnObject(type_name(arguments)))?;
         let value = object.get(name).ok_or(ToolError::Missing { name, expected })?;
         let unusable = |found| ToolError::Unusable { name, found, expected };
         let text = value.as_str().ok_or_else(|| unusable(type_name(value)))?;

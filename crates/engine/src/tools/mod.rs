@@ -88,11 +88,8 @@ pub enum ToolError {
     #[error("the arguments are not valid JSON; expected an object such as {{\"name\": \"value\"}}")]
     NotJson(#[source] serde_json::Error),
     /// The arguments are JSON, but not an object.
-    #[error("the arguments must be a JSON object, not {found}")]
-    NotAnObject {
-        /// The given JSON type.
-        found: &'static str,
-    },
+    #[error("the arguments must be a JSON object, not {0}")]
+    NotAnObject(&'static str),
     /// An argument is missing.
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing {

@@ -34,10 +34,22 @@ struct Bound {
 /// The limits shared by all debates of this process, by name.
 static SHARED: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::unbounded);
 
-/// Waits for a place under the limit that all debates of this process share. It is taken before a place in the debate,
-/// so that no holder of a debate's place waits for a shared one.
-pub(super) async fn enter_shared((name, most): (&Arc<str>, usize)) -> Slot<'static> {
-    SHARED.enter(name, Some(most)).await
+/// Waits for a slot in the debate and, if the calls to `provider` are bounded in this process, for one of those. Holds
+/// neither while it waits for the other, which calls that need only one of the two could use.
+pub(super) async fn enter<'a>(
+    debate: &'a ConcurrencyLimit,
+    provider: &Arc<str>,
+    bound: Option<(&Arc<str>, usize)>,
+) -> (Slot<'a>, Option<Slot<'static>>) {
+    loop {
+        let place = debate.enter(provider).await;
+        let Some((name, most)) = bound else { return (place, None) };
+        if let Some(shared) = SHARED.try_enter(name, most) {
+            return (place, Some(shared));
+        }
+        drop(place);
+        SHARED.has_room(name, most).await;
+    }
 }
 
 /// A slot among the attempts in flight; dropping it frees the slot.
@@ -67,27 +79,53 @@ impl ConcurrencyLimit {
         Self::at_most(Semaphore::MAX_PERMITS)
     }
 
-    /// Waits for a place; `most` is the provider's overall limit, if any.
-    pub(super) async fn enter(&self, provider: &Arc<str>, most: Option<usize>) -> Slot<'_> {
-        let has_room = |share: &Share| share.has_room() && most.is_none_or(|most| share.in_flight < most);
+    /// Waits for a slot.
+    pub(super) async fn enter(&self, provider: &Arc<str>) -> Slot<'_> {
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
             // Attempts that wait for a provider do not block others.
-            if self.share(provider, |share| has_room(share)) {
+            if self.share(provider, |share| share.has_room()) {
                 let permit = self.all.acquire().await.ok();
-                let entered = self.share(provider, |share| {
-                    let has_room = has_room(share);
-                    share.in_flight += usize::from(has_room);
-                    has_room
-                });
-                if entered {
-                    let provider = Arc::clone(provider);
-                    return Slot { in_flight: self, provider, began: Instant::now(), _permit: permit };
+                if let Some(slot) = self.entered(provider, permit, usize::MAX) {
+                    return slot;
                 }
             }
             room.await;
         }
+    }
+
+    /// A slot if one is free; `most` bounds the provider's.
+    fn try_enter(&self, provider: &Arc<str>, most: usize) -> Option<Slot<'_>> {
+        let permit = self.all.try_acquire().ok()?;
+        self.entered(provider, Some(permit), most)
+    }
+
+    /// Waits until the provider has less than `most` slots.
+    async fn has_room(&self, provider: &Arc<str>, most: usize) {
+        loop {
+            let mut room = pin!(self.room.notified());
+            room.as_mut().enable();
+            if self.share(provider, |share| share.in_flight < most) {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    fn entered<'a>(
+        &'a self,
+        provider: &Arc<str>,
+        permit: Option<SemaphorePermit<'a>>,
+        most: usize,
+    ) -> Option<Slot<'a>> {
+        let entered = self.share(provider, |share| {
+            let has_room = share.has_room() && share.in_flight < most;
+            share.in_flight += usize::from(has_room);
+            has_room
+        });
+        let provider = Arc::clone(provider);
+        entered.then(|| Slot { in_flight: self, provider, began: Instant::now(), _permit: permit })
     }
 
     fn share<T>(&self, provider: &Arc<str>, of: impl FnOnce(&mut Share) -> T) -> T {

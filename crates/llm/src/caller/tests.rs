@@ -322,5 +322,5 @@ async fn a_dropped_call_gives_its_permit_back() {
     let mut stage = ScriptedCall::new([Act::Hang]);
     stage.caller.limits.in_flight = Arc::new(ConcurrencyLimit::at_most(1));
     timeout(SECOND, stage.call()).await.unwrap_err();
-    timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider, None)).await.unwrap();
+    timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider)).await.unwrap();
 }

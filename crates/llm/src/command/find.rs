@@ -17,17 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramFault {
     /// It is in none of the searched directories of `PATH`.
-    #[error("there is no program `{program}` on PATH")]
-    Missing {
-        /// The name.
-        program: String,
-    },
+    #[error("there is no program `{0}` on PATH")]
+    Missing(String),
     /// The path is relative.
-    #[error("`{program}` is a relative path: use the program's name or its absolute path")]
-    Relative {
-        /// The path.
-        program: String,
-    },
+    #[error("`{0}` is a relative path: use the program's name or its absolute path")]
+    Relative(String),
     /// It reports no version.
     #[error("`{program} --version` reports no version: {said}")]
     NoVersion {
@@ -68,7 +62,7 @@ pub fn find(program: &str, searched: &[PathBuf]) -> Result<PathBuf, ProgramFault
         return if is_program(path) { Ok(path.to_owned()) } else { Err(missing(program)) };
     }
     if path.components().count() != 1 || program.contains(['/', '\\']) {
-        return Err(ProgramFault::Relative { program: program.to_owned() });
+        return Err(ProgramFault::Relative(program.to_owned()));
     }
     let named = |directory: &PathBuf| {
         let names = if cfg!(windows) { vec![format!("{program}.exe")] } else { vec![program.to_owned()] };
@@ -78,7 +72,7 @@ pub fn find(program: &str, searched: &[PathBuf]) -> Result<PathBuf, ProgramFault
 }
 
 fn missing(program: &str) -> ProgramFault {
-    ProgramFault::Missing { program: program.to_owned() }
+    ProgramFault::Missing(program.to_owned())
 }
 
 #[cfg(unix)]

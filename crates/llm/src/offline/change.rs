@@ -20,7 +20,7 @@ impl PlayedAgent<'_> {
         let other = others.get(usize::try_from(turn).unwrap_or_default());
         let finding = |(number, (path, line, text)): (usize, &(&str, u32, String))| {
             format!(
-                "{number}. [minor] {path}:{line}: this is a rehearsal, in which nobody read `{text}`. A reader would \
+                "{number}. [minor] {path}:{line}: offline, nobody read `{text}`. A reader would \
                  say here what goes wrong with it. To see it: have a model read the change."
             )
         };
@@ -31,7 +31,7 @@ impl PlayedAgent<'_> {
     pub(super) fn opinions(&self) -> String {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
-        let opinion = |number| format!("- {number} left: this is a rehearsal, in which nobody followed the code.");
+        let opinion = |number| format!("- {number} left: offline, nobody followed the code.");
         numbers.map(opinion).collect::<Vec<_>>().join("\n")
     }
 

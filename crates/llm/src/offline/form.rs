@@ -111,7 +111,7 @@ impl<'a> PlayedAgent<'a> {
             }
             (None, Some(_)) if !dismissed.is_empty() => ("dismissed", "", dismissed.to_owned()),
             (None, Some(_)) => ("notMet", "The solution does not say it.", "It is right.".to_owned()),
-            (None, None) => ("notMet", "All of it.", "Nothing was prepared for it in this rehearsal.".to_owned()),
+            (None, None) => ("notMet", "All of it.", "Nothing was prepared for it offline.".to_owned()),
         };
         let place = met.map_or("", |point| point.section);
         json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })

@@ -1,7 +1,7 @@
 //! The offline provider: a canned debate without a model.
 //!
 //! It works from requests like any model: it finds the task in the prompt's headings and the form of the answer in the
-//! schema, and inserts words of the problem into canned sentences. It says that it is a rehearsal, and states no
+//! schema, and inserts words of the problem into canned sentences. It says that it is offline, and states no
 //! confidence. Its answers depend on the request and a seed; it reads no file, clock or environment, and calls no tool.
 
 mod change;

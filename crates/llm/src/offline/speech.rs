@@ -13,7 +13,7 @@ impl PlayedAgent<'_> {
             [false, true] => self.of_side("against", "for"),
             [false, false] => self.of_no_side(),
         };
-        paragraphs([said, "*Rehearsal: this speech was prepared beforehand, and no model was called.*".to_owned()])
+        paragraphs([said, "*Offline: this speech was prepared beforehand, and no model was called.*".to_owned()])
     }
 
     fn is_said(&self, line: &str) -> bool {

@@ -58,7 +58,7 @@ impl<'a> PlayedAgent<'a> {
         }
         let question = self.prompt.of_kinds(&["follow-up"]).next_back();
         let asked = quotable(question.map_or(self.task, |question| question.text));
-        let start = format!("This is a rehearsal: no model was called, and nothing was prepared for “{asked}”.");
+        let start = format!("Offline: no model was called, and nothing was prepared for “{asked}”.");
         self.problem.fill(&format!("{start} A model would answer from all that stands here about “{{problem}}”."))
     }
 
@@ -150,7 +150,7 @@ impl<'a> PlayedAgent<'a> {
                 format!("- {number} maintained: nothing new was said, so the judge has to rule on it.")
             }
             Some(point) if !point.get("insist").is_empty() => format!("- {number} maintained: {}", point.get("insist")),
-            _ => format!("- {number} maintained: nothing that was prepared for this rehearsal settles it."),
+            _ => format!("- {number} maintained: nothing that was prepared offline settles it."),
         };
         let earlier: Vec<String> = earlier.iter().map(recheck).collect();
         paragraphs([section("Earlier points", &earlier.join("\n")), section("New points", "No objections.")])
@@ -168,7 +168,7 @@ impl<'a> PlayedAgent<'a> {
         let look = |ListedPoint { number, text }: &ListedPoint| match point_in(text) {
             Some(point) if self.holds(draft, point) => format!("- {number} verified ({}): it is there.", point.section),
             Some(_) => format!("- {number} not found: no section says it."),
-            None => format!("- {number} moot: nothing was prepared for it in this rehearsal."),
+            None => format!("- {number} moot: nothing was prepared for it offline."),
         };
         let accepted: Vec<String> = self.points(false).iter().map(look).collect();
         let is_seen = |point: &&PreparedPart| point.get("lens") == lens && draft.contains(planted());
@@ -195,7 +195,7 @@ impl<'a> PlayedAgent<'a> {
         let mut text = solution_in(text);
         let answer = |ListedPoint { number, text: listed }: &ListedPoint| {
             let Some(point) = point_in(listed) else {
-                return format!("- {number} rejected: nothing was prepared for this point, since this is a rehearsal.");
+                return format!("- {number} rejected: nothing was prepared for this point, since this is offline.");
             };
             let again = point.get("again");
             let is_repeated = listed.contains("maintained") || listed.contains("accepted");

@@ -68,7 +68,7 @@ fn each_role_approaches_the_problem_in_its_own_way_and_in_its_words() {
             let text = ask(role.title, task, "");
             let approach = text.lines().nth(2).unwrap();
             assert!(approach.contains("“Our nightly export takes five hours”"), "{text}");
-            assert!(text.contains("\n- “It must be done in one” (major): ") && text.contains("*Rehearsal: "), "{text}");
+            assert!(text.contains("\n- “It must be done in one” (major): ") && text.contains("*Offline: "), "{text}");
             assert!(!text.contains(['{', '}']) && !text.contains("## Response"), "{text}");
             assert_eq!(text.contains(PLANTED), task == "draft");
             approaches.insert(approach.to_owned());
@@ -118,7 +118,7 @@ fn a_point_is_raised_answered_rechecked_and_ruled_on() {
     assert_eq!(answers(&second, "Response to critiques")[1], ("2.2", "rejected"));
     assert_eq!(answers(&second, "Response to critiques")[3], ("2.4", "accepted"));
     assert_eq!(second.matches("## Response to critiques").count(), 1);
-    assert_eq!(second.matches("*Rehearsal: ").count(), 1);
+    assert_eq!(second.matches("*Offline: ").count(), 1);
 
     let open = shown("# Open points", "points", &(numbered(2, &critiques, "") + "- 2.7 [minor] Bells: none."));
     let task = format!("assess\n\nAnswer with {{\"rulings\":[],\"confidence\":0}}\n{ASSESSMENT}");
@@ -169,7 +169,7 @@ fn the_draft_has_a_fault_that_the_check_finds_and_the_final_has_not() {
     let (text, _) = last.split_once("\n\n```json").unwrap();
     let given = [("D1", "accepted"), ("D2", "rejected"), ("D3", "accepted"), ("1.2", "accepted")];
     assert_eq!(answers(text, "Response to the check"), given);
-    let (text, _) = text.split_once("\n\n*Rehearsal: ").unwrap();
+    let (text, _) = text.split_once("\n\n*Offline: ").unwrap();
     assert!(
         !text.contains(PLANTED) && text.contains("Two hundred real cases a day") && text.contains("Five rare cases")
     );
@@ -208,7 +208,7 @@ fn nothing_is_claimed_that_no_model_had() {
     } });
     let scores = fill("", "judge this in my words", "", &evaluation);
     let given = &scores["evaluation"]["functional_completeness"];
-    assert!(given["score"].is_null() && given["reasoning"].as_str().unwrap().starts_with("This is a rehearsal: "));
+    assert!(given["score"].is_null() && given["reasoning"].as_str().unwrap().starts_with("Offline: "));
     assert!(scores["overall_summary"]["overall_score"].is_null());
     // Where a protocol needs a score, all have the same.
     let named = |key: &str, names: &[&str], other: &str| {
@@ -230,7 +230,7 @@ fn nothing_is_claimed_that_no_model_had() {
 #[test]
 fn an_unknown_task_gets_a_text_that_says_so_and_an_instance_of_its_schema() {
     let pitch = ask("Architect", "pitch", "");
-    assert!(pitch.starts_with("This is a rehearsal: ") && pitch.contains("“pitch”"), "{pitch}");
+    assert!(pitch.starts_with("Offline: ") && pitch.contains("“pitch”"), "{pitch}");
     let asked = ask("Judge", "follow up", &shown("# Question", "follow-up", "What of the logs?"));
     assert!(asked.contains("“What of the logs?”") && asked.contains("no model was called"), "{asked}");
     let schema = json!({
@@ -340,7 +340,7 @@ fn speeches_argue_for_their_side_and_answer_what_was_said() {
     assert!(said[9].starts_with("Everything that I would answer"));
     let count = |speech: &str| speech.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
     assert_eq!(count(&said[10]), count(&said[13]), "each question has its answer");
-    assert!(said[14].contains("What decides is ") && said.iter().all(|speech| speech.contains("*Rehearsal: ")));
+    assert!(said[14].contains("What decides is ") && said.iter().all(|speech| speech.contains("*Offline: ")));
     // Somebody without a side speaks from its role, and takes up what was said last.
     let neutral = "# Your side\n\nYou take no side.\n\n";
     let first = ask("Security", "open", neutral);

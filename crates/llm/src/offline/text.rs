@@ -2,7 +2,7 @@
 
 use super::prompt::sections;
 
-pub(super) const COLOPHON: &str = "*Rehearsal: this text was prepared beforehand, and no model was called.*";
+pub(super) const COLOPHON: &str = "*Offline: this text was prepared beforehand, and no model was called.*";
 pub(super) const DECISIONS: &str = "Decisions";
 pub(super) const RESPONSE: &str = "Response to critiques";
 pub(super) const CHECKED: &str = "Response to the check";

@@ -47,17 +47,11 @@ impl fmt::Debug for Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The base URL is invalid.
-    #[error("the base URL of provider `{provider}` must begin with http:// or https:// and name a host")]
-    BaseUrl {
-        /// The provider.
-        provider: Arc<str>,
-    },
+    #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
+    BaseUrl(Arc<str>),
     /// The key contains characters that headers do not allow.
-    #[error("the key of provider `{provider}` has characters that cannot be sent")]
-    Key {
-        /// The provider.
-        provider: Arc<str>,
-    },
+    #[error("the key of provider `{0}` has characters that cannot be sent")]
+    Key(Arc<str>),
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
     Header {
@@ -98,7 +92,7 @@ impl Address {
         let mut base = Url::parse(endpoint.base_url.trim())
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or_else(|| EndpointError::BaseUrl { provider: Arc::clone(&provider) })?;
+            .ok_or_else(|| EndpointError::BaseUrl(Arc::clone(&provider)))?;
         let query: Vec<(String, String)> = base.query_pairs().into_owned().collect();
         base.set_query(None);
         base.set_fragment(None);
@@ -112,8 +106,7 @@ impl Address {
         let mut headers = HeaderMap::new();
         let key = endpoint.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         if !key.is_empty() {
-            let value =
-                sensitive(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Key { provider: provider.clone() })?;
+            let value = sensitive(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Key(provider.clone()))?;
             headers.insert(AUTHORIZATION, value);
             secrets.push(SecretString::from(key));
         }
@@ -139,7 +132,8 @@ impl Address {
     pub(super) fn redact(&self, text: &str) -> String {
         // Some servers escape slashes in JSON, and keys may contain slashes.
         let text = text.replace("\\/", "/");
-        self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
+        let text = self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
+        without_userinfo(&text)
     }
 
     /// The base of the server's URLs, without its query.
@@ -181,6 +175,23 @@ impl Address {
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
+}
+
+/// `text` without users and passwords in URLs: a gateway may quote the server after it.
+fn without_userinfo(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push_str("://");
+        let end = part.find(|c: char| c.is_whitespace() || "/?#\"'<>`\\".contains(c)).unwrap_or(part.len());
+        let (authority, rest) = part.split_at(end);
+        match authority.rsplit_once('@') {
+            Some((_, server)) => shown.extend(["[redacted]@", server]),
+            None => shown.push_str(authority),
+        }
+        shown.push_str(rest);
+    }
+    shown
 }
 
 /// Whether a URL parameter's name suggests a key.
@@ -232,7 +243,7 @@ mod tests {
     #[test]
     fn what_is_not_a_url_is_a_typed_error() {
         for base in ["", "localhost:11434/v1", "ftp://h/v1", "http://", "/v1"] {
-            assert!(matches!(Address::new(endpoint(base, "k")), Err(EndpointError::BaseUrl { .. })), "{base:?}");
+            assert!(matches!(Address::new(endpoint(base, "k")), Err(EndpointError::BaseUrl(_))), "{base:?}");
         }
     }
 
@@ -242,7 +253,7 @@ mod tests {
         assert_eq!(address.headers()[AUTHORIZATION], "Bearer sk-1");
         assert!(Address::new(endpoint("http://h", "\n")).unwrap().headers().is_empty());
         let error = Address::new(endpoint("http://h", "sk-geheim\nx")).err().unwrap();
-        assert!(matches!(error, EndpointError::Key { .. }));
+        assert!(matches!(error, EndpointError::Key(_)));
         assert!(!format!("{error} {error:?}").contains("geheim"));
     }
 
@@ -262,6 +273,14 @@ mod tests {
         let address = Address::new(endpoint(url, "k/ey+1")).unwrap();
         let said = r"user-secret pass-secret query-secret k\/ey+1 preview k";
         assert_eq!(address.redact(said), "[redacted] [redacted] [redacted] [redacted] preview k");
+        let address = Address::new(endpoint("http://h", "k")).unwrap();
+        for (said, shown) in [
+            ("502 from http://me:p@ss@vllm:8000/v1.", "502 from http://[redacted]@vllm:8000/v1."),
+            ("\"http:\\/\\/me@h\" or redis://:x@h, a@b.c", "\"http://[redacted]@h\" or redis://[redacted]@h, a@b.c"),
+            ("at https://h/@me?a=b@c and ://", "at https://h/@me?a=b@c and ://"),
+        ] {
+            assert_eq!(address.redact(said), shown);
+        }
         for (name, value) in [("bad name", "v"), ("", "v"), ("x-a", "a\nb-secret")] {
             let mut bad = endpoint("http://h", "k");
             bad.headers = vec![(name.to_owned(), SecretString::from(value))];

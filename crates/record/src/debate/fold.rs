@@ -175,32 +175,15 @@ impl Debate {
             }
             Event::Contributed { key, contribution, call } => {
                 let stage = self.stage(contribution.stage);
-                match stage.and_then(|stage| stage.yields) {
-                    Some(ResultKind::Check) => self.insert_check(contribution),
-                    Some(ResultKind::Solution) => self.checks.push(Arc::clone(contribution)),
-                    // An agent's text outside the rounds replaces a draft.
-                    Some(ResultKind::Proposal) if stage.is_some_and(|stage| !stage.in_round) => {
-                        self.checks.push(Arc::clone(contribution));
-                    }
-                    Some(
-                        ResultKind::Material
-                        | ResultKind::Team
-                        | ResultKind::Questions
-                        | ResultKind::Summary
-                        | ResultKind::Proposal
-                        | ResultKind::Critique
-                        | ResultKind::Speech
-                        | ResultKind::Ballot
-                        | ResultKind::Score
-                        | ResultKind::Similarity
-                        | ResultKind::Agreement
-                        | ResultKind::Challenge
-                        | ResultKind::Kinds
-                        | ResultKind::Findings
-                        | ResultKind::Opinion
-                        | ResultKind::Verdict,
-                    )
-                    | None => self.insert(key.round, contribution, seq)?,
+                let yields = stage.and_then(|stage| stage.yields);
+                // An agent's text outside the rounds replaces a draft.
+                let replaces = yields == Some(ResultKind::Proposal) && stage.is_some_and(|stage| !stage.in_round);
+                if yields == Some(ResultKind::Check) {
+                    self.insert_check(contribution);
+                } else if yields == Some(ResultKind::Solution) || replaces {
+                    self.checks.push(Arc::clone(contribution));
+                } else {
+                    self.insert(key.round, contribution, seq)?;
                 }
                 self.count(call.as_ref());
             }

@@ -56,11 +56,8 @@ pub enum ForkError {
         at: ForkPoint,
     },
     /// The stage belongs to a round, and the point names none.
-    #[error("{stage} belongs to a round, and the first is 1")]
-    RoundZero {
-        /// The stage.
-        stage: StageId,
-    },
+    #[error("{0} belongs to a round, and the first is 1")]
+    RoundZero(StageId),
     /// The debate ended before the point.
     #[error("the debate never reached {point}; its last point is {last}")]
     NotReached {
@@ -91,17 +88,11 @@ pub enum ForkError {
         rounds: u32,
     },
     /// The changed settings move an agent to another side.
-    #[error("the texts kept from {agent} were written for another `position` than in the changed settings")]
-    OtherSide {
-        /// The agent.
-        agent: AgentId,
-    },
+    #[error("the texts kept from {0} were written for another `position` than in the changed settings")]
+    OtherSide(AgentId),
     /// The changed settings lack an agent whose work is kept.
-    #[error("the fork keeps texts by {}, which the changed settings lack", listed(agents))]
-    UnknownAgents {
-        /// The agents.
-        agents: Vec<AgentId>,
-    },
+    #[error("the fork keeps texts by {}, which the changed settings lack", listed(.0))]
+    UnknownAgents(Vec<AgentId>),
 }
 
 impl ForkPoint {
@@ -223,9 +214,7 @@ impl Ranks<'_> {
         let stage = self.of(id);
         let known = self.0.get(stage);
         match known {
-            Some(known) if known.is_place && known.in_round && point.round == 0 => {
-                Err(ForkError::RoundZero { stage: id })
-            }
+            Some(known) if known.is_place && known.in_round && point.round == 0 => Err(ForkError::RoundZero(id)),
             Some(known) if known.is_place && known.yields.is_some() => Ok((point.round, stage)),
             _ => {
                 if known.is_some_and(|known| !known.is_place)
@@ -384,7 +373,7 @@ pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings
     };
     for (key, settled) in events.iter().filter_map(Event::settles) {
         if settled == CallStatus::Done && position(before, &key.agent_id) != position(settings, &key.agent_id) {
-            return Err(ForkError::OtherSide { agent: key.agent_id.clone() });
+            return Err(ForkError::OtherSide(key.agent_id.clone()));
         }
     }
     Ok(())
@@ -402,7 +391,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
             agents.push(author.clone());
         }
     }
-    if agents.is_empty() { Ok(()) } else { Err(ForkError::UnknownAgents { agents }) }
+    if agents.is_empty() { Ok(()) } else { Err(ForkError::UnknownAgents(agents)) }
 }
 
 /// The positions that a debate reached and where it can be forked.

@@ -14,8 +14,8 @@ use dialectic_base::provider::OFFLINE;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution,
     Convergence, DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection,
-    Observation, Outcome, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId,
-    StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    Observation, Outcome, OutcomeKind, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution,
+    StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
@@ -531,6 +531,12 @@ impl Debate {
         let groups = self.clarifications.iter().flatten();
         let items = groups.flat_map(|group| group.items.iter().map(move |item| (group, item)));
         items.filter(|(_, item)| item.answer.is_empty())
+    }
+
+    /// Whether the debate completed everything. `None` if that is unknown: it has not ended, or an earlier build saved
+    /// its state without an outcome.
+    pub fn is_full(&self) -> Option<bool> {
+        self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)
     }
 
     /// The cost of all calls; `None` if any is unknown.

@@ -58,11 +58,8 @@ pub enum RoleError {
     #[error("the first line is not a title such as `# Architect`")]
     MissingTitle,
     /// Text between the title and the first section, which no model would see.
-    #[error("text before the first section: `{text}`")]
-    StrayText {
-        /// The first line.
-        text: String,
-    },
+    #[error("text before the first section: `{0}`")]
+    StrayText(String),
     /// An unknown section.
     #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
     UnknownSection {
@@ -72,23 +69,14 @@ pub enum RoleError {
         known: &'static [&'static str],
     },
     /// A section occurs twice.
-    #[error("section `## {section}` occurs more than once")]
-    DuplicateSection {
-        /// The heading.
-        section: &'static str,
-    },
+    #[error("section `## {0}` occurs more than once")]
+    DuplicateSection(&'static str),
     /// A section is missing.
-    #[error("section `## {section}` is missing")]
-    MissingSection {
-        /// The heading.
-        section: &'static str,
-    },
+    #[error("section `## {0}` is missing")]
+    MissingSection(&'static str),
     /// A section has no text.
-    #[error("section `## {section}` is empty")]
-    EmptySection {
-        /// The heading.
-        section: &'static str,
-    },
+    #[error("section `## {0}` is empty")]
+    EmptySection(&'static str),
 }
 
 impl Role {
@@ -131,9 +119,9 @@ impl Role {
     fn of_sections(name: &str, text: &str, known: &'static [&'static str]) -> Result<Self, RoleError> {
         let (title, found) = sections(text, known)?;
         let section = |section: &'static str| match found.iter().find(|(heading, _)| *heading == section) {
-            None if known.contains(&section) => Err(RoleError::MissingSection { section }),
+            None if known.contains(&section) => Err(RoleError::MissingSection(section)),
             None => Ok(Arc::default()),
-            Some((_, text)) if text.trim().is_empty() => Err(RoleError::EmptySection { section }),
+            Some((_, text)) if text.trim().is_empty() => Err(RoleError::EmptySection(section)),
             Some((_, text)) => Ok(Arc::from(text.trim())),
         };
         Ok(Self {
@@ -196,14 +184,14 @@ fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<R
                 .find(|section| section.eq_ignore_ascii_case(heading))
                 .ok_or_else(|| RoleError::UnknownSection { section: heading.to_owned(), known })?;
             if found.iter().any(|(other, _)| other == section) {
-                return Err(RoleError::DuplicateSection { section });
+                return Err(RoleError::DuplicateSection(section));
             }
             found.push((section, String::new()));
         } else if let Some((_, text)) = found.last_mut() {
             text.push_str(line);
             text.push('\n');
         } else if !line.trim().is_empty() {
-            return Err(RoleError::StrayText { text: line.trim().to_owned() });
+            return Err(RoleError::StrayText(line.trim().to_owned()));
         }
     }
     Ok((title, found))
@@ -266,11 +254,11 @@ mod tests {
         let error = |text: &str| Role::parse("cost", text).unwrap_err();
         assert_eq!(error(""), RoleError::MissingTitle);
         assert_eq!(error("## System\nS"), RoleError::MissingTitle);
-        assert_eq!(error(&TEXT.replace("# Cost\n", "# Cost\nhello\n")), RoleError::StrayText { text: "hello".into() });
-        assert_eq!(error(&TEXT.replace("## Refine\nR", "")), RoleError::MissingSection { section: "Refine" });
-        assert_eq!(error(&TEXT.replace("\nR\n", "\n \n")), RoleError::EmptySection { section: "Refine" });
+        assert_eq!(error(&TEXT.replace("# Cost\n", "# Cost\nhello\n")), RoleError::StrayText("hello".into()));
+        assert_eq!(error(&TEXT.replace("## Refine\nR", "")), RoleError::MissingSection("Refine"));
+        assert_eq!(error(&TEXT.replace("\nR\n", "\n \n")), RoleError::EmptySection("Refine"));
         let twice = error(&TEXT.replace("## Refine", "## Clarify"));
-        assert_eq!(twice, RoleError::DuplicateSection { section: "Clarify" });
+        assert_eq!(twice, RoleError::DuplicateSection("Clarify"));
         assert_eq!(
             error(&TEXT.replace("## Refine", "## Vote")).to_string(),
             "unknown section `## Vote`, known are System, Propose, Critique, Refine, Summarize, Clarify"

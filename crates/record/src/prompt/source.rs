@@ -12,17 +12,11 @@ use dialectic_base::encoding::{NotUtf8, decode};
 #[derive(Debug, Error)]
 pub enum PromptFileError {
     /// It does not exist.
-    #[error("prompt file {} does not exist", path.display())]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("prompt file {} does not exist", .0.display())]
+    Missing(PathBuf),
     /// It is a directory or a device.
-    #[error("{} is not a file", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{} is not a file", .0.display())]
+    NotAFile(PathBuf),
     /// It cannot be read.
     #[error("prompt file {} cannot be read", path.display())]
     Unreadable {
@@ -41,11 +35,8 @@ pub enum PromptFileError {
         fault: NotUtf8,
     },
     /// It contains only white space.
-    #[error("prompt file {} is blank", path.display())]
-    Blank {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("prompt file {} is blank", .0.display())]
+    Blank(PathBuf),
 }
 
 /// The text of a prompt file, without a byte order mark and outer white space.
@@ -63,16 +54,16 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
 pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     let path = || path.to_owned();
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => PromptFileError::Missing { path: path() },
+        io::ErrorKind::NotFound => PromptFileError::Missing(path()),
         _ => PromptFileError::Unreadable { path: path(), source },
     };
     // Opening a pipe would wait for a writer, so check first.
     if !fs::metadata(path()).map_err(failed)?.is_file() {
-        return Err(PromptFileError::NotAFile { path: path() });
+        return Err(PromptFileError::NotAFile(path()));
     }
     let bytes = fs::read(path()).map_err(failed)?;
     let text = decode(&bytes).map_err(|fault| PromptFileError::NotUtf8 { path: path(), fault })?;
-    if text.trim().is_empty() { Err(PromptFileError::Blank { path: path() }) } else { Ok(text.into()) }
+    if text.trim().is_empty() { Err(PromptFileError::Blank(path())) } else { Ok(text.into()) }
 }
 
 #[cfg(test)]
@@ -97,8 +88,8 @@ mod tests {
 
     #[test]
     fn blank_and_binary_files_are_refused() {
-        assert!(matches!(read(b" \n\t\n").unwrap_err(), PromptFileError::Blank { .. }));
-        assert!(matches!(read("\u{feff}".as_bytes()).unwrap_err(), PromptFileError::Blank { .. }));
+        assert!(matches!(read(b" \n\t\n").unwrap_err(), PromptFileError::Blank(_)));
+        assert!(matches!(read("\u{feff}".as_bytes()).unwrap_err(), PromptFileError::Blank(_)));
         assert!(matches!(read(b"a\xff").unwrap_err(), PromptFileError::NotUtf8 { .. }));
     }
 
@@ -106,9 +97,9 @@ mod tests {
     fn what_is_no_file_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("none.md");
-        assert!(matches!(read_prompt(&missing).unwrap_err(), PromptFileError::Missing { path } if path == missing));
+        assert!(matches!(read_prompt(&missing).unwrap_err(), PromptFileError::Missing(path) if path == missing));
         let error = read_prompt(directory.path()).unwrap_err();
-        assert!(matches!(error, PromptFileError::NotAFile { path } if path == directory.path()));
+        assert!(matches!(error, PromptFileError::NotAFile(path) if path == directory.path()));
         let below = directory.path().join("file");
         fs::write(&below, "x").unwrap();
         let error = read_prompt(&below.join("own.md")).unwrap_err();

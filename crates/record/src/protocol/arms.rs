@@ -3,8 +3,7 @@
 //! any debate.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Contribution, Debate, Event, RecheckStanding, ResultKind, Settings, Solution,
-    StageId, StageInfo,
+    AgentSettings, CallKey, CallStatus, Debate, Event, RecheckStanding, ResultKind, Settings, StageId, StageInfo,
 };
 use crate::prompt::Prompt;
 
@@ -47,7 +46,7 @@ pub static SINGLE: Protocol = Protocol {
         first_text(&[Row(ANSWERED, Next::Go(SYNTHESIS))]),
         last_text_is_the_answer(),
         check::check_of_answer(),
-        check::final_text(|debate| check::rewritten(debate, solution)),
+        check::final_text(|debate| check::rewritten(debate, check::of_author)),
     ],
 };
 
@@ -85,7 +84,7 @@ pub static SELF_REFINE: Protocol = Protocol {
         },
         last_text_is_the_answer(),
         check::check_of_answer(),
-        check::final_text(|debate| check::rewritten(debate, solution)),
+        check::final_text(|debate| check::rewritten(debate, check::of_author)),
     ],
 };
 
@@ -126,7 +125,7 @@ pub static BEST_OF_N: Protocol = Protocol {
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
         check::check_of_answer(),
-        check::final_text(|debate| check::rewritten(debate, solution)),
+        check::final_text(|debate| check::rewritten(debate, check::of_author)),
     ],
 };
 
@@ -299,13 +298,6 @@ fn chosen(debate: &Debate) -> Option<CallKey> {
     }
 }
 
-/// A text of an agent as the answer.
-fn solution(text: &Contribution) -> Solution {
-    let author = Some(text.agent_id.clone());
-    let description = text.without_answers().into_owned();
-    Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
-}
-
 /// The text that `which` names, as the answer, or as a draft if it is to be checked.
 fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
     if debate.draft.is_some() || debate.final_solution.is_some() {
@@ -314,10 +306,10 @@ fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Even
     let Some(text) = which(debate).and_then(|key| debate.contribution(&key)) else { return Vec::new() };
     let event = match check::delivery(debate) {
         Delivery::Draft => {
-            let solution = Box::new(solution(text));
+            let solution = Box::new(check::of_author(text));
             Event::Drafted { key: None, text: Some(check::draft_of(text)), solution, call: None }
         }
-        Delivery::Answer | Delivery::DraftIfRethought => check::answer(debate, solution(text)),
+        Delivery::Answer | Delivery::DraftIfRethought => check::answer(debate, check::of_author(text)),
     };
     vec![event]
 }

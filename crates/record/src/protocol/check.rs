@@ -207,6 +207,13 @@ pub(super) fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
     rethought.filter(|solution| debate.draft.as_ref() != Some(solution)).map(drafted).into_iter().collect()
 }
 
+/// A text of an agent as the answer, without an assessment.
+pub(super) fn of_author(text: &Contribution) -> Solution {
+    let author = Some(text.agent_id.clone());
+    let description = text.without_answers().into_owned();
+    Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
+}
+
 /// A round's text as the draft, without its answers, which are recorded there.
 pub(super) fn draft_of(text: &Contribution) -> Arc<Contribution> {
     Arc::new(Contribution {

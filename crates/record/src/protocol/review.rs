@@ -1,8 +1,7 @@
 //! One author and several reviewers: a draft is rewritten until they accept it.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Contribution, DEMAND, Debate, DebateSettings, Event, ResultKind, Settings,
-    Solution, StageId, StageInfo,
+    AgentSettings, CallKey, CallStatus, DEMAND, Debate, DebateSettings, Event, ResultKind, Settings, StageId, StageInfo,
 };
 use crate::prompt::Prompt;
 
@@ -102,7 +101,7 @@ pub static REVIEW: Protocol = Protocol {
         Stage {
             info: StageInfo::new(AMENDMENT, ["amendment", "amendments", "amending", "amends", "amended", "amend"])
                 .yielding(ResultKind::Proposal),
-            facts: |debate| check::redrafted(debate, unassessed),
+            facts: |debate| check::redrafted(debate, check::of_author),
             steps: amendment,
             outcome: |debate| Ok(if check::is_unread(debate) { APPROACH_CHANGED } else { AMENDED }),
             rows: &[Row(AMENDED, Next::Go(SYNTHESIS)), Row(APPROACH_CHANGED, Next::Go(CHECK))],
@@ -231,19 +230,12 @@ fn rewritten(debate: &Debate) -> Trigger {
     }
 }
 
-/// The author's text before the judge's assessment.
-fn unassessed(text: &Contribution) -> Solution {
-    let author = Some(text.agent_id.clone());
-    let description = text.without_answers().into_owned();
-    Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
-}
-
 /// The author's last text becomes the draft to check.
 fn put_up_for_check(debate: &Debate) -> Vec<Event> {
     let is_open = debate.newest_draft().is_none() && !debate.lenses().is_empty() && debate.final_solution.is_none();
     let text = last_text(debate).filter(|_| is_open).and_then(|text| debate.contribution(&text).cloned());
     let drafted = text.map(|text| {
-        let solution = Box::new(unassessed(&text));
+        let solution = Box::new(check::of_author(&text));
         Event::Drafted { key: None, text: Some(check::draft_of(&text)), solution, call: None }
     });
     drafted.into_iter().collect()

@@ -25,13 +25,10 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementFault {
     /// The signature belongs to another debate.
-    #[error("the signature belongs to another debate, {signed}")]
-    OtherDebate {
-        /// The signed debate.
-        signed: DebateId,
-    },
+    #[error("the signature is of another debate, {0}")]
+    OtherDebate(DebateId),
     /// The journal is shorter than the signed one.
-    #[error("the journal was shortened: {signed} events were signed, but it has {found}")]
+    #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
     Shortened {
         /// The number of signed lines.
         signed: u64,
@@ -39,23 +36,14 @@ pub enum StatementFault {
         found: u64,
     },
     /// The journal has different content.
-    #[error("the journal differs from the signed one at line {line}")]
-    OtherJournal {
-        /// The last signed line, counted from 1.
-        line: u64,
-    },
+    #[error("the journal is not the one that was signed: line {0} is another")]
+    OtherJournal(u64),
     /// The debate continued after it was signed, so its answer may have changed.
-    #[error("the debate continued after line {line}, the last signed line")]
-    Continued {
-        /// The last signed line, counted from 1.
-        line: u64,
-    },
+    #[error("the debate went on after line {0}, the last that was signed")]
+    Continued(u64),
     /// The journal is damaged before the last signed line.
-    #[error("the journal is damaged before line {line}, the last signed line")]
-    Damaged {
-        /// The last signed line, counted from 1.
-        line: u64,
-    },
+    #[error("the journal is damaged before line {0}, the last that was signed")]
+    Damaged(u64),
 }
 
 impl Statement {
@@ -90,16 +78,16 @@ impl Statement {
         let line = self.lines;
         let course = record.course as u64;
         if record.id.as_ref().is_some_and(|id| *id != self.id) {
-            return Err(StatementFault::OtherDebate { signed: self.id.clone() });
+            return Err(StatementFault::OtherDebate(self.id.clone()));
         }
         let last =
             usize::try_from(line).ok().and_then(|line| line.checked_sub(1)).map(|index| record.hashes.get(index));
         match last {
-            Some(Some(head)) if *head == self.head && course > line => Err(StatementFault::Continued { line }),
+            Some(Some(head)) if *head == self.head && course > line => Err(StatementFault::Continued(line)),
             Some(Some(head)) if *head == self.head => Ok(found - line),
             Some(None) if record.has_whole_journal() => Err(StatementFault::Shortened { signed: line, found }),
-            Some(None) => Err(StatementFault::Damaged { line }),
-            Some(Some(_)) | None => Err(StatementFault::OtherJournal { line }),
+            Some(None) => Err(StatementFault::Damaged(line)),
+            Some(Some(_)) | None => Err(StatementFault::OtherJournal(line)),
         }
     }
 }
@@ -141,16 +129,16 @@ mod tests {
         assert_eq!(signed("c", 3).hold_against(&whole), Ok(0));
         assert_eq!(signed("a", 1).hold_against(&whole), Ok(2));
         let longer = VerifiedRecord { course: 2, ..record(&["a", "b", "c"], Vec::new()) };
-        assert_eq!(signed("a", 1).hold_against(&longer), Err(StatementFault::Continued { line: 1 }));
+        assert_eq!(signed("a", 1).hold_against(&longer), Err(StatementFault::Continued(1)));
         assert_eq!(signed("b", 2).hold_against(&longer), Ok(1));
-        assert_eq!(signed("x", 2).hold_against(&whole), Err(StatementFault::OtherJournal { line: 2 }));
-        assert_eq!(signed("", 0).hold_against(&whole), Err(StatementFault::OtherJournal { line: 0 }));
+        assert_eq!(signed("x", 2).hold_against(&whole), Err(StatementFault::OtherJournal(2)));
+        assert_eq!(signed("", 0).hold_against(&whole), Err(StatementFault::OtherJournal(0)));
         assert_eq!(signed("d", 4).hold_against(&whole), Err(StatementFault::Shortened { signed: 4, found: 3 }));
         let other = Statement { id: DebateId::new("e"), ..signed("c", 3) };
-        assert_eq!(other.hold_against(&whole), Err(StatementFault::OtherDebate { signed: DebateId::new("e") }));
+        assert_eq!(other.hold_against(&whole), Err(StatementFault::OtherDebate(DebateId::new("e"))));
         let damage = || vec![Flaw::Journal(JournalError::End { path: "d".into(), line: 3 })];
         let damaged = record(&["a", "b", "c"], damage());
-        assert_eq!(signed("d", 4).hold_against(&damaged), Err(StatementFault::Damaged { line: 4 }));
+        assert_eq!(signed("d", 4).hold_against(&damaged), Err(StatementFault::Damaged(4)));
         assert_eq!(signed("b", 2).hold_against(&damaged), Ok(1));
     }
 }

@@ -81,17 +81,11 @@ pub enum Flaw {
         last: usize,
     },
     /// The journal is not the one of the last save.
-    #[error("the state file was not saved after line {line} of this journal")]
-    OtherJournal {
-        /// Numbered from 1.
-        line: u64,
-    },
+    #[error("the state file was not saved after line {0} of this journal")]
+    OtherJournal(u64),
     /// The state is not the fold.
-    #[error("the state file does not match the journal: they first differ at {key}")]
-    StateDiffers {
-        /// The first difference.
-        key: KeyPath,
-    },
+    #[error("the state file does not match the journal: they first differ at {0}")]
+    StateDiffers(KeyPath),
 }
 
 /// A flaw with its causes on one line.
@@ -257,14 +251,14 @@ fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &
         }
         let line = folded.events.checked_sub(1).and_then(|index| hashes.get(index));
         if mark.events != folded.events as u64 || line != Some(&mark.sha256) {
-            flaws.push(Flaw::OtherJournal { line: mark.events });
+            flaws.push(Flaw::OtherJournal(mark.events));
         }
     }
     let mut fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
     leave_out_uncounted(&mut fold, &saved.value);
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
-            flaws.push(Flaw::StateDiffers { key });
+            flaws.push(Flaw::StateDiffers(key));
             StateFileStatus::Differs
         }
         None if folded.events == folded.of => StateFileStatus::Current,

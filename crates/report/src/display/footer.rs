@@ -8,7 +8,7 @@ use console::{measure_text_width, truncate_str};
 
 use dialectic_base::figures::{clock, counted, percent, short_cost, with_notional};
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Debate, OutcomeKind};
+use dialectic_record::debate::Debate;
 
 use super::told::rows;
 
@@ -36,8 +36,8 @@ pub struct Ended<'a> {
 /// why it was not full, if any.
 pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
     let outcome = debate.outcome.as_ref();
-    let kind = outcome.map_or(OutcomeKind::Full, |outcome| outcome.kind);
-    let (mark, style) = if kind == OutcomeKind::Full { ("✓", FULL) } else { ("!", LESS) };
+    let kind = outcome.map_or("finished", |outcome| outcome.kind.name());
+    let (mark, style) = if debate.is_full() == Some(false) { ("!", LESS) } else { ("✓", FULL) };
     let usage = debate.total_usage();
     let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| !is_offline);
     let stated = debate.final_solution.as_ref().and_then(|solution| solution.stated_confidence);
@@ -48,7 +48,7 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
         None => with_notional("cost unknown".to_owned(), usage.notional_usd),
     };
     let parts = [
-        Some(format!("{style}{mark} {}{style:#}", kind.name())),
+        Some(format!("{style}{mark} {kind}{style:#}")),
         Some(counted(debate.current_round.into(), "round")),
         Some(counted(usage.requests, "call")),
         Some(clock(took)),
@@ -81,7 +81,7 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use super::*;
-    use dialectic_record::debate::{Outcome, fixture};
+    use dialectic_record::debate::{Outcome, OutcomeKind, fixture};
 
     fn shown(debate: &Debate, columns: usize) -> String {
         let ended = Ended { debate, took: Duration::from_secs(43), is_offline: false };

@@ -33,7 +33,7 @@ const TOP: u8 = 3;
 ///
 /// # Errors
 /// `out` cannot be written.
-pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let debate = view.debate;
     front_matter(view, out)?;
     writeln!(out, "# {}\n", heading(view.title().unwrap_or("A debate without a problem")))?;
@@ -207,7 +207,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     if debate.is_offline() {
         writeln!(
             out,
-            "- {rounds}, {}. No model was called: this was a rehearsal with prepared texts.",
+            "- {rounds}, {}. Offline: no model was called, and the texts were prepared.",
             counted(usage.requests, "call")
         )?;
     } else if debate.usage.is_empty() {

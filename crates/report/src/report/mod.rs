@@ -1,7 +1,12 @@
-//! Reports of a debate: one view of it, and its formats.
+//! Reports of a debate: one view of it, and its formats. [`FORMATS`] is the table of them.
 //!
 //! Formats turn a [`View`] into text without knowing its destination or the time. Text of models is not trusted:
 //! Markdown fences it, HTML escapes it.
+
+use std::io;
+
+use dialectic_record::debate::{Debate, DebateFile};
+use dialectic_record::store::AccessMode;
 
 pub(crate) mod block;
 pub(crate) mod compare;
@@ -20,7 +25,7 @@ mod view;
 
 pub(crate) use compare::excerpt;
 pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
-pub use decision::decision_record;
+use decision::decision_record;
 pub use html::html;
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
@@ -32,3 +37,130 @@ pub use view::{ParticipantView, View};
 
 #[cfg(test)]
 mod tests;
+
+/// A format of reports.
+#[derive(Debug)]
+pub struct ReportFormat {
+    /// The name in options and requests.
+    pub name: &'static str,
+    /// A description for users.
+    pub about: &'static str,
+    /// The endings of file names that choose it, in lower case and without the dot.
+    pub endings: &'static [&'static str],
+    /// The ending of a downloaded file.
+    pub ending: &'static str,
+    /// The media type.
+    pub media_type: &'static str,
+    /// What it needs of the record.
+    pub access: AccessMode,
+    /// Whether it can leave out what strangers need not see.
+    pub is_shareable: bool,
+    /// Whether it exists only for reviews.
+    is_of_reviews: bool,
+    write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
+}
+
+/// A decision record.
+const DECISION: ReportFormat = ReportFormat {
+    name: "adr",
+    about: "A decision record to commit (MADR): what was decided and why",
+    endings: &[],
+    ending: "adr.md",
+    media_type: "text/markdown; charset=utf-8",
+    access: AccessMode::State,
+    is_shareable: false,
+    is_of_reviews: false,
+    write: |view, _, out| decision_record(view, out),
+};
+
+/// The saved state.
+const STATE: ReportFormat = ReportFormat {
+    name: "json",
+    about: "The saved state",
+    endings: &["json"],
+    ending: "json",
+    media_type: "application/json",
+    write: |view, _, out| {
+        serde_json::to_writer_pretty(&mut *out, &DebateFile::of(view.debate))?;
+        out.write_all(b"\n")
+    },
+    ..DECISION
+};
+
+/// The formats, as users see them in a list.
+pub static FORMATS: [ReportFormat; 6] = [
+    ReportFormat {
+        name: "markdown",
+        about: "Everything that was said",
+        endings: &["md", "markdown", "txt"],
+        ending: "md",
+        is_shareable: true,
+        write: markdown,
+        ..DECISION
+    },
+    DECISION,
+    ReportFormat {
+        name: "html",
+        about: "An HTML page in one file",
+        endings: &["html", "htm"],
+        ending: "html",
+        media_type: "text/html; charset=utf-8",
+        access: AccessMode::Events,
+        is_shareable: true,
+        write: |view, _, out| out.write_all(html(view).as_bytes()),
+        ..DECISION
+    },
+    STATE,
+    ReportFormat {
+        name: "sarif",
+        about: "Of a review: SARIF 2.1.0",
+        endings: &[],
+        is_of_reviews: true,
+        write: |view, _, out| out.write_all(review_sarif(view.debate).as_bytes()),
+        ..STATE
+    },
+    ReportFormat {
+        name: "github",
+        about: "Of a review: the body of a pull request review, as GitHub's API takes it",
+        endings: &[],
+        is_of_reviews: true,
+        write: |view, _, out| out.write_all(review_github(view.debate).as_bytes()),
+        ..STATE
+    },
+];
+
+impl ReportFormat {
+    /// The format of a report without a chosen one: Markdown.
+    pub fn usual() -> &'static Self {
+        &FORMATS[0]
+    }
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// Whether it is a page for browsers.
+    pub fn is_page(&self) -> bool {
+        self.media_type.starts_with("text/html")
+    }
+
+    /// Whether it is Markdown.
+    pub fn is_markdown(&self) -> bool {
+        self.media_type.starts_with("text/markdown")
+    }
+
+    /// Why a debate has no such report.
+    pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
+        let lacks = self.is_of_reviews && debate.change.is_none();
+        lacks.then_some("is a review format, and this debate is not a review")
+    }
+
+    /// Writes the report to `out`.
+    ///
+    /// # Errors
+    /// `out` cannot be written.
+    pub fn write(&self, view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
+        (self.write)(view, detail, out)
+    }
+}

@@ -1,9 +1,11 @@
-//! A debate for strangers to read: without attachments, tool calls and results, paths, and the origins of prompts.
+//! A debate for strangers to read: without attachments, tool calls and results, paths, addresses of servers, and the
+//! origins of prompts.
 //!
 //! The parts are removed from a copy of the record, so that no form of a report can show them. The texts of agents, the
 //! judge and the user stay as they are and may quote them; the report says so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use dialectic_base::figures::counted;
@@ -13,6 +15,8 @@ use dialectic_record::debate::{
 
 /// The replacement for a path.
 const PATH: &str = "[path]";
+/// What stands for the address of a server.
+const ADDRESS: &str = "[address]";
 
 /// A debate without the parts that strangers must not see.
 #[derive(Debug)]
@@ -26,7 +30,7 @@ pub struct Shared {
 impl Shared {
     /// A copy for strangers.
     pub fn of(debate: &Debate) -> Self {
-        let known = known_paths(debate);
+        let known = Known { paths: known_paths(debate), addresses: known_addresses(debate) };
         let mut debate = debate.clone();
         let attachments = std::mem::take(&mut debate.attachments).len();
         let material = debate.gathered.as_mut().map_or(0, |gathered| std::mem::take(&mut gathered.material).len());
@@ -46,6 +50,7 @@ impl Shared {
             (material > 0).then(|| format!("{} of collected material", counted(material as u64, "text"))),
             (calls > 0).then(|| format!("tool calls and their results ({})", counted(calls as u64, "call"))),
             Some(if debate.change.is_some() { "paths other than those of the change" } else { "paths" }.to_owned()),
+            Some("addresses of servers".to_owned()),
             Some("the origins of prompts".to_owned()),
         ];
         let what: Vec<String> = what.into_iter().flatten().collect();
@@ -143,8 +148,33 @@ fn known_paths(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// Removes paths from the program's own texts: errors, and reasons that quote them.
-fn hide_paths(debate: &mut Debate, known: &[String]) {
+/// Where the servers are that the record names, as `host:port` and, if that cannot be another word, `host`; longest
+/// first.
+fn known_addresses(debate: &Debate) -> Vec<String> {
+    let providers = debate.settings.iter().flat_map(|settings| settings.providers.values());
+    let servers = providers.filter_map(|provider| {
+        let (_, rest) = provider.base_url.as_deref()?.trim().split_once("://")?;
+        let (server, _) = rest.split_once(['/', '?', '#']).unwrap_or((rest, ""));
+        Some(server.rsplit_once('@').map_or(server, |(_, server)| server))
+    });
+    let names = servers.flat_map(|server| {
+        let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+        [server, host]
+    });
+    let mut known: Vec<String> = names.filter(|name| name.contains(['.', ':'])).map(str::to_owned).collect();
+    known.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    known
+}
+
+/// What the record itself names.
+#[derive(Default)]
+struct Known {
+    paths: Vec<String>,
+    addresses: Vec<String>,
+}
+
+/// Takes paths and addresses out of what the program itself says: errors, and reasons that quote them.
+fn hide_paths(debate: &mut Debate, known: &Known) {
     let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
     let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
     let agreement = debate.rounds.iter_mut().filter_map(|round| round.convergence.as_mut());
@@ -154,9 +184,9 @@ fn hide_paths(debate: &mut Debate, known: &[String]) {
     }
 }
 
-/// A sentence in which [`PATH`] replaces each known path, and each word that looks like one.
-fn without_paths(text: &str, known: &[String]) -> String {
-    let text = known.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
+/// A sentence with [`PATH`] and [`ADDRESS`] for what is known, and for each word that looks like one.
+fn without_paths(text: &str, known: &Known) -> String {
+    let text = known.paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);
     let mut hidden = String::new();
     let mut rest = text.as_str();
@@ -164,19 +194,45 @@ fn without_paths(text: &str, known: &[String]) -> String {
         let (edge, word) = rest.split_at(rest.find(|c| !is_edge(c)).unwrap_or(rest.len()));
         let (word, after) = word.split_at(word.find(is_edge).unwrap_or(word.len()));
         hidden.push_str(edge);
-        hidden.push_str(if is_path(word) { PATH } else { word });
+        hidden.push_str(match word {
+            word if is_path(word) => PATH,
+            word if is_address(word) => ADDRESS,
+            word => word,
+        });
         rest = after;
     }
-    hidden
+    known.addresses.iter().fold(hidden, |text, address| text.replace(address.as_str(), ADDRESS))
+}
+
+/// Whether a word is a path, be it after a label, as in `cwd:/x`.
+fn is_path(word: &str) -> bool {
+    let word = bare(word);
+    let labelled = word.split_once(':').filter(|(label, rest)| label.len() > 1 && !rest.starts_with("//"));
+    is_bare_path(word) || labelled.is_some_and(|(_, rest)| is_bare_path(rest))
+}
+
+/// Whether a word is the address of a server: a URL, or an IP address.
+fn is_address(word: &str) -> bool {
+    let word = word.trim_end_matches([':', '.', '!', '?']);
+    word.contains("://") || word.parse::<SocketAddr>().is_ok() || word.parse::<IpAddr>().is_ok()
+}
+
+/// A word without the punctuation around it.
+fn bare(word: &str) -> &str {
+    word.trim_start_matches(['[', '{', '|']).trim_end_matches([':', '.', '!', '?'])
 }
 
 /// Whether a word is a path: an absolute path, one from the home or working directory, or a file with an extension. A
 /// model's name such as `maker/model-1.5` is not, and neither is a URL.
-fn is_path(word: &str) -> bool {
-    let word = word.trim_end_matches([':', '.', '!', '?']);
-    let has_drive = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && word[1..].starts_with(":\\");
-    let begins = ["/", "~/", "./", "../", ".\\", "..\\", "\\\\", "file:"].iter().any(|begin| word.starts_with(begin));
-    if begins || has_drive {
+fn is_bare_path(word: &str) -> bool {
+    let is_letter = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+    let has_drive = is_letter && [":/", ":\\"].iter().any(|begin| word[1..].starts_with(begin));
+    let begins = ["/", "./", "../", ".\\", "..\\", "\\\\"].iter().any(|begin| word.starts_with(begin));
+    // `~/x`, `~user/x`, `$HOME/x`, `%USERPROFILE%\x`.
+    let is_named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || "/\\{_".contains(c));
+    let has_variable = word.strip_prefix(['~', '$', '%']).is_some_and(is_named) && word.contains(['/', '\\']);
+    let is_file_url = word.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
+    if begins || has_drive || has_variable || is_file_url {
         return word.len() > 1;
     }
     let file = word.rsplit_once(['/', '\\']).map(|(_, file)| file).filter(|_| !word.contains("://"));

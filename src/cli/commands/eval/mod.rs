@@ -1,6 +1,7 @@
 //! `dialectic eval`: scores the solutions of saved debates.
 
 mod destination;
+mod pairwise;
 mod report;
 mod retries;
 
@@ -33,6 +34,9 @@ use dialectic_record::debate::{Forecast, PlannedCall, default_settings};
 use dialectic_record::store::AccessMode;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    if let [first, second] = args.pairwise.as_slice() {
+        return pairwise::run(args, [first, second], terminal);
+    }
     // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
@@ -84,6 +88,11 @@ fn agree_to(
     let paid = evaluators.iter().filter(|one| one.settings.provider != OFFLINE);
     let once = paid.flat_map(|one| subjects.iter().map(|subject| one.planned(subject)));
     let calls: Vec<PlannedCall> = once.flat_map(|call| vec![call; args.repeat.get() as usize]).collect();
+    agree_to_calls(calls, terminal)
+}
+
+/// Reports the cost of calls, and asks for confirmation if it is high or unknown.
+fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<(), Error> {
     if calls.is_empty() {
         return Ok(());
     }
@@ -105,7 +114,7 @@ fn finish(
         destination.write(evaluated, args.repeat, terminal)?;
         let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
         if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
-            terminal.notice("No model was called: this was a rehearsal without scores.");
+            terminal.notice("Offline: no model was called, and there are no scores.");
         }
     }
     if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }
@@ -226,14 +235,16 @@ fn evaluate_or_stop<'a>(
 ) -> Result<Vec<Evaluated<'a>>, Error> {
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let evaluated = runtime.block_on(async {
+    let (evaluated, interrupts) = runtime.block_on(async {
         let mut interrupts = Interrupts::listen();
-        tokio::select! {
+        let evaluated = tokio::select! {
             evaluated = evaluate(evaluators, subjects, args.repeat, &noted) => Ok(evaluated),
             () = interrupts.next() => Err(Error::EvaluationInterrupted),
-        }
+        };
+        (evaluated, interrupts)
     });
     runtime.shutdown_background();
-    end_on_interrupt(None);
+    // The same listener goes on: another one would miss an interrupt that came in between.
+    end_on_interrupt(Some(interrupts));
     evaluated
 }

@@ -1,26 +1,24 @@
-//! A group: a problem's debate and its arms, each a record of its own in the debates directory.
+//! A group: a problem's debate and its arms, each with its own record in the debates directory.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
-
-use sha2::{Digest, Sha256};
 
 use crate::cli::args::{ArmName, VouchArgs};
 use crate::cli::interrupt::Interrupts;
 use crate::cli::session::vouched;
 use crate::error::Error;
-use crate::lift::{Note, Notes, Problem};
+use crate::lift::{Note, Notes, NotesError, Problem, identity};
 use dialectic_base::call::Tokens;
-use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::{Price, Usd};
 use dialectic_config::ConfigFiles;
 use dialectic_engine::access::Trust;
 use dialectic_engine::agent::price_of;
 use dialectic_engine::engine::RunEnding;
-use dialectic_engine::runner::{Finished, Prepared, Runner, RunnerError, Spec};
+use dialectic_engine::runner::{Finished, Prepared, Ready, Runner, RunnerError, Spec};
 use dialectic_record::debate::defaults::agent_of;
 use dialectic_record::debate::{
-    AgentId, AgentSettings, BudgetSettings, Debate, DebateSettings, Forecast, OutcomeKind, ResultKind, Settings,
-    Signal, Status,
+    AgentId, AgentSettings, BudgetSettings, Debate, DebateId, DebateSettings, Forecast, ModelUsage, ResultKind,
+    Settings, Signal, Status,
 };
 use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
 use dialectic_record::signals::{Followed, Words};
@@ -29,12 +27,12 @@ use dialectic_record::store::{AccessMode, Directory, Entry, StoreError};
 use super::meter::Meter;
 
 /// The part of a group that is the debate.
-pub(super) const DEBATE: &str = "debate";
-/// Draws where no price says how many the money buys.
+const DEBATE: &str = "debate";
+/// The number of draws if no price determines how many the money buys.
 const DRAWS: u32 = 3;
-/// The most draws: the judge has to read all of them.
+/// The maximum number of draws: the judge has to read all of them.
 const MOST_DRAWS: u32 = 64;
-/// Tokens of the judge's choice, beside what it reads.
+/// The tokens of the judge's choice, in addition to its input.
 const CHOICE_TOKENS: u64 = 600;
 
 impl ArmName {
@@ -46,7 +44,7 @@ impl ArmName {
         }
     }
 
-    /// Whether it spends what the debate was billed.
+    /// Whether the arm spends as much as the debate cost.
     pub(super) fn is_equal(self) -> bool {
         match self {
             Self::SelfRefine | Self::BestOfN => true,
@@ -55,23 +53,44 @@ impl ArmName {
     }
 }
 
-/// What groups have in common.
+/// What notes call the debate, `held` to so much money.
+pub(super) fn debate_part(held: Option<Usd>) -> String {
+    held.map_or_else(|| DEBATE.to_owned(), |held| format!("{DEBATE} held to {held}"))
+}
+
+/// The parts that groups share.
 pub(super) struct Groups<'a> {
+    /// What the debates are called.
+    pub(super) name: String,
     pub(super) runner: &'a Runner,
-    pub(super) files: &'a ConfigFiles<'a>,
+    pub(super) files: ConfigFiles<'a>,
     pub(super) directory: Directory,
     pub(super) protocol: &'static Protocol,
     pub(super) settings: Settings,
     pub(super) provenance: Trust,
-    /// Who answers in the arms.
+    /// The agent that answers in the arms.
     pub(super) arm: AgentSettings,
+}
+
+/// A part of a group.
+pub(super) struct Part {
+    /// What notes call it.
+    pub(super) name: String,
+    /// What it is called where something is said of it.
+    pub(super) what: String,
+    /// What it costs at most; absent where that is unknown.
+    pub(super) most: Option<Usd>,
+    /// What ends it when its money is spent.
+    pub(super) meter: Option<Meter>,
+    /// Whether it is held to money that may not buy it.
+    pub(super) is_held: bool,
 }
 
 /// Why a part of a group has no answer.
 pub(super) enum Lacking {
-    /// It is left out, and the set goes on.
+    /// The part is skipped, and the run continues.
     LeftOut(String),
-    /// Nothing goes on.
+    /// The run stops.
     Stop(Error),
 }
 
@@ -82,51 +101,53 @@ impl<E: Into<Error>> From<E> for Lacking {
 }
 
 impl Groups<'_> {
-    /// Where the notes of a problem's group are. The same problem and settings have the same group everywhere.
+    /// The path of a group's notes. The same problem and settings give the same group everywhere.
     pub(super) fn notes_path(&self, problem: &Problem) -> PathBuf {
-        let settings = Settings { base_dir: None, context_dir: None, ..self.settings.clone() };
+        let mut settings = Settings { base_dir: None, context_dir: None, ..self.settings.clone() };
+        // It changes no debate.
+        settings.debate.budget.max_calls_per_day = None;
         // Settings always have a JSON form.
         let settings = serde_json::to_string(&settings).unwrap_or_default();
-        let mut hash = Sha256::new();
-        for part in [self.protocol.name, &settings, &problem.text] {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        self.directory.path().join("lift").join(format!("{}.jsonl", hexadecimal(&hash.finalize()[..8])))
+        let name = identity([self.protocol.name, &settings, &problem.text], 8);
+        self.directory.path().join("lift").join(format!("{name}.jsonl"))
     }
 
-    /// What notes call an arm.
+    /// The name of an arm in notes.
     pub(super) fn part_of(&self, arm: ArmName) -> String {
         format!("{} by {}/{}", arm.protocol().name, self.arm.provider, self.arm.model)
     }
 
     /// The record of a part, if there is one.
     pub(super) fn record(&self, notes: &Notes, part: &str) -> Option<Entry> {
-        let entry = Entry::of_state(&self.directory.state_path(notes.record_of(part)?));
-        (entry.state.exists() || entry.journal.is_some()).then_some(entry)
+        self.entry(notes.record_of(part)?)
     }
 
-    /// A part that is finished.
+    /// A record that was noted. It may have been removed; and a program that was killed between the note and the first
+    /// event left none, or an empty journal.
+    fn entry(&self, id: &DebateId) -> Option<Entry> {
+        let entry = Entry::of_state(&self.directory.state_path(id));
+        let is_begun = |journal: &PathBuf| journal.metadata().is_ok_and(|file| file.len() > 0);
+        (entry.state.exists() || entry.journal.as_ref().is_some_and(is_begun)).then_some(entry)
+    }
+
+    /// The debate of a finished part.
     pub(super) fn finished(&self, notes: &Notes, part: &str) -> Result<Option<Debate>, StoreError> {
         let Some(entry) = self.record(notes, part) else { return Ok(None) };
         let debate = entry.load(AccessMode::State)?.debate;
         Ok((debate.status == Status::Completed).then_some(debate))
     }
 
-    /// What all records of a group cost so far; nothing if that is unknown.
+    /// The cost of all records of a group so far; `None` if unknown.
     pub(super) fn spent(&self, notes: &Notes) -> Result<Option<Usd>, StoreError> {
         let mut sum = Some(Usd::ZERO);
-        for id in notes.records() {
-            let entry = Entry::of_state(&self.directory.state_path(id));
-            if entry.state.exists() || entry.journal.is_some() {
-                let cost = entry.load(AccessMode::State)?.debate.total_cost();
-                sum = sum.zip(cost).map(|(sum, cost)| sum + cost);
-            }
+        for entry in notes.records().filter_map(|id| self.entry(id)) {
+            let cost = entry.load(AccessMode::State)?.debate.total_cost();
+            sum = sum.zip(cost).map(|(sum, cost)| sum + cost);
         }
         Ok(sum)
     }
 
-    /// The debate of a problem. It may cost `most` at most, whatever its own limit is.
+    /// The debate of a problem. It may cost at most `most`, regardless of its own limit.
     pub(super) fn debate(&self, problem: &Problem, most: Option<Usd>) -> Spec {
         let mut settings = self.settings.clone();
         let budget = &mut settings.debate.budget;
@@ -134,13 +155,24 @@ impl Groups<'_> {
         self.spec(problem, self.protocol, settings)
     }
 
+    /// What the debate of a problem is called.
+    pub(super) fn what(&self, problem: &Problem) -> String {
+        format!("{}: {}", problem.id, self.name)
+    }
+
+    /// What the debate of a problem, `held` to so much money, costs at most; nothing where that is unknown.
+    pub(super) fn most(&self, problem: &Problem, held: Option<Usd>) -> Result<Option<Usd>, Error> {
+        let most = self.forecast(&self.debate(problem, held))?.most();
+        Ok(most.map(|most| self.settings.max_cost().into_iter().chain(held).fold(most, Usd::min)))
+    }
+
     /// One answer of the arms' model.
     pub(super) fn single(&self, problem: &Problem) -> Spec {
         self.spec(problem, &SINGLE, self.arm_settings(1, 1))
     }
 
-    /// An arm that spends `money`, if that is known; `single` is one answer, whose cost says how much the money buys.
-    /// Nothing if the money does not buy it.
+    /// An arm that spends `money`, if known; the cost of `single`, one answer, determines how much the money buys.
+    /// `None` if the money does not suffice.
     pub(super) fn equal(&self, arm: ArmName, problem: &Problem, money: Option<Usd>, single: &Debate) -> Option<Spec> {
         let draw = full_cost(single).filter(|draw| *draw > Usd::ZERO);
         let (agents, rounds) = match (arm, money.zip(draw)) {
@@ -160,7 +192,7 @@ impl Groups<'_> {
                 if draw.times(2.0) + chosen > money {
                     return None;
                 }
-                // The meter ends it. Other draws may be cheaper than the one that is known.
+                // The meter ends the arm. Other draws may be cheaper than the known one.
                 (within(money, draw, MOST_DRAWS / 2) * 2, 1)
             }
         };
@@ -174,7 +206,7 @@ impl Groups<'_> {
         Some(self.spec(problem, arm.protocol(), settings))
     }
 
-    /// What ends an arm that spends `money`.
+    /// The meter that ends an arm when it has spent `money`.
     pub(super) fn meter(&self, arm: ArmName, money: Option<Usd>) -> Option<Meter> {
         let (money, price) = money.zip(self.arm_price())?;
         arm.is_equal().then(|| Meter::of(arm, money, price))
@@ -185,7 +217,7 @@ impl Groups<'_> {
         Spec { provenance: self.provenance.clone(), ..Spec::new(text, protocol, settings) }
     }
 
-    /// The arms' settings: so many agents that are the arms' model, which is the judge too.
+    /// The arms' settings: the given number of agents, and the judge, all with the arms' model.
     fn arm_settings(&self, agents: u32, rounds: u32) -> Settings {
         let mut settings = self.settings.clone();
         let AgentSettings { model, provider, max_tokens, .. } = self.arm.clone();
@@ -210,8 +242,9 @@ impl Groups<'_> {
         settings.debate.rounds = rounds;
         settings.debate.check = 0;
         settings.debate.quick = false;
-        settings.debate.budget = BudgetSettings::default();
-        // Cached input counts in full, so that the measure is one of work and not of luck.
+        let max_calls_per_day = settings.debate.budget.max_calls_per_day;
+        settings.debate.budget = BudgetSettings { max_calls_per_day, ..BudgetSettings::default() };
+        // Cached input counts in full, so that luck with the cache does not affect the measure.
         if let Some(price) = self.arm_price() {
             settings.prices.insert(self.arm.model.clone(), price);
         }
@@ -228,23 +261,27 @@ impl Groups<'_> {
         Some(price)
     }
 
-    /// What a debate would take.
+    /// The forecast of a debate.
     pub(super) fn forecast(&self, spec: &Spec) -> Result<Forecast, Error> {
         Ok(self.runner.forecast(spec)?)
     }
 
-    /// A part of the group, ready to begin or to go on; its answer, if it is finished.
-    pub(super) fn prepare(&self, notes: &Notes, part: &str, spec: Spec) -> Result<Next, Lacking> {
-        let Some(entry) = self.record(notes, part) else {
+    /// A part of the group, ready to start or resume, or its finished debate.
+    pub(super) fn prepare(&self, notes: &Notes, part: &Part, spec: Spec) -> Result<Next, Lacking> {
+        let Some(entry) = self.record(notes, &part.name) else {
             let prepared = self.runner.prepare(spec)?;
-            prepared.check_limit()?;
+            match prepared.check_limit() {
+                Ok(()) => {}
+                Err(error) if part.is_held => return Err(Lacking::LeftOut(error.to_string())),
+                Err(error) => return Err(error.into()),
+            }
             return Ok(Next::Run { prepared: Box::new(prepared), before: Some(Usd::ZERO) });
         };
         match self.runner.open(&entry, &[]) {
             Ok(saved) => {
                 let before = saved.debate().total_cost();
                 let vouch = VouchArgs { config: None, context: None };
-                let trust = vouched(saved.provenance(), &vouch, self.files)?;
+                let trust = vouched(saved.provenance(), &vouch, &self.files)?;
                 let prepared = self.runner.resume(saved, &trust)?;
                 Ok(Next::Run { prepared: Box::new(prepared), before })
             }
@@ -254,10 +291,36 @@ impl Groups<'_> {
     }
 }
 
-/// What a debate would have cost without a cache; nothing if that is unknown.
+/// What a debate cost at list prices, also where a subscription covered it; nothing if that is unknown. A few calls of
+/// unknown cost count as the mean of the others ([`estimated_calls`]): a connection that broke says nothing of tokens, and
+/// leaves no debate without a measure.
+pub(super) fn list_cost(debate: &Debate) -> Option<Usd> {
+    let of = |(model, usage): (&String, &ModelUsage)| {
+        if let Some(cost) = usage.cost_usd {
+            return Some(cost + usage.notional_usd.unwrap_or_default());
+        }
+        if usage.requests == 0 || usage.silent_calls * 2 > usage.requests {
+            return None;
+        }
+        let settings = debate.settings.as_ref()?;
+        let price = price_of(settings.everybody().find(|agent| agent.model == *model)?, settings)?;
+        let ModelUsage { input_tokens, cached_input_tokens, output_tokens, .. } = *usage;
+        let cost = price.cost(Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() });
+        let per_call = 1.0 / f64::from(u32::try_from(usage.requests).ok()?);
+        Some(cost + cost.times(per_call * f64::from(u32::try_from(usage.silent_calls).ok()?)))
+    };
+    debate.usage.iter().map(of).sum()
+}
+
+/// How many calls of unknown cost [`list_cost`] estimates.
+pub(super) fn estimated_calls(debate: &Debate) -> u64 {
+    debate.usage.values().filter(|usage| usage.cost_usd.is_none()).map(|usage| usage.silent_calls).sum()
+}
+
+/// The cost of a debate without a cache; `None` if unknown.
 pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
     let settings = debate.settings.as_ref()?;
-    let saved = |(model, usage): (&String, &dialectic_record::debate::ModelUsage)| {
+    let saved = |(model, usage): (&String, &ModelUsage)| {
         if usage.cached_input_tokens == 0 {
             return Some(Usd::ZERO);
         }
@@ -266,18 +329,29 @@ pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
         Some(Usd::for_tokens(usage.cached_input_tokens, (price.input_per_m_tok - cached).max(0.0)))
     };
     let saved: Option<Usd> = debate.usage.iter().map(saved).sum();
-    debate.total_cost().zip(saved).map(|(cost, saved)| cost + saved)
+    list_cost(debate).zip(saved).map(|(cost, saved)| cost + saved)
 }
 
-/// What is to be done for a part.
+/// The next action for a part.
 pub(super) enum Next {
     /// Nothing.
     Finished(Box<Debate>),
-    /// It begins, or goes on after it has cost so much.
+    /// Starts or resumes the part; `before` is its cost so far.
     Run { prepared: Box<Prepared>, before: Option<Usd> },
 }
 
-/// Runs a part up to its answer. What it cost is in the debate, also where it has none.
+/// Records a part. Its id is noted before its first event is written, so that no record is forgotten.
+fn begin(prepared: Prepared, part: &str, notes: &mut Notes) -> Result<Ready, Lacking> {
+    let noted: RefCell<(&mut Notes, Result<(), NotesError>)> = RefCell::new((notes, Ok(())));
+    let ready = prepared.begin_telling(|id| {
+        let (notes, noted) = &mut *noted.borrow_mut();
+        *noted = notes.add(Note::Begun { part: part.to_owned(), debate: id.clone() });
+    })?;
+    noted.into_inner().1?;
+    Ok(ready)
+}
+
+/// Runs a part to its answer. The debate records the cost, even without an answer.
 pub(super) async fn run(
     prepared: Prepared,
     part: &str,
@@ -285,23 +359,16 @@ pub(super) async fn run(
     mut meter: Option<Meter>,
     interrupts: &mut Interrupts,
 ) -> (Option<Debate>, Result<(), Lacking>) {
-    let is_new = prepared.created().is_some();
-    let ready = match prepared.begin() {
+    let ready = match begin(prepared, part, notes) {
         Ok(ready) => ready,
-        Err(error) => return (None, Err(error.into())),
+        Err(error) => return (None, Err(error)),
     };
-    if is_new {
-        let begun = Note::Begun { part: part.to_owned(), debate: ready.debate().id.clone() };
-        if let Err(error) = notes.add(begun) {
-            return (None, Err(error.into()));
-        }
-    }
     let run = ready.run();
     let mut is_interrupted = false;
     let controls = run.controls();
     let mut follower = run.follow(Words::Unwanted).ok();
     if follower.is_none() {
-        // An arm that cannot be measured is not run on.
+        // An arm that cannot be measured is not continued.
         controls.pause();
     }
     let wait = run.wait();
@@ -357,14 +424,13 @@ pub(super) async fn run(
     }
 }
 
-/// Whether an arm ended because nothing was left to mend, and not since a round failed or its money was spent.
+/// Whether an arm ended because nothing was left to fix, rather than because a round failed or its money ran out.
 pub(super) fn is_content(debate: &Debate) -> bool {
     let rounds = debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds);
-    let is_full = debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Full);
-    is_full && debate.current_round < rounds
+    debate.is_full() == Some(true) && debate.current_round < rounds
 }
 
-/// What it is likely to cost to choose one of `n` texts, each of which took so many tokens.
+/// The likely cost of choosing one of `n` texts of the given length in tokens.
 pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
     let input_tokens = input + output * u64::from(n);
     price.cost(Tokens { input_tokens, output_tokens: CHOICE_TOKENS, ..Tokens::default() })
@@ -374,4 +440,62 @@ pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
 fn within(money: Usd, one: Usd, most: u32) -> u32 {
     let times = money.dollars() / one.dollars();
     (0..=most).rev().find(|count| f64::from(*count) <= times).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use dialectic_record::debate::default_settings;
+
+    use super::*;
+
+    #[test]
+    fn what_a_subscription_covers_counts_at_list_price_without_its_cache() {
+        let mut settings = default_settings();
+        settings.judge.model = "m".to_owned();
+        let price = Price {
+            input_per_m_tok: 10.0,
+            cached_input_per_m_tok: Some(1.0),
+            cache_write_per_m_tok: None,
+            output_per_m_tok: 20.0,
+            long: None,
+        };
+        settings.prices.insert("m".to_owned(), price);
+        let usage = ModelUsage {
+            input_tokens: 200_000,
+            cached_input_tokens: 100_000,
+            cost_usd: Some(Usd::ZERO),
+            notional_usd: Some(Usd::from_dollars(1.1)),
+            ..ModelUsage::default()
+        };
+        let mut debate = Debate { settings: Some(settings), ..Debate::default() };
+        debate.usage.insert("m".to_owned(), usage);
+        assert_eq!(list_cost(&debate), Some(Usd::from_dollars(1.1)));
+        assert_eq!(full_cost(&debate), Some(Usd::from_dollars(2.0)));
+    }
+
+    #[test]
+    fn a_lost_call_counts_as_the_mean_of_the_others() {
+        let mut settings = default_settings();
+        settings.judge.model = "m".to_owned();
+        let price = Price {
+            input_per_m_tok: 10.0,
+            cached_input_per_m_tok: None,
+            cache_write_per_m_tok: None,
+            output_per_m_tok: 20.0,
+            long: None,
+        };
+        settings.prices.insert("m".to_owned(), price);
+        let usage = |silent_calls| ModelUsage {
+            requests: 4,
+            input_tokens: 400_000,
+            silent_calls,
+            cost_usd: None,
+            ..ModelUsage::default()
+        };
+        let mut debate = Debate { settings: Some(settings), ..Debate::default() };
+        debate.usage.insert("m".to_owned(), usage(1));
+        assert_eq!((list_cost(&debate), estimated_calls(&debate)), (Some(Usd::from_dollars(5.0)), 1));
+        debate.usage.insert("m".to_owned(), usage(3));
+        assert_eq!(list_cost(&debate), None, "most of it is unknown");
+    }
 }

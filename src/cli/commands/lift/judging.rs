@@ -1,4 +1,4 @@
-//! Has judges compare two answers, and keeps every answer as it comes.
+//! Lets judges compare two answers, and saves every reply as it arrives.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,14 @@ use crate::lift::{
     ruling_question,
 };
 use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE;
 use dialectic_engine::runner::note_spent;
+use dialectic_llm::models::family;
+use dialectic_record::debate::{AgentId, AgentSettings};
 
 use super::Purse;
 
-/// Questions in flight at most.
+/// The maximum number of questions in flight.
 const IN_FLIGHT: usize = 8;
 
 /// The two questions of each ruling: the debate's text is shown first, then the arm's.
@@ -25,7 +28,7 @@ struct Pair {
     questions: [Question; 2],
 }
 
-/// Both texts in both orders, for each judge and repetition.
+/// The questions for both orders of the texts, for each judge and repetition.
 fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str; 2], repeat: u32) -> Vec<Pair> {
     let [debate, arm] = texts;
     let pair = |judge: &Judge, number| {
@@ -35,11 +38,12 @@ fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str
     judges.iter().flat_map(|judge| (1..=repeat).map(move |number| pair(judge, number))).collect()
 }
 
-/// What is still to be asked to compare two answers.
-pub(super) fn open_questions(
+/// What is still to be asked to compare two answers. `foreseen` stands for a checklist that is still to be made.
+pub(in crate::cli) fn open_questions(
     judges: &[Judge],
     notes: &Notes,
     problem: &Problem,
+    foreseen: Vec<String>,
     texts: [&str; 2],
     repeat: u32,
 ) -> Vec<Question> {
@@ -51,7 +55,7 @@ pub(super) fn open_questions(
         (true, Some(answer)) => checklist_items(answer),
         (true, None) => {
             open.push(made);
-            Vec::new()
+            foreseen
         }
     };
     open.extend(pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions));
@@ -59,8 +63,45 @@ pub(super) fn open_questions(
     open
 }
 
-/// What judges say of the debate's answer and an arm's. A ruling whose question failed is left out, with a warning.
-pub(super) async fn rulings(
+/// The warnings about judges related to the participants.
+pub(in crate::cli) fn relations<'a, I>(judges: &[Judge], took_part: impl Fn() -> I) -> Vec<String>
+where
+    I: Iterator<Item = &'a AgentSettings>,
+{
+    let mut said = Vec::new();
+    for Judge { settings, .. } in judges.iter().filter(|judge| judge.settings.provider != OFFLINE) {
+        let (id, model) = (&settings.id, &settings.model);
+        if took_part().any(|agent| agent.model == *model) {
+            said.push(format!("judge {id}: its model, {model}, took part; models prefer their own texts"));
+            continue;
+        }
+        match family(model) {
+            None => said.push(format!(
+                "judge {id}: the family of {model} is unknown, so that it may be related to who took part"
+            )),
+            Some(own) if took_part().any(|agent| family(&agent.model) == Some(own)) => {
+                said.push(format!(
+                    "judge {id}: a model of its family, {own}, took part; models prefer their own texts"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    said
+}
+
+/// A judge's ruling, with what it said in each order.
+pub(in crate::cli) struct Ruled {
+    /// Who ruled.
+    pub(in crate::cli) judge: AgentId,
+    /// What it came to.
+    pub(in crate::cli) ruling: Ruling,
+    /// What was preferred, and why: with the first text shown first, then with the second.
+    pub(in crate::cli) said: [(Option<Side>, String); 2],
+}
+
+/// The rulings on the debate's answer and an arm's. A ruling whose question failed is left out, with a warning.
+pub(in crate::cli) async fn rulings(
     judges: &[Judge],
     notes: &mut Notes,
     problem: &Problem,
@@ -68,7 +109,7 @@ pub(super) async fn rulings(
     repeat: u32,
     purse: &mut Purse,
     interrupts: &mut Interrupts,
-) -> Result<(Vec<Ruling>, Vec<String>), Error> {
+) -> Result<(Vec<Ruled>, Vec<String>), Error> {
     let mut faults = Vec::new();
     let Some(first) = judges.first() else { return Ok((Vec::new(), faults)) };
     let made = checklist_question(first, &problem.text);
@@ -79,23 +120,27 @@ pub(super) async fn rulings(
     let checklist = match notes.answer(&id) {
         _ if !problem.checklist.is_empty() => problem.checklist.clone(),
         Some(answer) => checklist_items(answer),
-        // Judging without one is another measure.
+        // Rulings without a checklist are not comparable.
         None => return Ok((Vec::new(), faults)),
     };
     let open = pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions);
     let open: Vec<Question> = open.filter(|question| notes.answer(&question.id).is_none()).collect();
     faults.extend(ask(open, notes, purse, interrupts).await?);
-    let said = |question: &Question| notes.answer(&question.id).and_then(Preference::read);
+    let said = |question: &Question, order| {
+        let preference = notes.answer(&question.id).and_then(Preference::read)?;
+        Some((preference.of(order), preference.reason))
+    };
     let ruling = |pair: Pair| {
         let [one, other] = &pair.questions;
-        let (one, other) = said(one).zip(said(other))?;
-        Some(Ruling::of(one.of([Side::Debate, Side::Arm]), other.of([Side::Arm, Side::Debate])))
+        let judge = one.judge.settings.id.clone();
+        let said = [said(one, [Side::Debate, Side::Arm])?, said(other, [Side::Arm, Side::Debate])?];
+        Some(Ruled { judge, ruling: Ruling::of(said[0].0, said[1].0), said })
     };
     Ok((pairs(judges, problem, &checklist, texts, repeat).into_iter().filter_map(ruling).collect(), faults))
 }
 
-/// Puts questions, a few at once. After an interrupt nothing new is asked, and what is in flight is waited for, as it is
-/// paid for; after a second one it is not. Returns why some have no answer.
+/// Asks the questions, a few at once. After an interrupt it asks no more but waits for calls in flight, which are paid
+/// for; a second interrupt ends the wait. Returns why some questions have no answer.
 async fn ask(
     questions: Vec<Question>,
     notes: &mut Notes,
@@ -118,6 +163,14 @@ async fn ask(
             in_flight.push(async move { (id, judge, question.ask().await) });
         }
         tokio::select! {
+            // An interrupt that is there comes before an answer: the answer would have the next question asked.
+            biased;
+            () = interrupts.next() => {
+                if is_interrupted {
+                    break;
+                }
+                is_interrupted = true;
+            }
             answered = in_flight.next() => {
                 let Some((question, judge, replied)) = answered else { break };
                 let (answer, fault) = match replied.answer {
@@ -128,18 +181,14 @@ async fn ask(
                 spent += replied.cost.unwrap_or_default();
                 notes.add(Note::Answered { question, answer, fault, cost: replied.cost })?;
             }
-            () = interrupts.next() => {
-                if is_interrupted {
-                    break;
-                }
-                is_interrupted = true;
-            }
         }
     }
     purse.took(before, notes.judging());
-    // Debates count by their records; rulings leave none.
+    // Debates count by their records; rulings leave no record.
+    let directory = debates()?;
     if spent > Usd::ZERO
-        && let Err(error) = note_spent(&debates()?, spent)
+        && directory.path().is_dir()
+        && let Err(error) = note_spent(&directory, spent)
     {
         faults.push(format!("the limit of the day does not count the rulings: {error}"));
     }

@@ -1,93 +1,103 @@
-//! `dialectic lift`: debates against other ways to spend their money, on a set of problems.
+//! `dialectic lift`: compares debates with other ways to spend their money, on a set of problems.
 
 mod group;
-mod judging;
+pub(super) mod judging;
 mod meter;
 mod plan;
 mod report;
+mod sides;
 
 use std::collections::BTreeSet;
 
-use group::{DEBATE, Groups, Lacking, Next, full_cost, is_content};
-use meter::Meter;
+use group::{Groups, Lacking, Next, Part, debate_part, estimated_calls, full_cost, is_content};
+use judging::relations;
 use plan::Plan;
-use report::{ArmResult, Compare, Outcome};
+use report::{Outcome, Rival, RivalResult};
+use sides::{load, sides, variants};
 
 use crate::cli::args::{ArmName, LiftArgs};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::session::{config_files, debates, env_file, runner};
+use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::lift::{Compared, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{
-    EvaluationSettings, Loaded, Overrides, Switch, capture_environment, load_evaluators, model_warnings,
-    offline_evaluator,
-};
-use dialectic_engine::agent::price_of;
+use dialectic_config::{EvaluationSettings, Switch, capture_environment, load_evaluators, offline_evaluator};
+use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Spec;
-use dialectic_llm::models::family;
-use dialectic_record::debate::{AgentSettings, Debate, ResultKind};
+use dialectic_record::debate::{AgentSettings, Debate};
 
-use super::debate::today;
 use super::eval::callers;
-use super::protocols;
 
 /// Why nothing can be compared.
 #[derive(Debug, thiserror::Error)]
 enum LiftError {
-    /// Nobody judges.
-    #[error("nobody judges: {problems} of the problems have no `answer` that a program can check")]
+    /// There are no judges.
+    #[error("no judges are configured, and {problems} of the problems have no `answer` to check")]
     NoJudges { problems: usize },
-    /// What an arm may spend cannot be known.
-    #[error("the price of {model} is {fault}, so no arm can be held to what a debate costs")]
+    /// The limit of an arm is unknown.
+    #[error("the price of {model} is {fault}, so nothing can be held to what a debate costs")]
     NoPrice { model: String, fault: &'static str },
     /// The protocol ends with a verdict.
-    #[error("the protocol {protocol} ends without a text that could be compared")]
+    #[error("the protocol {protocol} produces no text to compare")]
     NoText { protocol: &'static str },
-    /// Judges' calls do not count there.
-    #[error("`{key}` is set, and comparisons do not count in it")]
-    CallLimit { key: &'static str },
+    /// Judges' calls do not count towards this limit.
+    #[error("`debate.budget.maxCalls` is set, and comparisons do not count in it")]
+    CallLimit,
+    /// Nothing could be compared.
+    #[error("the two variants have the same settings")]
+    SameVariants,
     /// The limit does not cover the next step.
-    #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may take {most}")]
+    #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may cost {most}")]
     TooDear { limit: Usd, what: String, spent: Usd, most: Usd },
-    /// What was spent cannot be said.
-    #[error("the cost of {what} is unknown, so the limit cannot be kept")]
+    /// The amount spent is unknown.
+    #[error("the cost of {what} is unknown, so the limit cannot be enforced")]
     UnknownCost { what: String },
 }
 
 impl Diagnostic for LiftError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::NoJudges { .. } | Self::NoText { .. } | Self::TooDear { .. } => ErrorCategory::Arguments,
-            Self::NoPrice { .. } | Self::CallLimit { .. } | Self::UnknownCost { .. } => ErrorCategory::Configuration,
+            Self::NoJudges { .. } | Self::NoText { .. } | Self::SameVariants | Self::TooDear { .. } => {
+                ErrorCategory::Arguments
+            }
+            Self::NoPrice { .. } | Self::CallLimit | Self::UnknownCost { .. } => ErrorCategory::Configuration,
         }
     }
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoJudges { .. } => "name judges that took no part: --judges evaluators.json".to_owned(),
+            Self::NoJudges { .. } => "name judges that did not take part: --judges evaluators.json".to_owned(),
             Self::NoPrice { model, .. } => {
-                format!("set one in `prices`, also for a model of your own: what a model like {model} costs elsewhere")
+                format!("set one in `prices`; for your own model, use what a model like {model} costs elsewhere")
             }
-            Self::NoText { .. } => "take another: --protocol dialectic".to_owned(),
-            Self::CallLimit { .. } => "leave it out of this configuration, and use --max-cost".to_owned(),
-            Self::TooDear { .. } => "everything so far is kept; go on with a higher --max-cost".to_owned(),
-            Self::UnknownCost { .. } => "set its price, or leave out --max-cost".to_owned(),
+            Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
+            Self::CallLimit => "leave it out of this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
+            Self::SameVariants => {
+                "change one of them; to compare a setting with itself, give one another `debate.seed`".to_owned()
+            }
+            Self::TooDear { .. } => "all results so far are saved; continue with a higher --max-cost".to_owned(),
+            Self::UnknownCost { .. } => "set its price, or omit --max-cost".to_owned(),
         })
     }
 }
 
-/// What may be spent on a set, and has been.
+/// The limit of a set, and its spending so far.
 pub(super) struct Purse {
     limit: Option<Usd>,
     spent: Option<Usd>,
 }
 
 impl Purse {
-    /// Sees to it that something which costs `most` may begin.
+    /// Without a limit.
+    pub(super) fn unlimited() -> Self {
+        Self { limit: None, spent: Some(Usd::ZERO) }
+    }
+
+    /// Checks that the limit covers a step that costs up to `most`.
     fn check(&self, most: Option<Usd>, what: &str) -> Result<(), Error> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some((spent, most)) = self.spent.zip(most) else {
@@ -99,7 +109,7 @@ impl Purse {
         Err(LiftError::TooDear { limit, what: what.to_owned(), spent, most }.into())
     }
 
-    /// Takes notice of what a step cost.
+    /// Records the cost of a step.
     fn took(&mut self, before: Option<Usd>, after: Option<Usd>) {
         let cost = after.zip(before).map(|(after, before)| after.saturating_sub(before));
         self.spent = self.spent.zip(cost).map(|(spent, cost)| spent + cost);
@@ -111,81 +121,76 @@ impl Purse {
     }
 }
 
-/// A comparison that is about to be made.
+/// A prepared comparison.
 pub(super) struct Lift<'a> {
     args: &'a LiftArgs,
     set: ProblemSet,
+    /// The debates; of two variants, those of the first.
     groups: Groups<'a>,
+    /// The debates of the second variant.
+    other: Option<Groups<'a>>,
     judges: Vec<Judge>,
-    /// What is compared, once each.
+    /// What is compared with the debates, once each; nothing where variants are compared.
     arms: Vec<ArmName>,
+}
+
+/// What is used while a group runs.
+struct Running<'a> {
+    purse: &'a mut Purse,
+    interrupts: &'a mut Interrupts,
+    terminal: &'a mut Terminal,
 }
 
 pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Everything that can be checked is checked here, before anything is paid for.
     let set = ProblemSet::read(&args.set)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    let files = config_files(args.config.as_ref(), &environment);
-    let Loaded { mut settings, warnings, provenance, choice, .. } = files.load(&overrides(args))?;
-    let mut warnings = [warnings, model_warnings(&settings, today())].concat();
-    let protocol = protocols::named(&settings.debate.protocol)?;
-    if !protocol
-        .stages
-        .iter()
-        .any(|stage| matches!(stage.info.yields, Some(ResultKind::Solution | ResultKind::Proposal)))
+    let runner = runner(environment.clone())?;
+    let sides = sides(args)?;
+    let (mut debates, mut warnings, mut choices) = (Vec::new(), Vec::new(), Vec::new());
+    for side in &sides {
+        let (groups, said, choice) = load(args, side, &runner, &environment)?;
+        debates.push(groups);
+        warnings.extend(said);
+        choices.extend(choice);
+    }
+    let mut debates = debates.into_iter();
+    let (Some(groups), other) = (debates.next(), debates.next()) else { return Err(variants("is missing")) };
+    if let Some(other) = &other
+        && set.problems.iter().any(|problem| groups.notes_path(problem) == other.notes_path(problem))
     {
-        return Err(LiftError::NoText { protocol: protocol.name }.into());
-    }
-    // Nobody is there to answer, and no debate may know of another.
-    settings.debate.interactive_clarifications = false;
-    settings.debate.memory = false;
-    settings.debate.trace = None;
-    let budget = &settings.debate.budget;
-    let limits =
-        [("debate.budget.maxCalls", budget.max_calls), ("debate.budget.maxCallsPerDay", budget.max_calls_per_day)];
-    if let Some((key, _)) = limits.into_iter().find(|(_, limit)| limit.is_some()) {
-        return Err(LiftError::CallLimit { key }.into());
-    }
-    let arm = AgentSettings {
-        model: args.arm_model.clone().filter(|_| !args.offline).unwrap_or_else(|| settings.judge.model.clone()),
-        ..settings.judge.clone()
-    };
-    for agent in settings.everybody().chain([&arm]).filter(|agent| agent.provider != OFFLINE) {
-        let fault = match price_of(agent, &settings) {
-            None => "unknown",
-            Some(price) if price.input_per_m_tok <= 0.0 && price.output_per_m_tok <= 0.0 => "0",
-            Some(_) => continue,
-        };
-        return Err(LiftError::NoPrice { model: agent.model.clone(), fault }.into());
+        return Err(LiftError::SameVariants.into());
     }
     let evaluation = evaluation(args, &set, &environment)?;
-    let caller = callers(&evaluation, &environment, None)?;
+    let per_day = |groups: &Groups| groups.settings.debate.budget.max_calls_per_day;
+    let per_day = [&groups].into_iter().chain(&other).filter_map(per_day).min();
+    let caller = callers(&evaluation, &environment, per_day)?;
     let judges: Vec<Judge> =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());
-    let runner = runner(environment.clone())?;
-    let groups = Groups { runner: &runner, files: &files, directory: debates()?, protocol, settings, provenance, arm };
-    let arms = args.against.iter().copied().fold(Vec::new(), |mut arms, arm| {
+    let named = args.against.iter().copied().filter(|_| other.is_none());
+    let arms = named.fold(Vec::new(), |mut arms, arm| {
         if !arms.contains(&arm) {
             arms.push(arm);
         }
         arms
     });
-    let lift = Lift { args, set, groups, judges, arms };
-    warnings.extend(lift.relations());
+    let lift = Lift { args, set, groups, other, judges, arms };
+    warnings.extend(relations(&lift.judges, || lift.took_part()));
     let mut said = BTreeSet::new();
     for warning in warnings.iter().filter(|warning| said.insert(warning.as_str())) {
         terminal.warning(warning);
     }
-    if let Some(choice) = &choice {
-        terminal.notice(&choice.to_string());
+    let mut said = BTreeSet::new();
+    for choice in choices.iter().map(ToString::to_string).filter(|choice| said.insert(choice.clone())) {
+        terminal.notice(&choice);
     }
     let plan = Plan::of(&lift)?;
     if args.dry_run {
         let text = if plan.is_done() { "nothing is left to do".to_owned() } else { plan.said() };
         return terminal.text(&format!("{text}\n"));
     }
-    if let Some(choice) = &choice {
+    for choice in &choices {
         choice.callable()?;
     }
     plan.agree(&lift, terminal)?;
@@ -193,24 +198,8 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     lift.finish(&outcomes, terminal)
 }
 
-fn overrides(args: &LiftArgs) -> Overrides {
-    Overrides {
-        model: args.models.model.clone(),
-        judge_model: args.models.judge_model.clone(),
-        provider: args.models.provider.clone(),
-        protocol: args.protocol.clone(),
-        rounds: args.rounds,
-        offline: if args.offline { Switch::On } else { Switch::AsConfigured },
-        ..Overrides::default()
-    }
-}
-
-/// Who judges: nobody where every answer can be checked.
-fn evaluation(
-    args: &LiftArgs,
-    set: &ProblemSet,
-    environment: &dialectic_engine::access::Environment,
-) -> Result<EvaluationSettings, Error> {
+/// The judges; none if a program can check every answer.
+fn evaluation(args: &LiftArgs, set: &ProblemSet, environment: &Environment) -> Result<EvaluationSettings, Error> {
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let problems = set.problems.iter().filter(|problem| problem.answer.is_none()).count();
     match &args.judges {
@@ -227,215 +216,261 @@ pub(super) fn text_of(debate: &Debate) -> Option<&str> {
 }
 
 impl Lift<'_> {
-    /// What is run beside the debate: draws are measured by a single answer.
+    /// The arms to run in addition to the debate; draws are measured by a single answer.
     fn runs(&self) -> Vec<ArmName> {
+        if self.other.is_some() {
+            return Vec::new();
+        }
         let mut runs = vec![ArmName::Single];
         runs.extend(self.arms.iter().copied().filter(|arm| *arm != ArmName::Single));
         runs
     }
 
-    /// What is to be said of judges that are related to who took part.
-    fn relations(&self) -> Vec<String> {
-        let took_part = || self.groups.settings.everybody().chain([&self.groups.arm]);
-        let mut said = Vec::new();
-        for Judge { settings, .. } in self.judges.iter().filter(|judge| judge.settings.provider != OFFLINE) {
-            let id = &settings.id;
-            if took_part().any(|agent| agent.model == settings.model) {
-                said.push(format!(
-                    "judge {id}: its model, {}, took part; models prefer their own texts",
-                    settings.model
-                ));
-                continue;
-            }
-            match family(&settings.model) {
-                None => said.push(format!(
-                    "judge {id}: the family of {} is unknown, so that it may be related to who took part",
-                    settings.model
-                )),
-                Some(own) if took_part().any(|agent| family(&agent.model) == Some(own)) => {
-                    said.push(format!(
-                        "judge {id}: a model of its family, {own}, took part; models prefer their own texts"
-                    ));
-                }
-                Some(_) => {}
-            }
+    /// The debates of all sides.
+    fn sides(&self) -> impl Iterator<Item = &Groups<'_>> {
+        [&self.groups].into_iter().chain(&self.other)
+    }
+
+    /// What the debates are compared with.
+    fn rivals(&self) -> Vec<Rival<'_>> {
+        match &self.other {
+            Some(other) => vec![Rival::Variant { name: &other.name, is_held: self.args.equal_money }],
+            None => self.arms.iter().map(|arm| Rival::Arm(*arm)).collect(),
         }
-        said
+    }
+
+    /// Who answers in the debates and arms.
+    fn took_part(&self) -> impl Iterator<Item = &AgentSettings> {
+        let arm = |groups: &&Groups<'_>| self.other.is_none() && groups.arm.provider != OFFLINE;
+        self.sides().flat_map(|groups| groups.settings.everybody()).chain(self.sides().filter(arm).map(|one| &one.arm))
     }
 
     /// Runs all groups, one after the other.
     fn all(&self, terminal: &mut Terminal) -> Result<Vec<Outcome>, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        let outcomes = runtime.block_on(async {
+        let (outcomes, interrupts) = runtime.block_on(async {
             let mut interrupts = Interrupts::listen();
-            let mut purse = self.purse()?;
-            let mut outcomes = Vec::new();
-            for problem in &self.set.problems {
-                outcomes.push(Box::pin(self.group(problem, &mut purse, &mut interrupts, terminal)).await?);
-            }
-            Ok(outcomes)
+            (self.all_until(&mut interrupts, terminal).await, interrupts)
         });
         runtime.shutdown_background();
-        end_on_interrupt(None);
+        // The same listener goes on: another one would miss an interrupt that came in between.
+        end_on_interrupt(Some(interrupts));
         outcomes
     }
 
-    /// What earlier runs spent on this set counts.
+    async fn all_until(&self, interrupts: &mut Interrupts, terminal: &mut Terminal) -> Result<Vec<Outcome>, Error> {
+        let mut purse = self.purse()?;
+        let mut running = Running { purse: &mut purse, interrupts, terminal };
+        let mut outcomes = Vec::new();
+        for problem in &self.set.problems {
+            outcomes.push(Box::pin(self.group(problem, &mut running)).await?);
+        }
+        Ok(outcomes)
+    }
+
+    /// The spending of earlier runs on this set counts.
     fn purse(&self) -> Result<Purse, Error> {
         let mut spent = Some(Usd::ZERO);
         for problem in &self.set.problems {
-            let notes = Notes::look(&self.groups.notes_path(problem))?;
-            let group = self.groups.spent(&notes)?.zip(notes.judging());
-            spent = spent.zip(group).map(|(spent, (records, judging))| spent + records + judging);
+            for groups in self.sides() {
+                let notes = Notes::look(&groups.notes_path(problem))?;
+                let group = groups.spent(&notes)?.zip(notes.judging());
+                spent = spent.zip(group).map(|(spent, (records, judging))| spent + records + judging);
+            }
         }
         Ok(Purse { limit: self.args.max_cost, spent })
     }
 
-    /// Runs what is not there yet of one group.
-    async fn group(
-        &self,
-        problem: &Problem,
-        purse: &mut Purse,
-        interrupts: &mut Interrupts,
-        terminal: &mut Terminal,
-    ) -> Result<Outcome, Error> {
-        let groups = &self.groups;
-        let mut notes = Notes::open(&groups.notes_path(problem), &problem.id)?;
-        let mut outcome = Outcome::of(problem, self.arms.len());
-        let most = groups.finished(&notes, DEBATE)?.is_none().then(|| groups.forecast(&groups.debate(problem, None)));
-        let limit = groups.settings.max_cost();
-        let capped = |most: Usd| limit.map_or(most, |limit| most.min(limit));
-        let most = most.transpose()?.map_or(Some(Usd::ZERO), |forecast| forecast.most().map(capped));
-        let what = format!("{}: the debate", problem.id);
-        // Only a debate that is new is held to what is left: one that goes on has its limit.
-        let spec = groups.debate(problem, purse.left());
-        let debate =
-            match Box::pin(self.part(&what, DEBATE, spec, most, None, &mut notes, purse, interrupts, terminal)).await {
-                Ok(debate) => debate,
-                Err(Lacking::LeftOut(why)) => {
-                    terminal.warning(&format!("{what} has no answer: {why}"));
-                    return Ok(outcome);
-                }
-                Err(Lacking::Stop(error)) => return Err(error),
-            };
-        let full = full_cost(&debate);
-        outcome.debate = full;
-        let Some(text) = text_of(&debate) else {
-            terminal.warning(&format!("{what} has no answer"));
+    /// Runs the missing parts of one group.
+    async fn group(&self, problem: &Problem, running: &mut Running<'_>) -> Result<Outcome, Error> {
+        let mut notes = Notes::open(&self.groups.notes_path(problem), &problem.id)?;
+        let mut outcome = Outcome::of(problem, self.rivals().len());
+        let Some(debate) = self.debate(&self.groups, problem, None, &mut notes, running).await? else {
             return Ok(outcome);
         };
+        let full = full_cost(&debate);
+        outcome.debate = full;
         let money = full.filter(|money| *money > Usd::ZERO);
-        if money.is_none() && !self.is_rehearsal() {
-            terminal.warning(&format!("{what} has an unknown cost, so that no arm can be held to it"));
+        if money.is_none() && !self.is_rehearsal() && (self.other.is_none() || self.args.equal_money) {
+            let what = self.groups.what(problem);
+            running.terminal.warning(&format!("{what} has an unknown cost, so that nothing can be held to it"));
             return Ok(outcome);
         }
+        match &self.other {
+            Some(other) => {
+                let held = money.filter(|_| self.args.equal_money);
+                // Rulings are kept with the first variant.
+                let mut of_other = Notes::open(&other.notes_path(problem), &problem.id)?;
+                if let Some(done) = self.debate(other, problem, held, &mut of_other, running).await? {
+                    outcome.rivals[0] = self.compare(problem, &debate, &done, &mut notes, running).await?;
+                }
+            }
+            None => self.arms(problem, &debate, money, &mut outcome, &mut notes, running).await?,
+        }
+        Ok(outcome)
+    }
+
+    /// The debate of a problem, `held` to so much money; nothing where it has no answer.
+    async fn debate(
+        &self,
+        groups: &Groups<'_>,
+        problem: &Problem,
+        held: Option<Usd>,
+        notes: &mut Notes,
+        running: &mut Running<'_>,
+    ) -> Result<Option<Debate>, Error> {
+        let name = debate_part(held);
+        let most = match groups.finished(notes, &name)? {
+            Some(_) => Some(Usd::ZERO),
+            None => groups.most(problem, held)?,
+        };
+        // Only a new debate is limited to the remaining money; a resumed one has its own limit.
+        let left = running.purse.left();
+        let spec = groups.debate(problem, left.into_iter().chain(held).min());
+        let is_held = held.is_some_and(|held| left.is_none_or(|left| held <= left));
+        let part = Part { name, what: groups.what(problem), most, meter: None, is_held };
+        let what = part.what.clone();
+        let debate = match Box::pin(self.part(groups, part, spec, notes, running)).await {
+            Ok(debate) => debate,
+            Err(Lacking::LeftOut(why)) => {
+                running.terminal.warning(&format!("{what} has no answer: {why}"));
+                return Ok(None);
+            }
+            Err(Lacking::Stop(error)) => return Err(error),
+        };
+        if text_of(&debate).is_none() {
+            running.terminal.warning(&format!("{what} has no answer"));
+            return Ok(None);
+        }
+        Ok(Some(debate))
+    }
+
+    /// Runs the arms of a group, and compares the debate with each.
+    async fn arms(
+        &self,
+        problem: &Problem,
+        debate: &Debate,
+        money: Option<Usd>,
+        outcome: &mut Outcome,
+        notes: &mut Notes,
+        running: &mut Running<'_>,
+    ) -> Result<(), Error> {
+        let groups = &self.groups;
         let mut single = None;
         for arm in self.runs() {
             let what = format!("{}: {}", problem.id, arm.protocol().name);
-            let part = groups.part_of(arm);
             let spec = match (&single, arm) {
                 (_, ArmName::Single) => Some(groups.single(problem)),
                 (Some(single), _) => groups.equal(arm, problem, money, single),
                 (None, _) => None,
             };
             let Some(spec) = spec else {
-                let why = if single.is_some() { "the debate's money does not buy it" } else { "no single answer" };
-                terminal.warning(&format!("{what} is left out: {why}"));
+                let why = if single.is_some() { "the debate's cost does not cover it" } else { "no single answer" };
+                running.terminal.warning(&format!("{what} is left out: {why}"));
                 continue;
             };
             let answer = groups.forecast(&groups.single(problem))?.most();
             let most = match arm {
                 ArmName::Single => answer,
-                // What is under way when the money is spent may be longer than foreseen.
+                // The part in progress when the money is spent may be longer than foreseen.
                 ArmName::SelfRefine | ArmName::BestOfN => {
                     money.or(Some(Usd::ZERO)).zip(answer).map(|(money, answer)| money + answer)
                 }
             };
             let meter = groups.meter(arm, money);
-            let done =
-                match Box::pin(self.part(&what, &part, spec, most, meter, &mut notes, purse, interrupts, terminal))
-                    .await
-                {
-                    Ok(done) => done,
-                    Err(Lacking::LeftOut(why)) => {
-                        terminal.warning(&format!("{what} has no answer: {why}"));
-                        continue;
-                    }
-                    Err(Lacking::Stop(error)) => return Err(error),
-                };
+            let part = Part { name: groups.part_of(arm), what: what.clone(), most, meter, is_held: false };
+            let done = match Box::pin(self.part(groups, part, spec, notes, running)).await {
+                Ok(done) => done,
+                Err(Lacking::LeftOut(why)) => {
+                    running.terminal.warning(&format!("{what} has no answer: {why}"));
+                    continue;
+                }
+                Err(Lacking::Stop(error)) => return Err(error),
+            };
             if let Some(index) = self.arms.iter().position(|wanted| *wanted == arm) {
-                let compare = Compare { notes: &mut notes, purse, interrupts };
-                outcome.arms[index] = self.compare(problem, text, full, &done, compare, terminal).await?;
+                outcome.rivals[index] = self.compare(problem, debate, &done, notes, running).await?;
             }
             if arm == ArmName::Single {
                 single = Some(done);
             }
         }
-        Ok(outcome)
+        Ok(())
     }
 
-    /// Runs a part of a group, if it is not finished.
-    #[expect(clippy::too_many_arguments, reason = "what all parts have in common, and who runs them")]
+    /// Runs a part of a group, if it is not finished. Says what of its cost is an estimate.
     async fn part(
         &self,
-        what: &str,
-        part: &str,
+        groups: &Groups<'_>,
+        part: Part,
         spec: Spec,
-        most: Option<Usd>,
-        meter: Option<Meter>,
         notes: &mut Notes,
-        purse: &mut Purse,
-        interrupts: &mut Interrupts,
-        terminal: &mut Terminal,
+        running: &mut Running<'_>,
     ) -> Result<Debate, Lacking> {
-        if self.groups.record(notes, part).is_none() {
-            purse.check(most, what)?;
+        let what = part.what.clone();
+        let done = self.run_part(groups, part, spec, notes, running).await?;
+        let estimated = estimated_calls(&done);
+        if estimated > 0 && !self.is_rehearsal() {
+            let calls = counted(estimated, "call");
+            running.terminal.warning(&format!("{what}: of unknown cost: {calls}, counted as the mean of the others"));
         }
-        let (prepared, before) = match self.groups.prepare(notes, part, spec)? {
+        Ok(done)
+    }
+
+    async fn run_part(
+        &self,
+        groups: &Groups<'_>,
+        part: Part,
+        spec: Spec,
+        notes: &mut Notes,
+        running: &mut Running<'_>,
+    ) -> Result<Debate, Lacking> {
+        if groups.record(notes, &part.name).is_none() {
+            running.purse.check(part.most, &part.what)?;
+        }
+        let (prepared, before) = match groups.prepare(notes, &part, spec)? {
             Next::Finished(debate) => return Ok(*debate),
             Next::Run { prepared, before } => (prepared, before),
         };
-        // What is already spent of it is within its most.
-        let rest = most.zip(before).map(|(most, before)| most.saturating_sub(before));
-        purse.check(rest, what)?;
-        let (debate, ended) = group::run(*prepared, part, notes, meter, interrupts).await;
+        // The money already spent is part of its maximum.
+        let rest = part.most.zip(before).map(|(most, before)| most.saturating_sub(before));
+        running.purse.check(rest, &part.what)?;
+        let (debate, ended) = group::run(*prepared, &part.name, notes, part.meter, running.interrupts).await;
         if let Some(debate) = &debate {
-            purse.took(before, debate.total_cost());
+            running.purse.took(before, debate.total_cost());
             if ended.is_ok() && !self.args.quiet {
                 let cost = debate.total_cost().map_or_else(String::new, |cost| format!(", {cost}"));
-                terminal.notice(&format!("{what}: {}{cost}", debate.id));
+                running.terminal.notice(&format!("{}: {}{cost}", part.what, debate.id));
             }
         }
         ended?;
         debate.ok_or_else(|| Lacking::LeftOut("it is gone".to_owned()))
     }
 
-    /// Compares the debate's answer with an arm's.
+    /// Compares the debate's answer with a rival's.
     async fn compare(
         &self,
         problem: &Problem,
-        text: &str,
-        full: Option<Usd>,
+        debate: &Debate,
         done: &Debate,
-        compare: Compare<'_>,
-        terminal: &mut Terminal,
-    ) -> Result<ArmResult, Error> {
-        let cost = full_cost(done);
+        notes: &mut Notes,
+        running: &mut Running<'_>,
+    ) -> Result<RivalResult, Error> {
+        let (cost, full) = (full_cost(done), full_cost(debate));
         let share = cost.zip(full).filter(|(_, full)| *full > Usd::ZERO);
-        let mut result = ArmResult {
+        let mut result = RivalResult {
             compared: None,
             cost,
             share: share.map(|(cost, full)| cost.dollars() / full.dollars()),
-            is_content: is_content(done),
+            is_content: self.other.is_none() && is_content(done),
         };
-        let Some(other) = text_of(done) else { return Ok(result) };
+        let Some((text, other)) = text_of(debate).zip(text_of(done)) else { return Ok(result) };
         let lengths = [text.chars().count(), other.chars().count()];
         if let Some(answer) = &problem.answer {
             let right = [answer.is_in(text), answer.is_in(other)];
             result.compared = Some(Compared::checked(&problem.id, right, lengths));
             return Ok(result);
         }
-        let Compare { notes, purse, interrupts } = compare;
+        let Running { purse, interrupts, terminal } = running;
         let repeat = self.args.repeat.get();
         let ruled = judging::rulings(&self.judges, notes, problem, [text, other], repeat, purse, interrupts).await?;
         let (rulings, faults) = ruled;
@@ -443,12 +478,13 @@ impl Lift<'_> {
             terminal.warning(&format!("{}: {fault}", problem.id));
         }
         if !rulings.is_empty() {
+            let rulings = rulings.into_iter().map(|ruled| ruled.ruling).collect();
             result.compared = Some(Compared::judged(&problem.id, rulings, lengths));
         }
         Ok(result)
     }
 
-    /// Says what came out, then what is missing.
+    /// Reports the results, then what is missing.
     fn finish(&self, outcomes: &[Outcome], terminal: &mut Terminal) -> Result<(), Error> {
         let spent = self.purse()?.spent;
         if self.args.json {
@@ -457,10 +493,10 @@ impl Lift<'_> {
             terminal.text(&self.as_text(outcomes, spent))?;
         }
         if self.is_rehearsal() {
-            terminal.notice("No model was called: this was a rehearsal, and nothing was measured.");
+            terminal.notice("Offline: no model was called, and nothing was measured.");
         }
-        let all = outcomes.len() * self.arms.len();
-        let there = outcomes.iter().flat_map(|one| &one.arms).filter(|arm| arm.compared.is_some()).count();
+        let all = outcomes.len() * self.rivals().len();
+        let there = outcomes.iter().flat_map(|one| &one.rivals).filter(|rival| rival.compared.is_some()).count();
         if there < all { Err(Error::NotCompared { missing: all - there, all }) } else { Ok(()) }
     }
 }

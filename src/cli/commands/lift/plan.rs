@@ -1,44 +1,43 @@
-//! What a set is going to cost: said before anything is paid for.
+//! The cost of a set, reported before any money is spent.
 
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{confirm_above, process_environment};
-use dialectic_record::debate::Span;
+use dialectic_record::debate::{Debate, Span};
 
 use crate::cli::args::ArmName;
-use crate::cli::consent::is_automated;
-use crate::cli::dialogue::{Dialogue, NotAsked};
+use crate::cli::consent::{has_tools, may_begin};
+use crate::cli::dialogue::NotAsked;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::lift::{Notes, Problem, Question};
+use crate::lift::{Notes, Problem, Question, foreseen_checklist};
 
-use super::group::{DEBATE, full_cost};
+use super::group::{Groups, debate_part, full_cost};
 use super::judging::open_questions;
 use super::{Lift, text_of};
 
-/// How long the texts of a debate that is not held yet may be, in characters: likely, and at most.
+/// The likely and maximum text length in a future debate, in characters.
 const TEXT: Span<usize> = Span { low: 12_000, high: 40_000 };
 
-/// What is still to be done for a set.
+/// The remaining work for a set.
 #[derive(Default)]
 pub(super) struct Plan {
     debates: u64,
     arms: u64,
     rulings: u64,
     checklists: u64,
-    /// What it is likely to cost, and at most; absent where a price is unknown.
+    /// The likely and maximum cost; absent if a price is unknown.
     cost: Span<Option<Usd>>,
-    /// Whether agents may call tools, which no figure counts.
+    /// Whether agents may call tools, which no figure includes.
     tools: bool,
 }
 
 impl Plan {
-    /// What is to be done for all problems of a set.
+    /// The remaining work for all problems of a set.
     pub(super) fn of(lift: &Lift) -> Result<Self, Error> {
         let zero = Some(Usd::ZERO);
         let mut plan = Self { cost: Span { low: zero, high: zero }, ..Self::default() };
-        plan.tools = lift.groups.settings.agents.iter().any(|agent| !agent.tools.is_empty());
+        plan.tools = lift.sides().any(|groups| has_tools(&groups.settings));
         for problem in &lift.set.problems {
             plan.add(lift, problem)?;
         }
@@ -48,18 +47,15 @@ impl Plan {
     fn add(&mut self, lift: &Lift, problem: &Problem) -> Result<(), Error> {
         let groups = &lift.groups;
         let notes = Notes::look(&groups.notes_path(problem))?;
-        let debate = groups.finished(&notes, DEBATE)?;
-        let of_debate = if let Some(debate) = &debate {
-            Span { low: full_cost(debate), high: full_cost(debate) }
-        } else {
-            let forecast = groups.forecast(&groups.debate(problem, None))?;
-            let limit = groups.settings.max_cost();
-            let capped = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
-            Span { low: capped(forecast.likely()), high: capped(forecast.most()) }
-        };
-        if debate.is_none() {
-            self.debates += 1;
-            self.pay(of_debate);
+        let (debate, of_debate) = self.debate(groups, &notes, problem, None)?;
+        if let Some(other) = &lift.other {
+            let notes_of_other = Notes::look(&other.notes_path(problem))?;
+            let held = of_debate.high.filter(|money| lift.args.equal_money && *money > Usd::ZERO);
+            let (done, _) = self.debate(other, &notes_of_other, problem, held)?;
+            if problem.answer.is_none() {
+                let texts = debate.as_ref().and_then(text_of).zip(done.as_ref().and_then(text_of));
+                self.judge(lift, &notes, problem, texts, true);
+            }
         }
         for arm in lift.runs() {
             let done = groups.finished(&notes, &groups.part_of(arm))?;
@@ -67,7 +63,7 @@ impl Plan {
                 self.arms += 1;
                 let single = groups.forecast(&groups.single(problem))?;
                 self.pay(match arm {
-                    // What is under way when the money is spent may be longer than foreseen.
+                    // The part in progress when the money is spent may be longer than foreseen.
                     ArmName::SelfRefine | ArmName::BestOfN => Span {
                         low: of_debate.low,
                         high: of_debate.high.zip(single.most()).map(|(debate, answer)| debate + answer),
@@ -84,10 +80,32 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds what judges are asked about the debate and an arm, whose texts may not be there yet.
+    /// Adds the debate of a problem, `held` to so much money, if it is not there. Returns it, and what it costs.
+    fn debate(
+        &mut self,
+        groups: &Groups,
+        notes: &Notes,
+        problem: &Problem,
+        held: Option<Usd>,
+    ) -> Result<(Option<Debate>, Span<Option<Usd>>), Error> {
+        if let Some(debate) = groups.finished(notes, &debate_part(held))? {
+            let cost = full_cost(&debate);
+            return Ok((Some(debate), Span { low: cost, high: cost }));
+        }
+        let forecast = groups.forecast(&groups.debate(problem, None))?;
+        let limit = groups.settings.max_cost().into_iter().chain(held).min();
+        let capped = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
+        let cost = Span { low: capped(forecast.likely()), high: capped(forecast.most()) };
+        self.debates += 1;
+        self.pay(cost);
+        Ok((None, cost))
+    }
+
+    /// Adds the judges' questions about the debate and an arm, whose texts may not exist yet.
     fn judge(&mut self, lift: &Lift, notes: &Notes, problem: &Problem, texts: Option<(&str, &str)>, is_first: bool) {
-        let asked = |texts| {
-            let mut open = open_questions(&lift.judges, notes, problem, texts, lift.args.repeat.get());
+        let Span { low: short, high: long } = foreseen_checklist();
+        let asked = |checklist, texts| {
+            let mut open = open_questions(&lift.judges, notes, problem, checklist, texts, lift.args.repeat.get());
             // The checklist is made once for all arms.
             open.retain(|question| is_first || question.is_ruling());
             open
@@ -96,10 +114,10 @@ impl Plan {
             questions.iter().map(|question| question.cost().map(of)).sum::<Option<Usd>>()
         };
         let (few, many) = if let Some((debate, arm)) = texts {
-            (asked([debate, arm]), asked([debate, arm]))
+            (asked(short, [debate, arm]), asked(long, [debate, arm]))
         } else {
-            let (short, long) = ("x".repeat(TEXT.low), "x".repeat(TEXT.high));
-            (asked([&short, &short]), asked([&long, &long]))
+            let (few, many) = ("x".repeat(TEXT.low), "x".repeat(TEXT.high));
+            (asked(short, [&few, &few]), asked(long, [&many, &many]))
         };
         self.rulings += many.iter().filter(|question| question.is_ruling()).count() as u64;
         self.checklists += many.iter().filter(|question| !question.is_ruling()).count() as u64;
@@ -127,35 +145,28 @@ impl Plan {
         let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
         let cost = match (self.cost.low, self.cost.high) {
             (Some(low), Some(high)) => format!("likely {}, at most {}", short_cost(low), short_cost(high)),
-            _ => "at a cost that is unknown".to_owned(),
+            _ => "at unknown cost".to_owned(),
         };
-        let tools = if self.tools { ", and what tool calls add" } else { "" };
+        let tools = if self.tools { ", plus tool calls" } else { "" };
         format!("{}, {cost}{tools}", counts.collect::<Vec<_>>().join(", "))
     }
 
-    /// Says what it takes and asks a person, where no limit holds and it may cost more than the user wants to be asked
-    /// about, or that is unknown.
+    /// Shows the cost and asks for confirmation if no limit applies and the cost is unknown or above the user's
+    /// threshold.
     pub(super) fn agree(&self, lift: &Lift, terminal: &mut Terminal) -> Result<(), Error> {
         if self.is_done() || lift.is_rehearsal() {
             return Ok(());
         }
         terminal.notice(&self.said());
-        let environment = process_environment();
-        let above = confirm_above(&environment)?;
         let most = self.cost.high.filter(|_| !self.tools);
-        if lift.args.max_cost.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
-            return Ok(());
-        }
-        // Nobody is there to ask.
-        let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(()) };
-        if dialogue.confirm("Begin?", false)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
+        if may_begin(lift.args.max_cost, most, "Begin?")? { Ok(()) } else { Err(NotAsked::Declined.into()) }
     }
 }
 
 impl Lift<'_> {
     /// Whether no model is called.
     pub(super) fn is_rehearsal(&self) -> bool {
-        self.groups.settings.everybody().all(|agent| agent.provider == OFFLINE)
+        self.sides().flat_map(|groups| groups.settings.everybody()).all(|agent| agent.provider == OFFLINE)
             && self.judges.iter().all(|judge| judge.settings.provider == OFFLINE)
     }
 }

@@ -1,73 +1,116 @@
-//! What a comparison came to, for people and for programs.
+//! The results of a comparison, for people and for programs.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use crate::cli::args::ArmName;
-use crate::cli::interrupt::Interrupts;
 use crate::lift::statistics::{FEWEST, clopper_pearson, holm, sign_test, smallest_difference};
-use crate::lift::{Compared, Comparison, Decision, Notes, Problem, Ruling, Side};
+use crate::lift::{Compared, Comparison, Decision, Problem, Ruling, Side};
 use dialectic_base::figures::{counted, percent};
 use dialectic_base::money::Usd;
 
-use super::{Lift, Purse};
+use super::Lift;
+use super::group::Groups;
 
-/// The least share of the debate's money that an arm has to spend to count as equal.
+/// The minimum share of the debate's money that an arm must spend to count as equal.
 const EQUAL: f64 = 0.9;
 
-/// What is needed to compare two answers.
-pub(super) struct Compare<'a> {
-    pub(super) notes: &'a mut Notes,
-    pub(super) purse: &'a mut Purse,
-    pub(super) interrupts: &'a mut Interrupts,
+/// What debates are compared with.
+#[derive(Clone, Copy)]
+pub(super) enum Rival<'a> {
+    /// Another way to spend the debate's money.
+    Arm(ArmName),
+    /// The debates of the second variant.
+    Variant {
+        /// What it is called.
+        name: &'a str,
+        /// Whether it is held to what the first one costs.
+        is_held: bool,
+    },
 }
 
-/// What came of one problem.
+impl Rival<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Arm(arm) => arm.protocol().name,
+            Self::Variant { name, .. } => name,
+        }
+    }
+
+    /// Whether it may spend what the debate was billed, and no more.
+    fn is_equal(&self) -> bool {
+        match self {
+            Self::Arm(arm) => arm.is_equal(),
+            Self::Variant { is_held, .. } => *is_held,
+        }
+    }
+
+    /// Whether it is to spend all that it may.
+    fn spends_all(&self) -> bool {
+        match self {
+            Self::Arm(arm) => arm.is_equal(),
+            // Its limit holds back what the longest answers cost.
+            Self::Variant { .. } => false,
+        }
+    }
+
+    /// What is to be said where it is not equal.
+    fn note(&self) -> &'static str {
+        match self {
+            Self::Variant { is_held: true, .. } => " (limited to its money)",
+            Self::Variant { is_held: false, .. } => " (not held to its money)",
+            Self::Arm(arm) if arm.is_equal() => "",
+            Self::Arm(_) => " (not equal: it costs less)",
+        }
+    }
+}
+
+/// The result for one problem.
 pub(super) struct Outcome {
     pub(super) problem: String,
-    /// What the debate cost, cached input at full price.
+    /// The debate's cost, with cached input at full price.
     pub(super) debate: Option<Usd>,
-    /// In the order of the arms.
-    pub(super) arms: Vec<ArmResult>,
+    /// In the order of the rivals.
+    pub(super) rivals: Vec<RivalResult>,
 }
 
-/// What came of one problem with one arm.
+/// What came of one problem with one rival.
 #[derive(Default)]
-pub(super) struct ArmResult {
-    /// Absent where an answer or a ruling is missing.
+pub(super) struct RivalResult {
+    /// Absent if an answer or a ruling is missing.
     pub(super) compared: Option<Compared>,
-    /// What the arm cost, cached input at full price.
+    /// What the rival cost, cached input at full price.
     pub(super) cost: Option<Usd>,
-    /// The share of what the debate cost.
+    /// The arm's cost relative to the debate's.
     pub(super) share: Option<f64>,
-    /// Whether it ended because nothing was left to mend.
+    /// Whether the arm ended because nothing was left to fix.
     pub(super) is_content: bool,
 }
 
 impl Outcome {
-    pub(super) fn of(problem: &Problem, arms: usize) -> Self {
-        let arms = (0..arms).map(|_| ArmResult::default()).collect();
-        Self { problem: problem.id.clone(), debate: None, arms }
+    pub(super) fn of(problem: &Problem, rivals: usize) -> Self {
+        let rivals = (0..rivals).map(|_| RivalResult::default()).collect();
+        Self { problem: problem.id.clone(), debate: None, rivals }
     }
 }
 
-/// All that is known of the comparison with one arm.
+/// All that is known of the comparison with one rival.
 struct Summary<'a> {
-    arm: ArmName,
-    results: Vec<&'a ArmResult>,
+    rival: Rival<'a>,
+    results: Vec<&'a RivalResult>,
     comparison: Comparison,
-    /// What the compared debates cost.
-    debates: Option<Usd>,
+    /// What the compared debates cost, and their rival.
+    costs: [Option<Usd>; 2],
 }
 
 impl<'a> Summary<'a> {
-    fn of(index: usize, arm: ArmName, outcomes: &'a [Outcome]) -> Self {
-        let there = || outcomes.iter().filter(move |one| one.arms[index].compared.is_some());
-        let results = there().map(|one| &one.arms[index]).collect();
-        let problems = there().filter_map(|one| one.arms[index].compared.clone()).collect();
-        let debates = there().map(|one| one.debate).sum();
-        Self { arm, results, comparison: Comparison { problems }, debates }
+    fn of(index: usize, rival: Rival<'a>, outcomes: &'a [Outcome]) -> Self {
+        let there = || outcomes.iter().filter(move |one| one.rivals[index].compared.is_some());
+        let results = there().map(|one| &one.rivals[index]).collect();
+        let problems = there().filter_map(|one| one.rivals[index].compared.clone()).collect();
+        let costs = [there().map(|one| one.debate).sum(), there().map(|one| one.rivals[index].cost).sum()];
+        Self { rival, results, comparison: Comparison { problems }, costs }
     }
 
     fn wins(&self) -> u32 {
@@ -82,34 +125,36 @@ impl<'a> Summary<'a> {
         sign_test(self.wins(), self.losses())
     }
 
-    /// What the debates cost for each problem that they won.
-    fn cost_of_win(&self) -> Option<Usd> {
-        let wins = f64::from(self.wins());
-        self.debates.filter(|cost| *cost > Usd::ZERO && wins > 0.0).map(|cost| cost.times(1.0 / wins))
+    /// What the debates cost for each problem that they won, and their rival for each that it won.
+    fn costs_of_win(&self) -> [Option<Usd>; 2] {
+        let of = |cost: Option<Usd>, won: u32| {
+            cost.filter(|cost| *cost > Usd::ZERO && won > 0).map(|cost| cost.times(1.0 / f64::from(won)))
+        };
+        [of(self.costs[0], self.wins()), of(self.costs[1], self.losses())]
     }
 
-    /// The shares of the money, from the least to the most.
+    /// The shares of the money in ascending order.
     fn shares(&self) -> Vec<f64> {
         let mut shares: Vec<f64> = self.results.iter().filter_map(|result| result.share).collect();
         shares.sort_by(f64::total_cmp);
         shares
     }
 
-    fn count(&self, which: impl Fn(&ArmResult) -> bool) -> u64 {
+    fn count(&self, which: impl Fn(&RivalResult) -> bool) -> u64 {
         self.results.iter().filter(|result| which(result)).count() as u64
     }
 
-    /// Those that spent less than an equal share, and those of them with nothing left to mend.
+    /// The number of arms that spent less than an equal share, and of those with nothing left to fix.
     fn below(&self) -> (u64, u64) {
-        let is_below = |result: &ArmResult| result.share.is_some_and(|share| share < EQUAL);
+        let is_below = |result: &RivalResult| result.share.is_some_and(|share| share < EQUAL);
         (self.count(is_below), self.count(|result| is_below(result) && result.is_content))
     }
 }
 
 impl Lift<'_> {
-    fn summaries<'a>(&self, outcomes: &'a [Outcome]) -> (Vec<Summary<'a>>, Vec<f64>) {
-        let summaries: Vec<Summary> =
-            self.arms.iter().enumerate().map(|(index, arm)| Summary::of(index, *arm, outcomes)).collect();
+    fn summaries<'a>(&'a self, outcomes: &'a [Outcome]) -> (Vec<Summary<'a>>, Vec<f64>) {
+        let rivals = self.rivals().into_iter().enumerate();
+        let summaries: Vec<Summary> = rivals.map(|(index, rival)| Summary::of(index, rival, outcomes)).collect();
         let adjusted = holm(&summaries.iter().map(Summary::p).collect::<Vec<_>>());
         (summaries, adjusted)
     }
@@ -121,21 +166,28 @@ impl Lift<'_> {
             [] => "answers checked by the program".to_owned(),
             models => {
                 let times = counted(u64::from(self.args.repeat.get()), "time");
-                format!("compared by {}, {times} in both orders", models.join(", "))
+                format!("compared by {}, {times} in each order", models.join(", "))
             }
         };
         let problems = counted(outcomes.len() as u64, "problem");
-        let mut text = format!(
-            "{problems}: debates by the protocol {}, arms by {}, {how}\n",
-            groups.protocol.name, groups.arm.model
-        );
+        let mut text = match &self.other {
+            None => format!(
+                "{problems}: debates with the protocol {}, arms with {}, {how}\n",
+                groups.protocol.name, groups.arm.model
+            ),
+            Some(other) => {
+                let side = |groups: &Groups| format!("{} by the protocol {}", groups.name, groups.protocol.name);
+                format!("{problems}: {}, {}, {how}\n", side(groups), side(other))
+            }
+        };
+        let debate = if self.other.is_some() { groups.name.as_str() } else { "the debate" };
         let (summaries, adjusted) = self.summaries(outcomes);
         for (summary, adjusted) in summaries.iter().zip(adjusted) {
             text.push('\n');
-            tell(&mut text, summary, adjusted, summaries.len());
+            tell(&mut text, debate, summary, adjusted, summaries.len());
         }
         if let Some(spent) = spent.filter(|spent| *spent > Usd::ZERO) {
-            let _ = writeln!(text, "\nAll of it cost {spent}.");
+            let _ = writeln!(text, "\nTotal cost: {spent}.");
         }
         text
     }
@@ -144,19 +196,22 @@ impl Lift<'_> {
         let (summaries, adjusted) = self.summaries(outcomes);
         let arms: Vec<Value> = summaries.iter().zip(adjusted).map(|(summary, p)| arm_json(summary, p)).collect();
         let problem = |outcome: &Outcome| {
-            let arms = self.arms.iter().zip(&outcome.arms);
-            let arms = arms.map(|(arm, result)| (arm.protocol().name.to_owned(), result_json(result)));
+            let rivals = self.rivals();
+            let arms = rivals.iter().zip(&outcome.rivals);
+            let arms = arms.map(|(rival, result)| (rival.name().to_owned(), result_json(result)));
             json!({
                 "id": outcome.problem,
                 "debateCostUsd": outcome.debate,
                 "arms": arms.collect::<serde_json::Map<_, _>>(),
             })
         };
+        let variant = |side: &Groups| json!({ "name": side.name, "protocol": side.protocol.name });
         let judge = |judge: &crate::lift::Judge| json!({ "id": judge.settings.id, "model": judge.settings.model, "provider": judge.settings.provider });
         json!({
             "rehearsal": self.is_rehearsal(),
             "protocol": self.groups.protocol.name,
-            "armModel": self.groups.arm.model,
+            "armModel": self.other.is_none().then_some(&self.groups.arm.model),
+            "variants": self.other.is_some().then(|| self.sides().map(variant).collect::<Vec<_>>()),
             "judges": self.judges.iter().map(judge).collect::<Vec<_>>(),
             "repeat": self.args.repeat,
             "costUsd": spent,
@@ -178,8 +233,8 @@ fn arm_json(summary: &Summary, adjusted: f64) -> Value {
         .corrected()
         .map(|(to_right, to_wrong)| json!({ "wrongToRight": to_right, "rightToWrong": to_wrong }));
     json!({
-        "arm": summary.arm.protocol().name,
-        "equal": summary.arm.is_equal(),
+        "arm": summary.rival.name(),
+        "equal": summary.rival.is_equal(),
         "compared": comparison.problems.len(),
         "wins": summary.wins(),
         "losses": summary.losses(),
@@ -195,7 +250,10 @@ fn arm_json(summary: &Summary, adjusted: f64) -> Value {
         "shorterWon": longer.lost,
         "longerWins": longer.is_suspicious(),
         "answers": corrected,
-        "costPerWinUsd": summary.cost_of_win(),
+        "debatesCostUsd": summary.costs[0],
+        "costUsd": summary.costs[1],
+        "costPerWinUsd": summary.costs_of_win()[0],
+        "costPerLossUsd": summary.costs_of_win()[1],
         "shareOfMoney": shares.first().zip(shares.last()).map(|(least, most)| json!([least, most])),
         "belowEqual": below,
         "aboveEqual": shares.iter().filter(|share| **share > 1.0).count(),
@@ -203,7 +261,7 @@ fn arm_json(summary: &Summary, adjusted: f64) -> Value {
     })
 }
 
-fn result_json(result: &ArmResult) -> Value {
+fn result_json(result: &RivalResult) -> Value {
     let decision = result.compared.as_ref().map(|one| match one.decision {
         Decision::Win => "win",
         Decision::Loss => "loss",
@@ -227,22 +285,27 @@ fn result_json(result: &ArmResult) -> Value {
     })
 }
 
-/// Says what came of one arm. Writing to a String cannot fail.
-fn tell(text: &mut String, summary: &Summary, adjusted: f64, arms: usize) {
+/// Says what came of one rival of `debate`. Writing to a String cannot fail.
+fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms: usize) {
     let comparison = &summary.comparison;
     let (wins, losses, ties) = (summary.wins(), summary.losses(), comparison.count(Decision::Tie));
-    let name = summary.arm.protocol().name;
-    let note = if summary.arm.is_equal() { "" } else { " (not equal: it costs less)" };
-    let _ = writeln!(text, "Against {name}{note}: {wins} won, {losses} lost, {ties} not decided");
+    let (name, note) = (summary.rival.name(), summary.rival.note());
+    let _ = match summary.rival {
+        Rival::Arm(_) => writeln!(text, "Against {name}{note}: {wins} won, {losses} lost, {ties} not decided"),
+        Rival::Variant { .. } => {
+            writeln!(text, "{debate} against {name}{note}: {wins} won, {losses} lost, {ties} not decided")
+        }
+    };
     let decided = comparison.decided();
     if comparison.is_too_small() {
-        let _ = writeln!(text, "  Too few to say: {decided} decided, and fewer than {FEWEST} can show nothing.");
+        let _ = writeln!(text, "  Too few for a conclusion: {decided} decided, and at least {FEWEST} are needed.");
     } else {
         let interval = clopper_pearson(wins, losses);
         let holm = if arms > 1 { format!(", {adjusted:.3} for {arms} arms (Holm)") } else { String::new() };
         let _ = writeln!(
             text,
-            "  The debate wins {} of what is decided; 95 %: {} to {}. p = {:.3}{holm}.",
+            "  {} wins {} of what is decided; 95 %: {} to {}. p = {:.3}{holm}.",
+            capitalized(debate),
             share(f64::from(wins) / f64::from(decided)),
             share(interval.low),
             share(interval.high),
@@ -254,39 +317,65 @@ fn tell(text: &mut String, summary: &Summary, adjusted: f64, arms: usize) {
         }
     }
     if let Some((to_right, to_wrong)) = comparison.corrected() {
+        let debate = capitalized(debate);
         let _ =
-            writeln!(text, "  The debate is right where {name} is wrong: {to_right}; the other way round: {to_wrong}.");
+            writeln!(text, "  {debate} is right where {name} is wrong: {to_right}; the other way round: {to_wrong}.");
     }
     let (turned, rulings) = comparison.turned();
     if rulings > 0 {
         let of_all = share(f64::from(turned) / f64::from(rulings));
         let _ = writeln!(
             text,
-            "  The order of the texts turned {turned} of {} ({of_all}).",
+            "  The order of the texts changed {turned} of {} ({of_all}).",
             counted(rulings.into(), "ruling")
         );
     }
     let longer = comparison.longer();
     if longer.is_suspicious() {
         let (won, all) = (longer.won, longer.won + longer.lost);
-        let _ = writeln!(text, "  Warning: the longer text won {won} of {all}. Length may be all that was judged.");
+        let _ = writeln!(
+            text,
+            "  Warning: the longer text won {won} of {all}. The judges may have judged only \
+            length."
+        );
     }
     let shares = summary.shares();
     if let Some((least, most)) = shares.first().zip(shares.last()) {
-        let _ = write!(text, "  It spent {} to {} of the debate's money", share(*least), share(*most));
+        let (least, most) = (share(*least), share(*most));
+        let _ = match summary.rival {
+            Rival::Arm(_) => write!(text, "  It spent {least} to {most} of the debate's money"),
+            Rival::Variant { .. } => write!(text, "  {name} cost {least} to {most} of what {debate} cost"),
+        };
         let (below, content) = summary.below();
-        if below > 0 && summary.arm.is_equal() {
-            let _ = write!(text, "; below 90 %: {below}, {content} of them with nothing left to mend");
+        if below > 0 && summary.rival.spends_all() {
+            let _ = write!(text, "; below 90 %: {below}, {content} of them with nothing left to fix");
         }
         let above = shares.iter().filter(|share| **share > 1.0).count();
-        if above > 0 && summary.arm.is_equal() {
+        if above > 0 && summary.rival.is_equal() {
             let _ = write!(text, "; above 100 %: {above}");
         }
         text.push_str(".\n");
     }
-    if let Some(cost) = summary.cost_of_win() {
-        let _ = writeln!(text, "  A won problem cost {cost}.");
+    let [of_debate, of_rival] = summary.costs_of_win();
+    match summary.rival {
+        Rival::Arm(_) => {
+            if let Some(cost) = of_debate {
+                let _ = writeln!(text, "  A won problem cost {cost}.");
+            }
+        }
+        Rival::Variant { .. } => {
+            for (side, cost, of_win) in [(debate, summary.costs[0], of_debate), (name, summary.costs[1], of_rival)] {
+                let cost = cost.map_or_else(|| "an unknown amount".to_owned(), |cost| cost.to_string());
+                let of_win = of_win.map(|cost| format!(", {cost} for each problem that it won")).unwrap_or_default();
+                let _ = writeln!(text, "  {} cost {cost}{of_win}.", capitalized(side));
+            }
+        }
     }
+}
+
+/// `The debate`, at the beginning of a sentence. A variant's name stays as it is.
+fn capitalized(debate: &str) -> &str {
+    if debate == "the debate" { "The debate" } else { debate }
 }
 
 /// A share of one, in whole percents.

@@ -24,17 +24,11 @@ const PROBLEM_WIDTH: usize = 100;
 #[derive(Debug, thiserror::Error)]
 enum NewestError {
     /// There is none.
-    #[error("no debate in {} can be resumed", directory.display())]
-    None {
-        /// The debates directory.
-        directory: PathBuf,
-    },
+    #[error("no debate in {} can be resumed", .0.display())]
+    None(PathBuf),
     /// There is no terminal to ask on, and no `--yes`.
     #[error("no debate is named to resume, and there is no terminal to ask")]
-    Unasked {
-        /// The short name.
-        name: String,
-    },
+    Unasked(String),
 }
 
 impl Diagnostic for NewestError {
@@ -44,8 +38,8 @@ impl Diagnostic for NewestError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::None { .. } => "`dialectic list` shows the saved debates".to_owned(),
-            Self::Unasked { name } => {
+            Self::None(_) => "`dialectic list` shows the saved debates".to_owned(),
+            Self::Unasked(name) => {
                 format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes")
             }
         })
@@ -60,8 +54,8 @@ pub(super) fn agreed(
     terminal: &mut Terminal,
 ) -> Result<Option<Entry>, Error> {
     let directory = debates()?;
-    let (entry, saved) = newest(&directory, runner, terminal)?
-        .ok_or_else(|| NewestError::None { directory: directory.path().to_owned() })?;
+    let (entry, saved) =
+        newest(&directory, runner, terminal)?.ok_or_else(|| NewestError::None(directory.path().to_owned()))?;
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
     let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
@@ -79,7 +73,7 @@ pub(super) fn agreed(
     if args.yes {
         return Ok(Some(entry));
     }
-    let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| NewestError::Unasked { name })?;
+    let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| NewestError::Unasked(name))?;
     let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {
         terminal.notice("Nothing was resumed.");

@@ -50,11 +50,8 @@ pub(in crate::cli::commands) enum ChoiceError {
         name: String,
     },
     /// A debate without an answer.
-    #[error("the debate {id} has no solution")]
-    NoSolution {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("the debate {0} has no solution")]
+    NoSolution(DebateId),
 }
 
 impl Diagnostic for ChoiceError {
@@ -64,7 +61,7 @@ impl Diagnostic for ChoiceError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoSolution { id } => Some(format!("see how far it got: dialectic show {id}")),
+            Self::NoSolution(id) => Some(format!("see how far it got: dialectic show {id}")),
             Self::Unnamed { .. } | Self::Unknown { .. } | Self::NotNamed { .. } => None,
         }
     }

@@ -10,6 +10,7 @@ mod stream;
 mod wire;
 
 use std::collections::HashMap;
+use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -26,6 +27,9 @@ pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use prose::prose;
 pub(crate) use script::{Content, Delivery, Ending, Reply, answer, by_task, default_reply, short_reply};
 pub(crate) use stream::Gate;
+
+/// The path of a question that is not in the log.
+const SETTLED: &str = "/settled";
 
 type Script = Arc<dyn Fn(&Incoming) -> Reply + Send + Sync>;
 
@@ -173,13 +177,25 @@ impl MockServer {
         self.shared.log().exchanges.iter().map(|exchange| exchange.in_flight).max().unwrap_or(0)
     }
 
-    /// Waits until that many requests have arrived; panics after 30 seconds.
+    /// Waits until that many requests have arrived; panics after two minutes, which no machine is too busy for.
     pub(crate) fn wait_for_requests(&self, count: usize) {
         let log = self.shared.log();
-        let limit = Duration::from_secs(30);
+        let limit = Duration::from_mins(2);
         let waited = self.shared.arrival.wait_timeout_while(log, limit, |log| log.exchanges.len() < count);
         let (log, result) = waited.expect("no holder of the log panics");
         assert!(!result.timed_out(), "{} of {count} requests after {limit:?}", log.exchanges.len());
+    }
+
+    /// Waits until everything is in the log that clients which are gone have sent: a request that was sent in their last
+    /// moment may still lie in its connection. What is asked here for that is not in the log.
+    pub(crate) fn settle(&self) {
+        // Each answer means that all that was there before the question was looked at, and what it led to once more.
+        for _ in 0..5 {
+            let mut stream = std::net::TcpStream::connect(self.address).expect("the server listens");
+            let question = format!("GET {SETTLED} HTTP/1.0\r\n\r\n");
+            stream.write_all(question.as_bytes()).expect("the server reads");
+            stream.read_to_end(&mut Vec::new()).expect("the server answers");
+        }
     }
 
     /// What was wrong with the requests so far.
@@ -268,6 +284,9 @@ impl Drop for Ticket {
 
 async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
+    if head.uri.path() == SETTLED {
+        return Response::default();
+    }
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let headers = head.headers.iter();
     let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()));

@@ -48,9 +48,9 @@ fn files_are_where_the_program_looks_for_them() {
 #[test]
 fn a_program_that_does_not_end_is_ended() {
     let started = Instant::now();
-    let sandbox = shell().limit(Duration::from_secs(1));
+    let sandbox = shell().limit(Duration::from_secs(5));
     let panic = catch_unwind(AssertUnwindSafe(|| sandbox.run(["-c", "echo waiting >&2; exec sleep 60"]))).unwrap_err();
-    assert!(started.elapsed() < Duration::from_secs(20));
+    assert!(started.elapsed() < Duration::from_secs(50));
     let message = message(&*panic);
     assert!(message.contains("did not end in time") && message.contains("waiting"), "{message}");
 }
@@ -61,7 +61,7 @@ fn a_running_program_can_be_watched_signalled_and_killed() {
     let wait_for_start = |running: &crate::support::Running| {
         let started = Instant::now();
         while !running.stderr().contains("up") {
-            assert!(started.elapsed() < Duration::from_secs(10));
+            assert!(started.elapsed() < Duration::from_mins(1));
             std::thread::sleep(Duration::from_millis(2));
         }
     };

@@ -62,15 +62,65 @@ async fn a_provider_that_refuses_gets_fewer_calls_until_it_answers_again() {
     assert_eq!(start.elapsed(), SECOND);
 }
 
+/// A program of which one may run at once in this process.
+struct Single {
+    name: Arc<str>,
+}
+
+impl ChatModel for Single {
+    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async {
+            tokio::time::sleep(SECOND).await;
+            Ok(text("yes"))
+        })
+    }
+
+    fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
+        Some((&self.name, 1))
+    }
+}
+
+/// Two debates with room for one call each, and a program for both of them.
+#[tokio::test(start_paused = true)]
+async fn neither_a_program_nor_a_debate_is_held_up_by_a_call_that_waits_for_the_other() {
+    let program = |name: &str| -> Arc<dyn ChatModel> { Arc::new(Single { name: name.into() }) };
+    let debate = |chat: &Arc<dyn ChatModel>, in_flight: &Arc<ConcurrencyLimit>| {
+        let mut caller = ScriptedCall::new([Act::After(10 * SECOND, text("other"))]).caller.clone();
+        caller.limits.in_flight = Arc::clone(in_flight);
+        let mut of_program = caller.clone();
+        of_program.chat = Arc::clone(chat);
+        (caller, of_program)
+    };
+    let one = || Arc::new(ConcurrencyLimit::at_most(1));
+    let took = async |caller: &Caller, started: Instant| {
+        caller.call(&request()).await.unwrap();
+        started.elapsed()
+    };
+
+    // The first debate is busy elsewhere while it also wants the program: the second one gets that at once.
+    let single = program("single, debate busy");
+    let ((busy, waiting), (_, free)) = (debate(&single, &one()), debate(&single, &one()));
+    let start = Instant::now();
+    let times = tokio::join!(took(&busy, start), took(&waiting, start), took(&free, start));
+    assert_eq!(times, (10 * SECOND, 11 * SECOND, SECOND));
+
+    // The program is busy while a debate waits for it: a call of that debate to something else is made.
+    let single = program("single, program busy");
+    let ((_, holding), (other, waiting)) = (debate(&single, &one()), debate(&single, &one()));
+    let start = Instant::now();
+    let times = tokio::join!(took(&holding, start), took(&waiting, start), took(&other, start));
+    assert_eq!(times, (SECOND, 11 * SECOND, 10 * SECOND));
+}
+
 #[tokio::test(start_paused = true)]
 async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
     let in_flight = ConcurrencyLimit::at_most(16);
     let provider: Arc<str> = "p".into();
     let mut places = Vec::new();
     for _ in 0..8 {
-        places.push(in_flight.enter(&provider, None).await);
+        places.push(in_flight.enter(&provider).await);
     }
-    let has_room = || async { timeout(SECOND, in_flight.enter(&provider, None)).await.is_ok() };
+    let has_room = || async { timeout(SECOND, in_flight.enter(&provider)).await.is_ok() };
     assert!(has_room().await);
     // All of them are refused together: that counts once.
     places[0].refused();
@@ -79,9 +129,9 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
     places[2].answered();
     places.truncate(4);
     assert!(!has_room().await, "four are enough now");
-    assert!(timeout(SECOND, in_flight.enter(&"another".into(), None)).await.is_ok());
+    assert!(timeout(SECOND, in_flight.enter(&"another".into())).await.is_ok());
     places.truncate(3);
-    let later = in_flight.enter(&provider, None).await;
+    let later = in_flight.enter(&provider).await;
     later.answered();
     assert!(has_room().await, "it answers again");
 }

@@ -175,12 +175,12 @@ fn path_is_searched_outside_of_the_project_and_without_relative_entries() {
     assert_eq!(find("program", &searched).unwrap(), outside.join("program"));
     assert_eq!(find("no-program", &searched), Err(missing_program("no-program")));
     for relative in ["./program", "bin/program", "../program"] {
-        assert_eq!(find(relative, &searched), Err(ProgramFault::Relative { program: relative.to_owned() }));
+        assert_eq!(find(relative, &searched), Err(ProgramFault::Relative(relative.to_owned())));
     }
     let whole = inside.join("program").display().to_string();
     assert_eq!(find(&whole, &[]).unwrap(), inside.join("program"), "what the user names is the user's word");
 }
 
 fn missing_program(program: &str) -> ProgramFault {
-    ProgramFault::Missing { program: program.to_owned() }
+    ProgramFault::Missing(program.to_owned())
 }

@@ -19,11 +19,8 @@ use super::{
 /// How to read a text, and its possible references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reads {
-    /// A critique: points, and rechecks of the critic's earlier ones.
-    Critique {
-        /// The shown points.
-        earlier: Vec<Numbered>,
-    },
+    /// A critique: points, and rechecks of the critic's earlier ones, which were shown.
+    Critique(Vec<Numbered>),
     /// A review of several texts: points against each.
     Review {
         /// The shown texts by their numbers.
@@ -31,11 +28,8 @@ pub enum Reads {
         /// The reviewer's own text and its number.
         own: Option<(u32, AgentId)>,
     },
-    /// A check of a draft: points, and findings about accepted ones.
-    Check {
-        /// The shown accepted points.
-        accepted: Vec<Numbered>,
-    },
+    /// A check of a draft: points, and findings about accepted ones, which were shown.
+    Check(Vec<Numbered>),
     /// A proposal: answers to points.
     Answers {
         /// Whether its prompt asks for answers, because it shows critiques or points.
@@ -45,21 +39,12 @@ pub enum Reads {
         /// Its author's last text without the answers in it.
         before: String,
     },
-    /// Problems found in a change.
-    Findings {
-        /// The paths of its files.
-        paths: Vec<String>,
-    },
-    /// Opinions on other readers' findings.
-    Opinion {
-        /// The numbers of the findings.
-        findings: Vec<String>,
-    },
-    /// The text after a check, with answers under a separate heading.
-    Final {
-        /// The shown points.
-        points: Vec<Numbered>,
-    },
+    /// What is wrong with a change, whose files have these paths.
+    Findings(Vec<String>),
+    /// What is said of another one's findings, which have these numbers.
+    Opinion(Vec<String>),
+    /// The text after a check, with answers to the shown points under a separate heading.
+    Final(Vec<Numbered>),
 }
 
 /// A point under the number in a prompt.
@@ -132,7 +117,7 @@ impl Reads {
             (Some(target), ResultKind::Critique | ResultKind::Ballot) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
                 let earlier = ledger.to_recheck(debate, &key.agent_id, target, key.round);
-                Some(Self::Critique { earlier: earlier.into_iter().map(Numbered::of).collect() })
+                Some(Self::Critique(earlier.into_iter().map(Numbered::of).collect()))
             }
             (None, ResultKind::Critique) => {
                 let numbered = |id: &AgentId| Some((debate.text_number(id)?, id.clone()));
@@ -144,19 +129,19 @@ impl Reads {
                 let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::COUNT + 1;
                 let ledger = Ledger::of(debate);
                 let accepted = if is_first { ledger.to_verify(debate) } else { Vec::new() };
-                Some(Self::Check { accepted: accepted.into_iter().map(Numbered::of).collect() })
+                Some(Self::Check(accepted.into_iter().map(Numbered::of).collect()))
             }
             (_, ResultKind::Findings) => {
                 let files = debate.change.iter().flat_map(|change| &change.files);
-                Some(Self::Findings { paths: files.map(|file| file.path.clone()).collect() })
+                Some(Self::Findings(files.map(|file| file.path.clone()).collect()))
             }
             (Some(author), ResultKind::Opinion) => {
                 let findings = debate.findings_of(author).unwrap_or_default();
-                Some(Self::Opinion { findings: findings.into_iter().map(|one| one.number).collect() })
+                Some(Self::Opinion(findings.into_iter().map(|one| one.number).collect()))
             }
             (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {
                 let points = Ledger::of(debate).objections;
-                Some(Self::Final { points: points.iter().map(Numbered::of).collect() })
+                Some(Self::Final(points.iter().map(Numbered::of).collect()))
             }
             (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
             (None, ResultKind::Ballot | ResultKind::Opinion)
@@ -184,12 +169,12 @@ impl Reads {
         let reads = Self::of(debate, key, inputs)?;
         Some(match reads {
             Self::Answers { .. } => Self::answers(debate, key, inputs, Numbering::ByCritique),
-            Self::Critique { .. }
+            Self::Critique(_)
             | Self::Review { .. }
-            | Self::Check { .. }
-            | Self::Findings { .. }
-            | Self::Opinion { .. }
-            | Self::Final { .. } => reads,
+            | Self::Check(_)
+            | Self::Findings(_)
+            | Self::Opinion(_)
+            | Self::Final(_) => reads,
         })
     }
 
@@ -218,7 +203,7 @@ impl Reads {
     /// Reads the text. The result depends on nothing else.
     pub fn read(&self, text: &str) -> Reading {
         match self {
-            Self::Critique { earlier } => {
+            Self::Critique(earlier) => {
                 let ReadCritique { points, unread, said: rechecks } = read_critique(text, &numbers(earlier));
                 let recheck = |said: PointAnswer<_>| {
                     let PointAnswer { at, verdict, section, reason } = said;
@@ -228,7 +213,7 @@ impl Reads {
                 Reading { points, unread, rechecks, ..Reading::default() }
             }
             Self::Review { texts, own } => review(text, texts, own.as_ref()),
-            Self::Check { accepted } => {
+            Self::Check(accepted) => {
                 let read = read_check(text, &numbers(accepted));
                 let verification = |said: PointAnswer<_>| {
                     let PointAnswer { at, verdict, section, reason } = said;
@@ -246,51 +231,45 @@ impl Reads {
                 let decisions = read_decisions(&now);
                 Reading { change, decisions, ..answered(read, points) }
             }
-            Self::Findings { paths } => {
+            Self::Findings(paths) => {
                 let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
                 let (findings, unread) = read_findings(text, &paths);
                 Reading { unread, findings, ..Reading::default() }
             }
-            Self::Opinion { findings } => {
+            Self::Opinion(findings) => {
                 let findings: Vec<&str> = findings.iter().map(String::as_str).collect();
                 Reading { opinions: read_opinions(text, &findings), ..Reading::default() }
             }
-            Self::Final { points } => answered(read_answers(text, CHECK_ANSWERS_HEADING, &numbers(points)), points),
+            Self::Final(points) => answered(read_answers(text, CHECK_ANSWERS_HEADING, &numbers(points)), points),
         }
     }
 
     /// Whether the text should contain points.
     pub fn asks_for_points(&self) -> bool {
         match self {
-            Self::Critique { .. }
-            | Self::Check { .. }
-            | Self::Review { .. }
-            | Self::Findings { .. }
-            | Self::Opinion { .. } => true,
-            Self::Answers { .. } | Self::Final { .. } => false,
+            Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Findings(_) | Self::Opinion(_) => true,
+            Self::Answers { .. } | Self::Final(_) => false,
         }
     }
 
     /// Whether a reading lacks the requested points, so that the call is repeated.
     pub fn lacks_points(&self, reading: &Reading) -> bool {
         match self {
-            Self::Critique { .. } | Self::Check { .. } => reading.points.is_none(),
+            Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
             Self::Review { .. } => reading.points.is_none() || reading.unread_texts > 0,
-            Self::Findings { .. } => reading.findings.is_none(),
-            Self::Opinion { findings } => reading.opinions.is_empty() && !findings.is_empty(),
-            Self::Answers { .. } | Self::Final { .. } => false,
+            Self::Findings(_) => reading.findings.is_none(),
+            Self::Opinion(findings) => reading.opinions.is_empty() && !findings.is_empty(),
+            Self::Answers { .. } | Self::Final(_) => false,
         }
     }
 
     /// Whether a second text contains more of what was requested than the first, whose reading is `reading`.
     pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
         match self {
-            Self::Findings { .. } | Self::Opinion { .. } => !self.lacks_points(more),
-            Self::Critique { .. }
-            | Self::Check { .. }
-            | Self::Review { .. }
-            | Self::Answers { .. }
-            | Self::Final { .. } => more.points.is_some() && more.unread_texts <= reading.unread_texts,
+            Self::Findings(_) | Self::Opinion(_) => !self.lacks_points(more),
+            Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Answers { .. } | Self::Final(_) => {
+                more.points.is_some() && more.unread_texts <= reading.unread_texts
+            }
         }
     }
 }

@@ -126,6 +126,23 @@ pub struct GivenUp {
     pub reason: String,
 }
 
+impl GivenUp {
+    /// The reason without the label of the text in front of it, where the target says whose text that is.
+    pub fn remark(&self) -> &str {
+        let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
+        let label = || {
+            let rest = self.reason.trim_start_matches(is_mark);
+            let (word, rest) = rest.split_at_checked("Text".len())?;
+            let digits = rest.trim_start();
+            let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_label = word.eq_ignore_ascii_case("Text") && rest.len() < digits.len();
+            let rest = rest.trim_start_matches(is_mark).strip_prefix([':', '—', '–']).filter(|_| is_label)?;
+            Some(rest.trim_start_matches(is_mark)).filter(|rest| !rest.is_empty())
+        };
+        self.target.as_ref().and_then(|_| label()).unwrap_or(&self.reason)
+    }
+}
+
 /// A critic's recheck of an earlier point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recheck {

@@ -333,3 +333,23 @@ fn a_point_says_all_of_it_also_where_its_parts_share_words() {
     let whole = "**Failover**: a write is lost. Resolved by: acknowledge it late.";
     assert_eq!(point("Failover", whole, "acknowledge it late.").in_full(), whole);
 }
+
+#[test]
+fn an_approach_to_give_up_is_labelled_once() {
+    let given_up =
+        |target: Option<&str>, reason: &str| GivenUp { target: target.map(Into::into), reason: reason.to_owned() };
+    for (reason, remark) in [
+        ("Text 2: it waits. Instead: Text 1.", "it waits. Instead: Text 1."),
+        ("**Text 12:** it waits.", "it waits."),
+        ("*Text 2* — it waits.", "it waits."),
+        ("Text 2 (mine): it waits.", "Text 2 (mine): it waits."),
+        ("Text 2 waits: for ever.", "Text 2 waits: for ever."),
+        ("Text: it waits.", "Text: it waits."),
+        ("Text 2:", "Text 2:"),
+        ("été: it waits.", "été: it waits."),
+    ] {
+        assert_eq!(given_up(Some("agent-kiss"), reason).remark(), remark);
+        // Nothing else would say whose it is.
+        assert_eq!(given_up(None, reason).remark(), reason);
+    }
+}

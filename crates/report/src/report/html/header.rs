@@ -45,11 +45,10 @@ fn status(view: &View<'_>) -> Markup {
         (_, Some(OutcomeKind::Full | OutcomeKind::Degraded | OutcomeKind::Stopped))
         | (Status::Pending | Status::Running | Status::Paused, None) => "warn",
     };
-    let is_full = view.debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Full);
     html! {
         span.pill.(class) { (view.how_it_ended()) }
         // This refers to the procedure, not to the answer.
-        @if is_full && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
+        @if view.debate.is_full() == Some(true) && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
     }
 }
 
@@ -57,7 +56,7 @@ fn status(view: &View<'_>) -> Markup {
 fn offline(debate: &Debate) -> Markup {
     html! {
         @if debate.is_offline() {
-            " " span.pill.offline { "no model was called" }
+            " " span.pill.offline { "offline" }
         }
     }
 }

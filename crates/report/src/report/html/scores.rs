@@ -34,7 +34,7 @@ pub(super) fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup
         p.lead {
             "After each round the judge scored " (asked) " from 0 to 100. The debate ends at "
             (shown(last.threshold)) " or more. " (end)
-            @if view.debate.is_offline() { " No model gave these scores: in a rehearsal all texts score the same." }
+            @if view.debate.is_offline() { " Offline, all texts score the same: no model gave these scores." }
         }
         figure { (scrolling("Chart of the scores", &chart(&scored))) }
         (blocks(&subject::scores(view.debate), participants, 3))

@@ -15,7 +15,7 @@ use super::spending::{Amounts, Spending};
 pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[CallEntry<'_>]) -> Markup {
     let spending = Spending::of(view, participants, calls);
     html! {
-        @if view.debate.is_offline() { p.lead { "No model was called, so nothing was paid for." } }
+        @if view.debate.is_offline() { p.lead { "Offline: no model was called, so nothing was paid for." } }
         @else if !spending.periods().is_empty() {
             @if calls.is_empty() {
                 p.lead {

@@ -94,7 +94,7 @@ fn nothing_that_is_left_out_is_in_any_form_of_a_report() {
     }
     let record = serde_json::to_string(&shared.debate).unwrap();
     assert!(!record.contains("MARK-"), "{record}");
-    insta::assert_snapshot!(shared.notice, @"Omitted so that this report can be shared: 1 attachment, 1 text of collected material, tool calls and their results (2 calls), paths and the origins of prompts. The texts of the debate are complete and may quote it.");
+    insta::assert_snapshot!(shared.notice, @"Omitted so that this report can be shared: 1 attachment, 1 text of collected material, tool calls and their results (2 calls), paths, addresses of servers and the origins of prompts. The texts of the debate are complete and may quote it.");
 }
 
 #[test]
@@ -117,11 +117,38 @@ fn words_that_are_paths_are_hidden() {
         ("file:///home/x and prompts/roles/x.md", "[path] and [path]"),
         (
             "HTTP 500 of openai/gpt-5.6 at https://api.example/v1/x.json, and/or later",
-            "HTTP 500 of openai/gpt-5.6 at https://api.example/v1/x.json, and/or later",
+            "HTTP 500 of openai/gpt-5.6 at [address], and/or later",
         ),
         ("/ é:\\x", "/ é:\\x"),
+        ("C:/x C:\\x d:/ (C:/a/b) C:", "[path] [path] [path] ([path]) C:"),
+        ("\\\\server\\share and //server/share", "[path] and [path]"),
+        ("cwd:/x cwd:C:\\x path=~/x at:~/y", "[path] [path] path=[path] [path]"),
+        ("~/x ~root/x $HOME/x %TEMP%\\x ~", "[path] [path] [path] [path] ~"),
+        ("file:///x FILE:///x file://host/x", "[path] [path] [path]"),
+        ("[/etc/x] prompts/x.md:12 said: no", "[path] [path] said: no"),
+        ("maker/model:free, 12:30, a:b, 50%, $0.40/call", "maker/model:free, 12:30, a:b, 50%, $0.40/call"),
+        (
+            "refused (http://user:pass@10.0.0.3:8000): 10.0.0.3:8000 [::1]:80",
+            "refused ([address]): [address] [address]",
+        ),
     ] {
-        assert_eq!(without_paths(said, &[]), shown);
+        assert_eq!(without_paths(said, &Known::default()), shown, "{said}");
     }
-    assert_eq!(without_paths("in /My Own/x y", &["/My Own/x y".to_owned()]), "in [path]");
+    let known = |paths: &[&str], addresses: &[&str]| Known {
+        paths: paths.iter().map(ToString::to_string).collect(),
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+    };
+    assert_eq!(without_paths("in /My Own/x y", &known(&["/My Own/x y"], &[])), "in [path]");
+    assert_eq!(without_paths("no host llm.corp found", &known(&[], &["llm.corp"])), "no host [address] found");
+}
+
+#[test]
+fn servers_of_the_settings_are_known_by_host_and_port() {
+    let mut state = serde_json::to_value(argued()).unwrap();
+    state["settings"]["providers"] =
+        json!({"a": {"baseUrl": "http://user:pass@llm.corp:8000/v1"}, "b": {"baseUrl": "http://box/v1"}});
+    state["error"] = json!("cannot reach llm.corp:8000 or llm.corp, in a box");
+    let debate: Debate = serde_json::from_value(state).unwrap();
+    let error = Shared::of(&debate).debate.error.unwrap();
+    assert_eq!(error, "cannot reach [address] or [address], in a box");
 }

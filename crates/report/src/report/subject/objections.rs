@@ -60,7 +60,7 @@ pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
             Some(target) => line![by, " gives up the approach of ", target],
             None => line![by, " gives up an approach"],
         };
-        Block::said(whose, &one.reason)
+        Block::said(whose, one.remark())
     });
     [Block::Heading(line!["Approaches to give up"])].into_iter().chain(said).collect()
 }

@@ -1,0 +1,146 @@
+//! `--pairwise`: which of two answers is better.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Incoming, MockServer, Reply, Sandbox};
+
+use super::{CLARIFIED, SIMPLE, evaluators};
+
+const CHECKLIST: &str = "Your task: make a checklist";
+const PAIRWISE: [&str; 8] =
+    ["eval", "-c", "eval.json", "--pairwise", "one.md", "two.md", "--problem-file", "problem.md"];
+
+/// A server whose judge of comparisons answers like that.
+fn server(judge: impl Fn(&Incoming) -> &'static str + Send + Sync + 'static) -> MockServer {
+    MockServer::with(move |request| {
+        if request.prompt().contains(CHECKLIST) {
+            return Reply::json(json!({"items": ["Is it safe?"]})).usage(500, 0, 50);
+        }
+        let reply = json!({"first": [true], "second": [false], "reason": "why", "better": judge(request)});
+        Reply::json(reply).usage(1000, 0, 50)
+    })
+}
+
+fn sandbox(server: &MockServer) -> Sandbox {
+    let mut priced = evaluators(&["a"]);
+    priced["prices"] = json!({"model-a": {"inputPerMTok": 1, "outputPerMTok": 2}});
+    Sandbox::new()
+        .model_server(server)
+        .file("eval.json", priced.to_string())
+        .file("problem.md", "Design a rate limiter. It must be fast.\n")
+        .file("one.md", "A token bucket in memory.")
+        .file("two.md", "A good token bucket for each tenant.")
+}
+
+/// Prefers the text that calls itself good.
+fn good(request: &Incoming) -> &'static str {
+    let prompt = request.prompt();
+    let (_, shown) = prompt.split_once("# Text 2").expect("both texts are there");
+    if shown.contains("A good token bucket") { "second" } else { "first" }
+}
+
+#[test]
+fn the_better_of_two_answers_is_better_in_both_orders() {
+    let server = server(good);
+    let here = sandbox(&server);
+    let finished = here.run(PAIRWISE.into_iter().chain(["--repeat", "2", "--json"])).expect_code(0);
+    assert!(finished.stderr.contains("5 calls, likely $"), "{finished}");
+    assert!(finished.stderr.contains("who wrote the files is unknown"), "{finished}");
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!((&said["decision"], &said["turned"], &said["b"]["name"]), (&json!("B"), &json!(0), &json!("two.md")));
+    let neither_first = json!({
+        "judge": "a", "ruling": "B",
+        "firstShownA": {"better": "B", "reason": "why"},
+        "firstShownB": {"better": "B", "reason": "why"},
+    });
+    assert_eq!(said["rulings"], json!([neither_first, neither_first]));
+    assert!(said["costUsd"].as_f64().unwrap() > 0.0);
+    let asked = server.requests();
+    assert_eq!(asked.len(), 5);
+    let checklist = asked[0].prompt();
+    assert!(checklist.contains(CHECKLIST) && !checklist.contains("token bucket"), "made from the problem alone");
+    for request in &asked {
+        let prompt = request.prompt();
+        assert!(!prompt.contains("one.md") && !prompt.contains("two.md"), "judges are blind: {prompt}");
+    }
+    let text = here.run(PAIRWISE).expect_code(0).stdout;
+    assert!(text.contains("B: two.md, 36 characters\n\na: B is better\n\nB is better\n"), "{text}");
+    assert!(here.files().iter().all(|(path, _)| !path.ends_with("lift")), "nothing is kept");
+    server.assert_clean();
+}
+
+#[test]
+fn a_judge_that_always_takes_the_first_decides_nothing() {
+    let server = server(|_| "first");
+    let finished = sandbox(&server).run(PAIRWISE).expect_code(0);
+    assert!(finished.stdout.contains("a: turned by the order: A with A first, B with B first"), "{finished}");
+    assert!(finished.stdout.contains("Not decided\n"), "{finished}");
+}
+
+#[test]
+fn debates_bring_their_problem_and_calls_count_for_the_day() {
+    let server = server(good);
+    let here = sandbox(&server).file("debates/simple.json", SIMPLE).file("debates/clarified.json", CLARIFIED);
+    let arguments = ["eval", "-c", "eval.json", "--pairwise", "simple", "two.md"];
+    let finished = here.run(arguments).expect_code(0);
+    assert!(finished.stdout.contains("A: simple, "), "{finished}");
+    let asked = server.requests().len();
+    let limited = here.run(arguments.into_iter().chain(["--max-calls-per-day", "2"])).expect_code(3);
+    assert!(limited.stderr.contains("today's 2 calls are used up"), "{limited}");
+    assert_eq!(server.requests().len(), asked + 2);
+    let ledger: Value = serde_json::from_str(&here.read("debates/spending.ledger")).unwrap();
+    assert!(ledger["removed"][0]["usd"].as_f64().unwrap() > 0.0, "{ledger}");
+    let offline = here.run(["eval", "--offline", "--pairwise", "simple", "two.md"]).expect_code(0);
+    assert!(offline.stderr.contains("this was a rehearsal, and nothing was compared"), "{offline}");
+    assert_eq!(server.requests().len(), asked + 2);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
+    let server = server(good);
+    let here = sandbox(&server)
+        .file("debates/simple.json", SIMPLE)
+        .file("empty.md", " \n")
+        .file("same.md", "A token bucket in memory.\n")
+        .file("other.md", "Design a cache")
+        .file("latin.md", b"caf\xe9");
+    for (pair, problem, expected) in [
+        (["one.md", "two.md"], None, "the problem of the two answers is unknown"),
+        (["one.md", "same.md"], Some("problem.md"), "the two answers are the same text"),
+        (["one.md", "empty.md"], Some("problem.md"), "empty.md is empty"),
+        (["one.md", "latin.md"], Some("problem.md"), "latin.md is not UTF-8 text"),
+        (["one.md", "none.md"], Some("problem.md"), "none.md"),
+        (["simple", "two.md"], Some("other.md"), "other.md and simple have different problems"),
+        (["one.md", "two.md"], Some("none.md"), "cannot read none.md"),
+    ] {
+        let problem = problem.map(|path| ["--problem-file", path]);
+        let arguments = ["eval", "-c", "eval.json", "--pairwise"].into_iter().chain(pair);
+        let finished = here.run(arguments.chain(problem.into_iter().flatten()));
+        assert!(finished.stderr.contains(expected), "{expected}\n{finished}");
+    }
+    for wrong in [
+        &["eval", "-c", "eval.json", "--pairwise", "one.md"][..],
+        &["eval", "-c", "eval.json", "-d", "simple", "--json"],
+        &["eval", "-c", "eval.json", "-d", "simple", "--pairwise", "one.md", "two.md"],
+    ] {
+        here.run(wrong).expect_code(2);
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn an_interrupt_waits_for_the_calls_in_flight_and_writes_nothing() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server =
+        MockServer::with(move |_| Reply::json(json!({"items": ["Is it safe?"]})).usage(500, 0, 50).held(&held));
+    let here = sandbox(&server).file("debates/simple.json", SIMPLE);
+    let running = here.spawn(PAIRWISE);
+    server.wait_for_requests(1);
+    running.signal(Signal::SIGINT);
+    gate.open();
+    let interrupted = running.wait().expect_code(130);
+    assert!(interrupted.stderr.contains("interrupted; nothing was written"), "{interrupted}");
+    assert_eq!((interrupted.stdout.as_str(), server.requests().len()), ("", 1));
+}
