@@ -1,4 +1,4 @@
-//! Names things by what they are made of, so that the same thing has the same name everywhere.
+//! Names things by their contents, so that the same thing has the same name everywhere.
 
 use sha2::{Digest, Sha256};
 

@@ -20,9 +20,9 @@ use super::{Side, identity};
 /// The maximum number of requests per question: the second asks for readable JSON.
 const REQUESTS: f64 = 2.0;
 
-/// The most items of a checklist.
+/// The maximum number of items in a checklist.
 const MOST_ITEMS: usize = 15;
-/// The most characters of an item.
+/// The maximum number of characters in an item.
 const MOST_CHARACTERS: usize = 400;
 
 /// A judge that compares answers.
@@ -130,8 +130,8 @@ pub fn ruling_question(judge: &Judge, problem: &str, checklist: &[String], texts
     Question::new(judge, lift_ruling(problem, checklist, texts), QuestionKind::Ruling, number)
 }
 
-/// A checklist as long as a judge makes one: 15 items at most, of which most are a short sentence. For what is not there
-/// yet, in a forecast.
+/// A checklist of the usual length: at most 15 items, mostly short sentences. Stands in for a missing one in a
+/// forecast.
 pub fn foreseen_checklist() -> Span<Vec<String>> {
     Span { low: vec!["x".repeat(100); 8], high: vec!["x".repeat(MOST_CHARACTERS); MOST_ITEMS] }
 }

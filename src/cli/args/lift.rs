@@ -102,7 +102,7 @@ pub(in crate::cli) enum ArmName {
     Single,
 }
 
-/// A variant of the debate: what it sets, over the other options.
+/// A variant of the debate: its settings, over the other options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::cli) struct VariantArg {
     /// As it was typed.

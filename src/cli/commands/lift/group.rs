@@ -53,14 +53,14 @@ impl ArmName {
     }
 }
 
-/// What notes call the debate, `held` to so much money.
+/// The debate's name in notes; `held` is its limit, if any.
 pub(super) fn debate_part(held: Option<Usd>) -> String {
     held.map_or_else(|| DEBATE.to_owned(), |held| format!("{DEBATE} held to {held}"))
 }
 
 /// The parts that groups share.
 pub(super) struct Groups<'a> {
-    /// What the debates are called.
+    /// The name of the debates.
     pub(super) name: String,
     pub(super) runner: &'a Runner,
     pub(super) files: ConfigFiles<'a>,
@@ -74,15 +74,15 @@ pub(super) struct Groups<'a> {
 
 /// A part of a group.
 pub(super) struct Part {
-    /// What notes call it.
+    /// The name in notes.
     pub(super) name: String,
-    /// What it is called where something is said of it.
+    /// The name in messages.
     pub(super) what: String,
-    /// What it costs at most; absent where that is unknown.
+    /// The maximum cost; absent if unknown.
     pub(super) most: Option<Usd>,
-    /// What ends it when its money is spent.
+    /// The meter that ends it when its money is spent.
     pub(super) meter: Option<Meter>,
-    /// Whether it is held to money that may not buy it.
+    /// Whether it has a limit that may not cover it.
     pub(super) is_held: bool,
 }
 
@@ -155,12 +155,12 @@ impl Groups<'_> {
         self.spec(problem, self.protocol, settings)
     }
 
-    /// What the debate of a problem is called.
+    /// The name of a problem's debate.
     pub(super) fn what(&self, problem: &Problem) -> String {
         format!("{}: {}", problem.id, self.name)
     }
 
-    /// What the debate of a problem, `held` to so much money, costs at most; nothing where that is unknown.
+    /// The maximum cost of a problem's debate under the limit `held`; `None` if unknown.
     pub(super) fn most(&self, problem: &Problem, held: Option<Usd>) -> Result<Option<Usd>, Error> {
         let most = self.forecast(&self.debate(problem, held))?.most();
         Ok(most.map(|most| self.settings.max_cost().into_iter().chain(held).fold(most, Usd::min)))
@@ -291,9 +291,9 @@ impl Groups<'_> {
     }
 }
 
-/// What a debate cost at list prices, also where a subscription covered it; nothing if that is unknown. A few calls of
-/// unknown cost count as the mean of the others ([`estimated_calls`]): a connection that broke says nothing of tokens, and
-/// leaves no debate without a measure.
+/// The cost of a debate at list prices, even if a subscription covered it; `None` if unknown. A few calls of unknown
+/// cost count as the mean of the others ([`estimated_calls`]), so that a broken connection, which reports no tokens,
+/// does not make the debate unmeasurable.
 pub(super) fn list_cost(debate: &Debate) -> Option<Usd> {
     let of = |(model, usage): (&String, &ModelUsage)| {
         if let Some(cost) = usage.cost_usd {

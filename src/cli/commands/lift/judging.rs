@@ -38,7 +38,7 @@ fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str
     judges.iter().flat_map(|judge| (1..=repeat).map(move |number| pair(judge, number))).collect()
 }
 
-/// What is still to be asked to compare two answers. `foreseen` stands for a checklist that is still to be made.
+/// The unanswered questions for comparing two answers. `foreseen` stands in for a checklist that does not exist yet.
 pub(in crate::cli) fn open_questions(
     judges: &[Judge],
     notes: &Notes,
@@ -76,9 +76,8 @@ where
             continue;
         }
         match family(model) {
-            None => said.push(format!(
-                "judge {id}: the family of {model} is unknown, so that it may be related to who took part"
-            )),
+            None => said
+                .push(format!("judge {id}: the family of {model} is unknown, so it may be related to a participant")),
             Some(own) if took_part().any(|agent| family(&agent.model) == Some(own)) => {
                 said.push(format!(
                     "judge {id}: a model of its family, {own}, took part; models prefer their own texts"
@@ -90,13 +89,13 @@ where
     said
 }
 
-/// A judge's ruling, with what it said in each order.
+/// A judge's ruling, with its preference in each order.
 pub(in crate::cli) struct Ruled {
-    /// Who ruled.
+    /// The judge.
     pub(in crate::cli) judge: AgentId,
-    /// What it came to.
+    /// The ruling.
     pub(in crate::cli) ruling: Ruling,
-    /// What was preferred, and why: with the first text shown first, then with the second.
+    /// The preferred side and the reason: first with the first text shown first, then with the second.
     pub(in crate::cli) said: [(Option<Side>, String); 2],
 }
 
@@ -190,7 +189,7 @@ async fn ask(
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        faults.push(format!("the limit of the day does not count the rulings: {error}"));
+        faults.push(format!("the daily limit does not include the rulings: {error}"));
     }
     if is_interrupted { Err(Error::LiftInterrupted) } else { Ok(faults) }
 }

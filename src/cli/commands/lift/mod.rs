@@ -39,13 +39,13 @@ enum LiftError {
     #[error("no judges are configured, and {problems} of the problems have no `answer` to check")]
     NoJudges { problems: usize },
     /// The limit of an arm is unknown.
-    #[error("the price of {model} is {fault}, so nothing can be held to what a debate costs")]
+    #[error("the price of {model} is {fault}, so nothing can be limited to the debate's cost")]
     NoPrice { model: String, fault: &'static str },
     /// The protocol ends with a verdict.
     #[error("the protocol {protocol} produces no text to compare")]
     NoText { protocol: &'static str },
     /// Judges' calls do not count towards this limit.
-    #[error("`debate.budget.maxCalls` is set, and comparisons do not count in it")]
+    #[error("`debate.budget.maxCalls` is set, but comparisons do not count towards it")]
     CallLimit,
     /// Nothing could be compared.
     #[error("the two variants have the same settings")]
@@ -75,7 +75,7 @@ impl Diagnostic for LiftError {
                 format!("set one in `prices`; for your own model, use what a model like {model} costs elsewhere")
             }
             Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
-            Self::CallLimit => "leave it out of this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
+            Self::CallLimit => "remove it from this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
             Self::SameVariants => {
                 "change one of them; to compare a setting with itself, give one another `debate.seed`".to_owned()
             }
@@ -92,7 +92,7 @@ pub(super) struct Purse {
 }
 
 impl Purse {
-    /// Without a limit.
+    /// A purse without a limit.
     pub(super) fn unlimited() -> Self {
         Self { limit: None, spent: Some(Usd::ZERO) }
     }
@@ -130,11 +130,11 @@ pub(super) struct Lift<'a> {
     /// The debates of the second variant.
     other: Option<Groups<'a>>,
     judges: Vec<Judge>,
-    /// What is compared with the debates, once each; nothing where variants are compared.
+    /// The arms, without repeats; empty if variants are compared.
     arms: Vec<ArmName>,
 }
 
-/// What is used while a group runs.
+/// The state shared while a group runs.
 struct Running<'a> {
     purse: &'a mut Purse,
     interrupts: &'a mut Interrupts,
@@ -231,7 +231,7 @@ impl Lift<'_> {
         [&self.groups].into_iter().chain(&self.other)
     }
 
-    /// What the debates are compared with.
+    /// The rivals of the debates.
     fn rivals(&self) -> Vec<Rival<'_>> {
         match &self.other {
             Some(other) => vec![Rival::Variant { name: &other.name, is_held: self.args.equal_money }],
@@ -239,7 +239,7 @@ impl Lift<'_> {
         }
     }
 
-    /// Who answers in the debates and arms.
+    /// The agents that answer in the debates and arms.
     fn took_part(&self) -> impl Iterator<Item = &AgentSettings> {
         let arm = |groups: &&Groups<'_>| self.other.is_none() && groups.arm.provider != OFFLINE;
         self.sides().flat_map(|groups| groups.settings.everybody()).chain(self.sides().filter(arm).map(|one| &one.arm))
@@ -253,7 +253,7 @@ impl Lift<'_> {
             (self.all_until(&mut interrupts, terminal).await, interrupts)
         });
         runtime.shutdown_background();
-        // The same listener goes on: another one would miss an interrupt that came in between.
+        // The same listener continues: a new one would miss an interrupt in between.
         end_on_interrupt(Some(interrupts));
         outcomes
     }
@@ -293,7 +293,7 @@ impl Lift<'_> {
         let money = full.filter(|money| *money > Usd::ZERO);
         if money.is_none() && !self.is_rehearsal() && (self.other.is_none() || self.args.equal_money) {
             let what = self.groups.what(problem);
-            running.terminal.warning(&format!("{what} has an unknown cost, so that nothing can be held to it"));
+            running.terminal.warning(&format!("{what} has an unknown cost, so nothing can be limited to it"));
             return Ok(outcome);
         }
         match &self.other {
@@ -310,7 +310,7 @@ impl Lift<'_> {
         Ok(outcome)
     }
 
-    /// The debate of a problem, `held` to so much money; nothing where it has no answer.
+    /// The debate of a problem under the limit `held`; `None` if it has no answer.
     async fn debate(
         &self,
         groups: &Groups<'_>,
@@ -397,7 +397,7 @@ impl Lift<'_> {
         Ok(())
     }
 
-    /// Runs a part of a group, if it is not finished. Says what of its cost is an estimate.
+    /// Runs a part of a group, if it is not finished. Reports which part of its cost is an estimate.
     async fn part(
         &self,
         groups: &Groups<'_>,

@@ -80,7 +80,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds the debate of a problem, `held` to so much money, if it is not there. Returns it, and what it costs.
+    /// Adds the debate of a problem under the limit `held`, if it does not exist. Returns it, and its cost.
     fn debate(
         &mut self,
         groups: &Groups,

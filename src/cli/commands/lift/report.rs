@@ -16,16 +16,16 @@ use super::group::Groups;
 /// The minimum share of the debate's money that an arm must spend to count as equal.
 const EQUAL: f64 = 0.9;
 
-/// What debates are compared with.
+/// A rival of the debates.
 #[derive(Clone, Copy)]
 pub(super) enum Rival<'a> {
     /// Another way to spend the debate's money.
     Arm(ArmName),
     /// The debates of the second variant.
     Variant {
-        /// What it is called.
+        /// The name.
         name: &'a str,
-        /// Whether it is held to what the first one costs.
+        /// Whether it is limited to the cost of the first one.
         is_held: bool,
     },
 }
@@ -38,7 +38,7 @@ impl Rival<'_> {
         }
     }
 
-    /// Whether it may spend what the debate was billed, and no more.
+    /// Whether it may spend exactly as much as the debate cost.
     fn is_equal(&self) -> bool {
         match self {
             Self::Arm(arm) => arm.is_equal(),
@@ -50,16 +50,16 @@ impl Rival<'_> {
     fn spends_all(&self) -> bool {
         match self {
             Self::Arm(arm) => arm.is_equal(),
-            // Its limit holds back what the longest answers cost.
+            // Its limit reserves the cost of the longest answers.
             Self::Variant { .. } => false,
         }
     }
 
-    /// What is to be said where it is not equal.
+    /// The note if it is not equal.
     fn note(&self) -> &'static str {
         match self {
             Self::Variant { is_held: true, .. } => " (limited to its money)",
-            Self::Variant { is_held: false, .. } => " (not held to its money)",
+            Self::Variant { is_held: false, .. } => " (not limited to its cost)",
             Self::Arm(arm) if arm.is_equal() => "",
             Self::Arm(_) => " (not equal: it costs less)",
         }
@@ -75,12 +75,12 @@ pub(super) struct Outcome {
     pub(super) rivals: Vec<RivalResult>,
 }
 
-/// What came of one problem with one rival.
+/// The result for one problem and one rival.
 #[derive(Default)]
 pub(super) struct RivalResult {
     /// Absent if an answer or a ruling is missing.
     pub(super) compared: Option<Compared>,
-    /// What the rival cost, cached input at full price.
+    /// The rival's cost, with cached input at full price.
     pub(super) cost: Option<Usd>,
     /// The arm's cost relative to the debate's.
     pub(super) share: Option<f64>,
@@ -100,7 +100,7 @@ struct Summary<'a> {
     rival: Rival<'a>,
     results: Vec<&'a RivalResult>,
     comparison: Comparison,
-    /// What the compared debates cost, and their rival.
+    /// The costs of the compared debates and of their rival.
     costs: [Option<Usd>; 2],
 }
 
@@ -125,7 +125,7 @@ impl<'a> Summary<'a> {
         sign_test(self.wins(), self.losses())
     }
 
-    /// What the debates cost for each problem that they won, and their rival for each that it won.
+    /// The debates' cost per won problem, and their rival's.
     fn costs_of_win(&self) -> [Option<Usd>; 2] {
         let of = |cost: Option<Usd>, won: u32| {
             cost.filter(|cost| *cost > Usd::ZERO && won > 0).map(|cost| cost.times(1.0 / f64::from(won)))
@@ -166,7 +166,7 @@ impl Lift<'_> {
             [] => "answers checked by the program".to_owned(),
             models => {
                 let times = counted(u64::from(self.args.repeat.get()), "time");
-                format!("compared by {}, {times} in each order", models.join(", "))
+                format!("compared by {}, {times} in both orders", models.join(", "))
             }
         };
         let problems = counted(outcomes.len() as u64, "problem");
@@ -285,7 +285,7 @@ fn result_json(result: &RivalResult) -> Value {
     })
 }
 
-/// Says what came of one rival of `debate`. Writing to a String cannot fail.
+/// Reports the results against one rival of `debate`. Writing to a String cannot fail.
 fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms: usize) {
     let comparison = &summary.comparison;
     let (wins, losses, ties) = (summary.wins(), summary.losses(), comparison.count(Decision::Tie));
@@ -304,7 +304,7 @@ fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms:
         let holm = if arms > 1 { format!(", {adjusted:.3} for {arms} arms (Holm)") } else { String::new() };
         let _ = writeln!(
             text,
-            "  {} wins {} of what is decided; 95 %: {} to {}. p = {:.3}{holm}.",
+            "  {} wins {} of the decided problems; 95 %: {} to {}. p = {:.3}{holm}.",
             capitalized(debate),
             share(f64::from(wins) / f64::from(decided)),
             share(interval.low),
@@ -318,8 +318,7 @@ fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms:
     }
     if let Some((to_right, to_wrong)) = comparison.corrected() {
         let debate = capitalized(debate);
-        let _ =
-            writeln!(text, "  {debate} is right where {name} is wrong: {to_right}; the other way round: {to_wrong}.");
+        let _ = writeln!(text, "  {debate} is right and {name} is wrong: {to_right}; the reverse: {to_wrong}.");
     }
     let (turned, rulings) = comparison.turned();
     if rulings > 0 {
@@ -344,7 +343,7 @@ fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms:
         let (least, most) = (share(*least), share(*most));
         let _ = match summary.rival {
             Rival::Arm(_) => write!(text, "  It spent {least} to {most} of the debate's money"),
-            Rival::Variant { .. } => write!(text, "  {name} cost {least} to {most} of what {debate} cost"),
+            Rival::Variant { .. } => write!(text, "  {name} cost {least} to {most} of the cost of {debate}"),
         };
         let (below, content) = summary.below();
         if below > 0 && summary.rival.spends_all() {
@@ -378,7 +377,7 @@ fn capitalized(debate: &str) -> &str {
     if debate == "the debate" { "The debate" } else { debate }
 }
 
-/// A share of one, in whole percents.
+/// A fraction as a whole percentage.
 fn share(of_one: f64) -> String {
     percent((of_one * 100.0).round())
 }
