@@ -117,7 +117,7 @@ fn a_judge_that_takes_the_longer_text_is_found_out() {
     let finished = sandbox.run(LIFT.into_iter().chain(["--against", "single"])).expect_code(0);
     assert!(finished.stdout.contains("Warning: the longer text won"), "{finished}");
     assert!(finished.stdout.contains("Against single (not equal: it costs less)"), "{finished}");
-    assert!(finished.stdout.contains("The order of the texts turned 0 of 8 rulings (0 %)."), "{finished}");
+    assert!(finished.stdout.contains("The order of the texts changed 0 of 8 rulings (0 %)."), "{finished}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_rehearsal_counts_as_nothing_and_says_so() {
     let finished = sandbox.run(arguments).expect_code(0);
     assert!(finished.stderr.contains("Offline: no model was called, and nothing was measured"), "{finished}");
     assert!(
-        finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few to say"),
+        finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few for a conclusion"),
         "{finished}"
     );
     assert_eq!(sandbox.debates().len(), 8);
