@@ -54,7 +54,7 @@ pub enum Error {
     #[error("the debate {0} cannot be closed yet: it has no proposal")]
     NothingToFinish(DebateId),
     /// A record was changed.
-    #[error("the record of {0} is not whole")]
+    #[error("the record of {0} is damaged")]
     NotWhole(String),
     /// A file cannot be written.
     #[error("cannot write {path}")]
@@ -65,7 +65,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file already exists.
-    #[error("{0} exists already")]
+    #[error("{0} already exists")]
     Exists(PathBuf),
     /// Standard output cannot be written.
     #[error("cannot write to standard output")]
@@ -180,7 +180,7 @@ pub enum Error {
     #[error("the debate {0} has questions for you")]
     Asks(DebateId),
     /// The time limit for waiting was reached.
-    #[error("the debate {0} still runs")]
+    #[error("the debate {0} is still running")]
     StillRunning(DebateId),
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]

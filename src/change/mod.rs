@@ -48,7 +48,7 @@ const TELLING: usize = 7;
 /// The minimum space reserved for the diff and the list when whole files are added.
 const SHARE: usize = 2000;
 
-/// Why a file of which nothing else changed is left out.
+/// Why a file is left out if only its permissions changed.
 const ONLY_PERMISSIONS: &str = "only its permissions changed";
 
 /// What a review finds.
@@ -58,7 +58,7 @@ pub enum Found {
     Change(Box<Change>),
     /// Nothing changed.
     Nothing,
-    /// Only permissions changed, which there is nothing to read of.
+    /// Only permissions changed, so there is nothing to read.
     OnlyPermissions,
 }
 
@@ -72,7 +72,7 @@ pub enum ChangeError {
     #[error("there is no branch to compare with: neither origin nor this repository has a main or master")]
     NoBase,
     /// There is no such commit.
-    #[error("`{0}` is no commit of this repository")]
+    #[error("`{0}` is not a commit in this repository")]
     NoCommit(String),
     /// The two commits have no common ancestor.
     #[error("{base} and {head} have no commit in common")]

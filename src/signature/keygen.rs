@@ -108,13 +108,13 @@ impl Keygen {
     }
 }
 
-/// What `ssh-keygen` says of a signature and bytes.
+/// The verdict of `ssh-keygen` on a signature and bytes.
 pub(super) enum Fit {
     /// It is the signature of these bytes.
     Fits,
     /// It is the signature of other bytes.
     Altered,
-    /// Something else, and this is how it ended.
+    /// Another result, with how the program ended.
     Unknown(String),
 }
 

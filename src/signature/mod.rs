@@ -175,7 +175,7 @@ pub enum Refusal {
     /// None of the signers made it; what `ssh-keygen` says of a signer who has the key and may not sign.
     #[error("none of your signers made it{}", .0.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
     UnknownSigner(Option<String>),
-    /// `ssh-keygen` answers something else than that it holds, or that it does not.
+    /// `ssh-keygen` reported neither a valid nor an invalid signature.
     #[error("it was not checked: ssh-keygen says: {0}")]
     Unclear(String),
     /// `ssh-keygen` is missing, so the signature was not checked.

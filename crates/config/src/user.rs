@@ -78,12 +78,12 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// What the user's own configuration says of programs that answer.
+/// The programs in the user's own configuration.
 #[derive(Debug, Default)]
 pub struct UserPrograms {
     /// The providers.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// The entries of those that are programs, as they are written.
+    /// The entries that are programs, as written.
     pub entries: Map<String, Value>,
 }
 

@@ -45,7 +45,7 @@ pub(super) enum AnswersError {
         open: String,
     },
     /// Questions are missing an answer.
-    #[error("{0} would stay without an answer")]
+    #[error("{0} would remain unanswered")]
     Unanswered(String),
     /// The file cannot be read.
     #[error("cannot read the answers from {path}")]

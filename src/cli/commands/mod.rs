@@ -222,7 +222,7 @@ commands! {
             "dialectic ratings",
             "dialectic ratings --json",
         ];
-        /// Check that the record of a debate is whole, and who signed it
+        /// Check a debate's record for damage, and show who signed it
         Verify(VerifyArgs) = verify, [
             "dialectic verify latest",
             "dialectic verify vhkp --signers allowed_signers --json",

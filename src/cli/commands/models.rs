@@ -283,7 +283,7 @@ fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     names.into_iter().map(|name| line_of(settings, provider, name)).collect()
 }
 
-/// What the settings and the table of models say of a model.
+/// The facts about a model from the settings and the table of models.
 fn line_of(settings: &Settings, provider: &str, name: &str) -> ModelLine {
     let agent = with_model(settings, provider, name);
     let price = price_of(&agent, settings);

@@ -31,7 +31,7 @@ pub enum RunCommand {
         /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
-    /// The user, or who answers in the user's place, gives no further answers.
+    /// The user, or the given substitute, gives no further answers.
     EndQuestions(Option<Answerer>),
 }
 

@@ -25,7 +25,7 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementFault {
     /// The signature belongs to another debate.
-    #[error("the signature is of another debate, {0}")]
+    #[error("the signature belongs to another debate, {0}")]
     OtherDebate(DebateId),
     /// The journal is shorter than the signed one.
     #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
@@ -36,13 +36,13 @@ pub enum StatementFault {
         found: u64,
     },
     /// The journal has different content.
-    #[error("the journal is not the one that was signed: line {0} is another")]
+    #[error("the journal differs from the signed one at line {0}")]
     OtherJournal(u64),
     /// The debate continued after it was signed, so its answer may have changed.
-    #[error("the debate went on after line {0}, the last that was signed")]
+    #[error("the debate continued after line {0}, the last signed line")]
     Continued(u64),
     /// The journal is damaged before the last signed line.
-    #[error("the journal is damaged before line {0}, the last that was signed")]
+    #[error("the journal is damaged before line {0}, the last signed line")]
     Damaged(u64),
 }
 

@@ -51,7 +51,7 @@ pub struct ReportFormat {
     pub ending: &'static str,
     /// The media type.
     pub media_type: &'static str,
-    /// What it needs of the record.
+    /// The parts of the record that it needs.
     pub access: AccessMode,
     /// Whether it can leave out what strangers need not see.
     pub is_shareable: bool,
@@ -113,7 +113,7 @@ pub static FORMATS: [ReportFormat; 6] = [
     STATE,
     ReportFormat {
         name: "sarif",
-        about: "Of a review: SARIF 2.1.0",
+        about: "A review as SARIF 2.1.0",
         endings: &[],
         is_of_reviews: true,
         write: |view, _, out| out.write_all(review_sarif(view.debate).as_bytes()),
@@ -121,7 +121,7 @@ pub static FORMATS: [ReportFormat; 6] = [
     },
     ReportFormat {
         name: "github",
-        about: "Of a review: the body of a pull request review, as GitHub's API takes it",
+        about: "A review as the body of a pull request review for GitHub's API",
         endings: &[],
         is_of_reviews: true,
         write: |view, _, out| out.write_all(review_github(view.debate).as_bytes()),
@@ -135,7 +135,7 @@ impl ReportFormat {
         &FORMATS[0]
     }
 
-    /// The format of this name.
+    /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }

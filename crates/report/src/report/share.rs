@@ -15,7 +15,7 @@ use dialectic_record::debate::{
 
 /// The replacement for a path.
 const PATH: &str = "[path]";
-/// What stands for the address of a server.
+/// The replacement for the address of a server.
 const ADDRESS: &str = "[address]";
 
 /// A debate without the parts that strangers must not see.
@@ -166,7 +166,7 @@ fn known_addresses(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// What the record itself names.
+/// The paths and addresses that the record itself names.
 #[derive(Default)]
 struct Known {
     paths: Vec<String>,
@@ -184,7 +184,7 @@ fn hide_paths(debate: &mut Debate, known: &Known) {
     }
 }
 
-/// A sentence with [`PATH`] and [`ADDRESS`] for what is known, and for each word that looks like one.
+/// A sentence in which [`PATH`] and [`ADDRESS`] replace the known ones, and each word that looks like one.
 fn without_paths(text: &str, known: &Known) -> String {
     let text = known.paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);

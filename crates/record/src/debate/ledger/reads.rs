@@ -39,9 +39,9 @@ pub enum Reads {
         /// Its author's last text without the answers in it.
         before: String,
     },
-    /// What is wrong with a change, whose files have these paths.
+    /// Problems found in a change with files at these paths.
     Findings(Vec<String>),
-    /// What is said of another one's findings, which have these numbers.
+    /// Opinions on other readers' findings with these numbers.
     Opinion(Vec<String>),
     /// The text after a check, with answers to the shown points under a separate heading.
     Final(Vec<Numbered>),
