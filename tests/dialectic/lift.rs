@@ -175,7 +175,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
             4,
             "the price of new is unknown",
         ),
-        (&["lift", "set", "--judges", "judges.json", "--protocol", "oxford"], 2, "ends without a text"),
+        (&["lift", "set", "--judges", "judges.json", "--protocol", "oxford"], 2, "produces no text"),
         (&["lift", "set", "--judges", "judges.json", "--max-cost", "0.001"], 2, "does not cover cache: the debate"),
     ] {
         let finished = sandbox.run(arguments).expect_code(code);
