@@ -69,8 +69,8 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// A directory of this commit's own, in which each file lies where it lies in the repository: a debate that is resumed
-/// reads its prompts there again.
+/// A directory for this commit, with each file at its path in the repository: a resumed debate reads its prompts there
+/// again.
 fn place(commit: &str) -> Result<PathBuf, ChangeError> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));

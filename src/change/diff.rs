@@ -20,7 +20,7 @@ pub(super) struct FileDiff {
     pub(super) new_hash: Option<String>,
     /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
-    /// With how many versions the new one is compared: each has a column of marks.
+    /// The number of old versions, each with a column of marks.
     pub(super) parents: usize,
     /// The line ranges of the changed file that the diff shows.
     pub(super) hunks: Vec<Lines>,
@@ -172,19 +172,20 @@ fn end_of(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// Where a stretch begins, and how many lines it has, in each version before and after.
+/// The start and length of a hunk in each version, before and after.
 struct Stretch {
     old: Vec<(u32, u32)>,
     new: (u32, u32),
 }
 
 impl Stretch {
-    /// Whether there are lines that were not passed yet.
+    /// Whether the hunk has more lines.
     fn has_lines(&self) -> bool {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
     }
 
-    /// Counts a line: it has a mark for each version before, `-` where that one loses it, `+` where it lacks it.
+    /// Counts a line. It has a mark for each old version: `-` if the line was removed from it, `+` if it lacks the
+    /// line.
     fn pass(&mut self, line: &str) {
         if line.starts_with('\\') {
             return;
@@ -200,7 +201,7 @@ impl Stretch {
     }
 }
 
-/// `@@ -10,4 +12,6 @@`, or of a merge `@@@ -10,4 -9,4 +12,6 @@@`.
+/// Parses `@@ -10,4 +12,6 @@`, or for a merge `@@@ -10,4 -9,4 +12,6 @@@`.
 fn stretch(line: &str) -> Option<Stretch> {
     let ats = line.bytes().take_while(|byte| *byte == b'@').count();
     let (edge, rest) = line.split_at(ats);
@@ -303,8 +304,8 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
-/// What git writes before the paths of the two sides: usually `a/` and `b/`, and with `diff.mnemonicPrefix` the first
-/// letters of commit, index, working tree and object, or numbers.
+/// Git's prefixes for the paths of the two sides: usually `a/` and `b/`, but with `diff.mnemonicPrefix` the initials of
+/// commit, index, working tree and object, or numbers.
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 

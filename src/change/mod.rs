@@ -51,7 +51,7 @@ const SHARE: usize = 2000;
 /// Why a file is left out if only its permissions changed.
 const ONLY_PERMISSIONS: &str = "only its permissions changed";
 
-/// What a review finds.
+/// The result of looking for a change.
 #[derive(Debug)]
 pub enum Found {
     /// Something to read.
@@ -260,7 +260,7 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, as far as `wanted`. Debates are kept in `own`.
+    /// The change, limited to `wanted`. `own` is the debates directory.
     ///
     /// # Errors
     /// Git or the file system fails, or none of the change can be shown.

@@ -141,7 +141,7 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Notes that are kept nowhere.
+    /// Notes that are not saved.
     pub fn in_memory() -> Self {
         Self { path: PathBuf::new(), file: None, lines: Vec::new() }
     }

@@ -72,7 +72,7 @@ pub(super) struct DebateRow {
     pub(super) offline: bool,
     /// The winner, if there can be one.
     pub(super) winner: Option<String>,
-    /// The debate that it is a fork of; absent if it is none.
+    /// The original debate of a fork; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) forked_from: Option<String>,
     /// The start.

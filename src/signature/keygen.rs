@@ -45,8 +45,8 @@ impl Keygen {
         signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
     }
 
-    /// Whether `signature` is one of `bytes`, whosever it is. Only an answer that is known counts: a program that
-    /// crashes, or is too old for the question, knows nothing of the signature.
+    /// Whether `signature` is a valid signature of `bytes`, by any key. Only known answers count: a program that
+    /// crashes, or is too old for the question, does not judge the signature.
     ///
     /// # Errors
     /// It cannot be run.
@@ -118,13 +118,13 @@ pub(super) enum Fit {
     Unknown(String),
 }
 
-/// Whether it says that a signature for records is good. That it ends well is not enough: another program of this
-/// name may do so.
+/// Whether the output confirms a signature for records. A successful exit is not enough: another program with this name
+/// may exit so.
 fn is_good(answer: &Output) -> bool {
     answer.status.success() && answer.stdout.starts_with(format!("Good \"{NAMESPACE}\" signature ").as_bytes())
 }
 
-/// Whether it failed and says `why`.
+/// Whether it failed with the message `why`.
 fn refuses(answer: &Output, why: &[u8]) -> bool {
     let says = |text: &[u8]| text.windows(why.len()).any(|part| part == why);
     !answer.status.success() && (says(&answer.stderr) || says(&answer.stdout))

@@ -87,7 +87,7 @@ pub enum ConfigError {
         option: &'static str,
         /// The problem.
         message: String,
-        /// What is missing.
+        /// The remedy.
         remedy: Remedy,
     },
     /// The directory for context cannot be opened.

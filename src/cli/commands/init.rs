@@ -45,7 +45,7 @@ struct SetupAnswers {
     is_free: bool,
     panel: Option<PanelName>,
     directory: Option<String>,
-    /// What the replaced configuration says of programs: without it, some of them cannot be called.
+    /// The programs of the replaced configuration, some of which could not be called without it.
     programs: Map<String, Value>,
 }
 

@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
 }
 
-/// The end of a review that has nothing to read.
+/// Ends a review that has nothing to read.
 fn nothing(said: &str, result: &str, end: &ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(said);
     let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };

@@ -136,11 +136,11 @@ impl Prepared {
         self.begin_telling(|_| {})
     }
 
-    /// Records the debate. `tell` learns the id of a new one before its first event is written, so that a caller who is
-    /// killed in between knows of every record that there is.
+    /// Records the debate. `tell` receives the id of a new one before its first event is written, so that a caller that
+    /// is killed in between knows of every record.
     ///
     /// # Errors
-    /// As [`begin`](Self::begin).
+    /// As for [`begin`](Self::begin).
     pub fn begin_telling(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin } = self;
         let (record, past, begun, most) = match origin {

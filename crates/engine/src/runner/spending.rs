@@ -209,11 +209,11 @@ impl SpendingLock {
     }
 }
 
-/// Replaces what a server noted for an earlier run of a debate with the limit of the run that holds it now, as
-/// [`SpendingLock::note_limit`] does. Does nothing where no server has kept a ledger. Blocks the thread.
+/// Replaces a server's limit for an earlier run of a debate with the limit of the current run, like
+/// [`SpendingLock::note_limit`]. Does nothing if no server has kept a ledger. Blocks the thread.
 ///
 /// # Errors
-/// When the ledger cannot be locked, read or written.
+/// The ledger cannot be locked, read or written.
 pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
     let path = directory.path().join(LEDGER);
     let is_kept = path.try_exists().map_err(|source| SpendingError::Unreadable { path, source })?;

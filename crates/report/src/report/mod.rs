@@ -53,7 +53,7 @@ pub struct ReportFormat {
     pub media_type: &'static str,
     /// The parts of the record that it needs.
     pub access: AccessMode,
-    /// Whether it can leave out what strangers need not see.
+    /// Whether it can leave out the parts that strangers must not see.
     pub is_shareable: bool,
     /// Whether it exists only for reviews.
     is_of_reviews: bool,

@@ -148,8 +148,7 @@ fn known_paths(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// Where the servers are that the record names, as `host:port` and, if that cannot be another word, `host`; longest
-/// first.
+/// The addresses of servers in the record, as `host:port` and, if it cannot be another word, `host`; longest first.
 fn known_addresses(debate: &Debate) -> Vec<String> {
     let providers = debate.settings.iter().flat_map(|settings| settings.providers.values());
     let servers = providers.filter_map(|provider| {
@@ -173,7 +172,7 @@ struct Known {
     addresses: Vec<String>,
 }
 
-/// Takes paths and addresses out of what the program itself says: errors, and reasons that quote them.
+/// Removes paths and addresses from the program's own texts: errors, and reasons that quote them.
 fn hide_paths(debate: &mut Debate, known: &Known) {
     let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
     let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
@@ -204,7 +203,7 @@ fn without_paths(text: &str, known: &Known) -> String {
     known.addresses.iter().fold(hidden, |text, address| text.replace(address.as_str(), ADDRESS))
 }
 
-/// Whether a word is a path, be it after a label, as in `cwd:/x`.
+/// Whether a word is a path, possibly after a label, as in `cwd:/x`.
 fn is_path(word: &str) -> bool {
     let word = bare(word);
     let labelled = word.split_once(':').filter(|(label, rest)| label.len() > 1 && !rest.starts_with("//"));

@@ -64,9 +64,9 @@ enum PairError {
     /// They answer different problems.
     #[error("{first} and {second} have different problems")]
     OtherProblem {
-        /// Where the one is from.
+        /// The origin of the first answer.
         first: String,
-        /// Where the other is from.
+        /// The origin of the second answer.
         second: String,
     },
     /// There is nothing to compare.
@@ -152,7 +152,7 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, PairE
     Ok(Problem { id, text: text.trim().to_owned(), answer: None, checklist: Vec::new() })
 }
 
-/// What came of the comparison.
+/// The result of the comparison.
 struct Compared {
     rulings: Vec<Ruled>,
     faults: Vec<String>,
@@ -198,7 +198,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     Ok(())
 }
 
-/// What is to be said of judges that are related to who wrote the answers.
+/// The warnings about judges related to the authors of the answers.
 fn related(judges: &[Judge], answers: &[Answered; 2]) -> Vec<String> {
     let settings = || answers.iter().filter_map(|one| one.debate.as_ref()?.settings.as_ref());
     let mut said = relations(judges, || settings().flat_map(|settings| settings.everybody()));

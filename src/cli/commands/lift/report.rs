@@ -46,7 +46,7 @@ impl Rival<'_> {
         }
     }
 
-    /// Whether it is to spend all that it may.
+    /// Whether it should spend its whole limit.
     fn spends_all(&self) -> bool {
         match self {
             Self::Arm(arm) => arm.is_equal(),

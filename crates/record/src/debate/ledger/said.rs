@@ -127,7 +127,7 @@ pub struct GivenUp {
 }
 
 impl GivenUp {
-    /// The reason without the label of the text in front of it, where the target says whose text that is.
+    /// The reason, without a leading label of the text if the target already names its author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
         let label = || {

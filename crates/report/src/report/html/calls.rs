@@ -124,7 +124,7 @@ pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls
     }
 }
 
-/// The last two of these figures are what was paid for; an offline debate pays for nothing.
+/// The last two of these figures are the paid ones; an offline debate pays for nothing.
 fn figures<T>(debate: &Debate, figures: [T; 4]) -> impl Iterator<Item = T> {
     figures.into_iter().take(if debate.is_offline() { 2 } else { 4 })
 }
