@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::remedy;
 use crate::status::{ASKS, STILL_RUNS, TRY_AGAIN};
+use crate::sweep::worker::Tally;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, ForkPoint};
 use dialectic_record::store::StoreError;
@@ -50,6 +51,9 @@ pub enum Error {
         /// The total number.
         all: usize,
     },
+    /// Debates of a set are not finished.
+    #[error("the set is not finished: {_0}")]
+    SetUnfinished(Box<Tally>),
     /// There is nothing to close the debate with.
     #[error("the debate {0} cannot be closed yet: it has no proposal")]
     NothingToFinish(DebateId),
@@ -208,7 +212,8 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again
+    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 8 the
+    /// budget of a set is spent, 75 try again
     /// later (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
     /// (`docs/commands.md`).
     pub fn exit_code(&self) -> u8 {
@@ -229,6 +234,7 @@ impl Error {
             | Self::NoRoomToClose { .. }
             | Self::NotEvaluated { .. }
             | Self::NotCompared { .. } => ErrorCategory::Provider,
+            Self::SetUnfinished(tally) => return tally.exit_code(),
             Self::NotFull { .. } => return 5,
             Self::Findings { .. } => return 6,
             Self::Said { code } => return *code,
@@ -262,6 +268,7 @@ impl Error {
             Self::LiftInterrupted | Self::NotCompared { .. } => {
                 "run the same command to continue; finished work is not repeated".to_owned()
             }
+            Self::SetUnfinished(tally) => tally.hint().to_owned(),
             Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {

@@ -12,6 +12,9 @@ pub enum MissingFeature {
     /// Debates for coding agents.
     #[error("this build has no `mcp`")]
     Mcp,
+    /// Sets of debates in a store that speaks S3.
+    #[error("this build has no `s3`")]
+    S3,
     /// The server for browsers.
     #[error("this build has no `serve`")]
     Serve,
@@ -29,6 +32,7 @@ impl Diagnostic for MissingFeature {
         let (feature, setting) = match self {
             Self::Archive => ("archive", Some("`debate.memory` and `debate.arena.team` need it")),
             Self::Mcp => ("mcp", None),
+            Self::S3 => ("s3", None),
             Self::Serve => ("serve", None),
             Self::Trace => ("trace", Some("`debate.trace` needs it")),
         };
@@ -42,7 +46,7 @@ impl MissingFeature {
     #[cfg(not(feature = "trace"))]
     pub(crate) fn is_of_no_harm(self) -> bool {
         match self {
-            Self::Archive | Self::Mcp | Self::Serve | Self::Trace => false,
+            Self::Archive | Self::Mcp | Self::S3 | Self::Serve | Self::Trace => false,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | [`change`] | a change to review, from git or a diff, none of which is trusted |
 //! | [`evaluation`] | scores the solutions of saved debates |
 //! | [`lift`] | compares debates with other ways to spend their money, blind |
+//! | [`sweep`] | sets of debates: plans, a store that many machines share, and what a worker does |
 //! | `mcp` | serves debates to coding agents over the Model Context Protocol |
 //! | `serve` | serves debates to browsers, with an API for programs |
 //! | `archive` | results of past debates: ratings of models, and a memory of decisions |

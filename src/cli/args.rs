@@ -11,6 +11,7 @@ mod handling;
 mod lift;
 mod review;
 mod skill;
+mod sweep;
 
 use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
@@ -33,6 +34,9 @@ pub(super) use handling::{
 pub(super) use lift::{ArmName, LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
+pub(super) use sweep::{
+    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
+};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]

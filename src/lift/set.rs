@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
@@ -36,7 +36,7 @@ pub struct Problem {
 }
 
 /// An answer that a program can check.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`answer` must be a text, a number, or {\"number\": …, \"within\": …}")]
 pub enum Answer {
     /// A text; case and white space do not count.

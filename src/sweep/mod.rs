@@ -3,4 +3,19 @@
 //! A plan has a line for each debate. A worker runs one or several of them; what it records is in a [store](store),
 //! where another worker goes on if this one dies. Nothing here starts or places a worker.
 
+pub mod budget;
+pub mod collect;
+mod copy;
+pub mod description;
+mod finished;
+mod lease;
+pub mod plan;
+mod segment;
+pub mod status;
 pub mod store;
+mod takeover;
+pub mod worker;
+
+pub use finished::{Finished, FinishedHeader, Lost, Stored};
+pub use lease::Times;
+pub use segment::{Chain, Header, SegmentError};

@@ -83,6 +83,21 @@ pub(super) fn read(
     Ok(attachments.into_all())
 }
 
+/// Reads the files at `names`, which are relative to `base` and keep their names.
+pub(super) fn read_below(
+    base: &Path,
+    names: &[String],
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Arc<[Attachment]>, AttachError> {
+    let mut attachments = Attachments::new(settings, environment);
+    for name in names {
+        let bytes = read_file(&base.join(name), name, attachments.most_bytes(), environment)?;
+        attachments.add(name.clone(), &bytes)?;
+    }
+    Ok(attachments.into_all())
+}
+
 fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> Result<Vec<u8>, AttachError> {
     let unreadable = |source| AttachError::Unreadable { name: name.to_owned(), source };
     if path.is_dir() {

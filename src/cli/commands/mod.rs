@@ -6,7 +6,7 @@ use super::args::{
     AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, DiffArgs, EvalArgs, ForkArgs, InitArgs,
     LiftArgs, ListArgs, ManArgs, McpArgs, MemoryArgs, ModelsArgs, ProtocolsArgs, RateArgs, RatingsArgs, ReplayArgs,
     ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs, ShowArgs, SignArgs, SkillArgs, StatusArgs,
-    StopArgs, TagArgs, VerifyArgs, WaitArgs,
+    StopArgs, SweepArgs, TagArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -49,6 +49,7 @@ mod sign;
 mod skill;
 mod status;
 mod stop;
+mod sweep;
 mod tag;
 mod verify;
 mod wait;
@@ -216,6 +217,11 @@ commands! {
             "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
             "dialectic lift sums.jsonl --against self-refine --max-cost 20",
             "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
+        ];
+        /// Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
+        Sweep(SweepArgs) = sweep, [
+            "dialectic sweep plan sweep.json -o plan.jsonl",
+            "dialectic sweep run plan.jsonl --jobs 8",
         ];
         /// Rank models by the judges' scores in past arenas
         Ratings(RatingsArgs) = ratings if Archive "archive", [

@@ -1,8 +1,22 @@
 //! Where a set of debates is kept: named objects that are created once and never overwritten.
 
+mod directory;
+#[cfg(test)]
+mod promises;
+#[cfg_attr(not(feature = "s3"), path = "absent.rs")]
+mod s3;
+
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_engine::access::Environment;
 use futures_util::future::BoxFuture;
+
+use crate::error::Error;
+
+use directory::DirectoryStore;
 
 /// The name of an object: parts of ASCII letters, digits, `-`, `_` and `.`, separated by `/`; no part is `.` or `..`.
 pub type Name = str;
@@ -55,4 +69,111 @@ pub struct StoreFault {
     pub place: String,
     /// The reason.
     pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Diagnostic for StoreFault {
+    fn blame(&self) -> ErrorCategory {
+        if is_lasting(&*self.source) { ErrorCategory::Configuration } else { ErrorCategory::Busy }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = if is_lasting(&*self.source) {
+            "make sure that it exists and that you may read and write there; what is in it is kept"
+        } else {
+            "what is in it is kept; when it can be used again, the same command goes on"
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// Whether another attempt would fail too, until somebody changes the store or the rights.
+fn is_lasting(source: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    let kind = source.downcast_ref::<io::Error>().map(io::Error::kind);
+    matches!(kind, Some(InvalidInput | IsADirectory | NotADirectory | PermissionDenied | ReadOnlyFilesystem))
+        || s3::is_lasting(source)
+}
+
+/// The beginning of the address of a store that speaks S3.
+const S3: &str = "s3://";
+
+/// Opens the store at `place`: a directory, which is made, or `s3://bucket/prefix`, with the addresses and keys in AWS's
+/// variables of the process.
+///
+/// # Errors
+/// It is another address, this build has no `s3`, or the store cannot be used or does not keep its promises.
+pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
+    if let Some(address) = place.strip_prefix(S3) {
+        return s3::open(address, environment).await;
+    }
+    if place.is_empty() || place.contains("://") {
+        return Err(AddressError { place: place.to_owned() }.into());
+    }
+    Ok(Arc::new(DirectoryStore::open(Path::new(place)).await?))
+}
+
+/// A place that is no store.
+#[derive(Debug, thiserror::Error)]
+#[error("`{place}` is no store")]
+pub struct AddressError {
+    place: String,
+}
+
+impl Diagnostic for AddressError {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!(
+            "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
+        ))
+    }
+}
+
+/// Whether a part can be in a [`Name`].
+fn is_part(part: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)
+}
+
+/// Checks a name before it becomes a path or an address.
+fn check(name: &Name) -> io::Result<()> {
+    if name.split('/').all(is_part) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no name of an object"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        for good in ["set", "budget/00000001", "debates/swp-0a/segments/00000001", "a.b/-/_", "..."] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "/", "/set", "set/", "a//b", ".", "..", "a/../b", "a\\b", "a b", "ä", "~tmp", "a\0", "a%2fb", "c:"]
+        {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn another_address_is_no_directory() {
+        for place in ["", "gs://bucket", "https://s3.example/bucket", "file:///tmp"] {
+            let error = open(place, &Environment::default()).await.unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{place}");
+            assert_eq!(error.to_string(), format!("`{place}` is no store"));
+        }
+    }
+
+    #[cfg(not(feature = "s3"))]
+    #[tokio::test]
+    async fn a_build_without_it_says_that_s3_is_missing() {
+        let error = open("s3://bucket/set", &Environment::default()).await.unwrap_err();
+        assert_eq!((error.exit_code(), error.hint().unwrap().as_str()), (4, "install with `--features s3`"));
+    }
 }

@@ -120,6 +120,12 @@ impl Trust {
         self
     }
 
+    /// The user named a file with these prices.
+    pub fn and_prices(mut self, prices: &BTreeMap<String, Price>) -> Self {
+        self.prices.extend(prices.iter().map(|(model, price)| (model.clone(), *price)));
+        self
+    }
+
     /// The user named these prices in earlier runs: records keep them.
     pub fn and_remembered(mut self, prices: Vec<(String, Price)>) -> Self {
         self.remembered = prices;

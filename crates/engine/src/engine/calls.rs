@@ -16,6 +16,7 @@ use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Reque
 use dialectic_record::debate::{CallDescription, CallKey, Event, Signal, StageId, StoredReply};
 use dialectic_record::protocol::{BudgetClass, Step};
 use dialectic_record::signals::Signals;
+use dialectic_record::store::{Replica, ReplicaError, StoreError};
 
 use super::budget::{AttemptRequest, Permission};
 use super::daily::DailyCalls;
@@ -48,6 +49,8 @@ pub(super) enum Message {
     /// An attempt failed; its cost must be recorded before the next one.
     AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
+    /// The copy of the journal takes no more, so that no request may be sent.
+    NotCopied(ReplicaError),
     Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
 }
 
@@ -64,7 +67,22 @@ struct Connection {
     signals: Signals,
     limit: Option<BudgetLimit>,
     daily: Option<DailyCalls>,
+    replica: Option<Arc<dyn Replica>>,
     may_be_billed: Arc<AtomicBool>,
+}
+
+impl Connection {
+    /// Waits until the copy of the journal, if there is one, has the reservation and everything before it.
+    async fn copied(&self, reserved: Reserved) {
+        let Some(replica) = &self.replica else { return };
+        let held = replica.holds(reserved.number).await;
+        // Looked at last: much time may have passed.
+        if let Err(refusal) = held.and_then(|()| replica.may_send()) {
+            drop(self.sender.send(Message::NotCopied(refusal)));
+            // The engine ends the run, and this call with it.
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 impl Account for Connection {
@@ -73,12 +91,17 @@ impl Account for Connection {
             if let Some(daily) = &self.daily {
                 daily.take_now().await?;
             }
-            let Some(limit) = self.limit else { return Ok(None) };
+            if self.limit.is_none() && self.replica.is_none() {
+                return Ok(None);
+            }
             let (answer, granted) = oneshot::channel();
             let wanted = AttemptRequest::of(&self.step, request);
             drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
             // No answer means no room, or the call was abandoned.
-            granted.await.map(Some).map_err(|_| ModelError::OverBudget { limit })
+            let limit = self.limit.unwrap_or_default();
+            let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
+            self.copied(reserved).await;
+            Ok(Some(reserved))
         })
     }
 
@@ -129,6 +152,11 @@ impl Calls {
     /// Whether no call is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_empty()
+    }
+
+    /// Whether every call in flight waits for permission to send a request.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.len() >= self.in_flight.len()
     }
 
     /// The number of a stage's calls in flight.
@@ -229,6 +257,7 @@ impl Engine {
             signals: self.signals.clone(),
             limit: self.limit(),
             daily: self.daily.clone(),
+            replica: self.record.replica().cloned(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
         let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round);
@@ -261,6 +290,7 @@ impl Engine {
                     }
                     self.append(Event::Replied { key, reply, call })?;
                 }
+                Message::NotCopied(refusal) => return Err(StoreError::from(refusal).into()),
                 Message::Finished(key, result) => {
                     return Ok(self.calls.land(&key, *result));
                 }
@@ -278,8 +308,18 @@ impl Engine {
         Ok(None)
     }
 
+    /// Whether not even calls in flight send another request: the debate pauses, and another machine may go on with it
+    /// soon.
+    pub(super) fn sends_no_more(&self) -> bool {
+        self.is_pausing && self.record.replica().is_some()
+    }
+
     /// Permits the attempts that fit under the limit, and refuses those that never will.
     pub(super) fn admit(&mut self) -> Result<(), EngineError> {
+        if self.sends_no_more() {
+            self.calls.waiting.retain(|pending| !pending.answer.is_closed());
+            return Ok(());
+        }
         for pending in std::mem::take(&mut self.calls.waiting) {
             // The call was abandoned.
             if pending.answer.is_closed() {

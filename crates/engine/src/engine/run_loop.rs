@@ -361,7 +361,7 @@ impl Engine {
     pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
             self.admit()?;
-            if self.calls.is_idle() {
+            if self.calls.is_idle() || (self.sends_no_more() && self.calls.is_waiting()) {
                 return Ok(None);
             }
             tokio::select! {

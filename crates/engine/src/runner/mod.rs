@@ -247,7 +247,7 @@ impl Runner {
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new(), prices };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
     /// The collector of a debate's material. Neither the file `withheld` nor values of `keys` are shown.
@@ -318,7 +318,33 @@ impl Runner {
         let panel = self.services.panel(protocol, &settings, provenance)?;
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
+    }
+
+    /// Prepares a saved debate to continue as `spec` says, which it was begun by on another machine: nothing that its
+    /// record says about providers, files and limits counts here.
+    ///
+    /// # Errors
+    /// It was begun by another one, or an agent or the judge cannot be called.
+    pub fn take_over(&self, saved: ResumableDebate, spec: Spec) -> Result<Prepared, RunnerError> {
+        let ResumableDebate { mut record, contents, protocol, .. } = saved;
+        let debate = record.debate();
+        let is_same = *debate.problem == *spec.problem
+            && debate.attachments == spec.attachments
+            && protocol.name == spec.protocol.name
+            && spec.seed.is_none_or(|seed| debate.seed == Some(seed));
+        if !is_same {
+            let reason = "its record is that of another debate";
+            return Err(RunnerError::NotResumable { id: debate.id.clone(), reason });
+        }
+        let Spec { mut settings, provenance, .. } = spec;
+        protocol.name.clone_into(&mut settings.debate.protocol);
+        provenance.set_terms(&mut settings, &self.services.environment);
+        let panel = self.services.panel(protocol, &settings, &provenance)?;
+        record.run_with(settings);
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
+        let origin = Origin::Saved { record: Box::new(record), past: contents.events, most: None };
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
     /// Finds a point where a debate can be forked. The debate may be running; nothing is written to it.
@@ -376,7 +402,7 @@ impl Runner {
         };
         let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
         let origin = Origin::New { created: Box::new(new), taken_over, prices };
-        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
+        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None };
         prepared.check_limit()?;
         Ok(prepared)
     }

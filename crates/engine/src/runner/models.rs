@@ -1,9 +1,9 @@
 //! Builds callable models from settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::access::{Environment, ProviderAccessError, Trust, endpoint, is_program, program};
 use crate::engine::CountedModel;
@@ -87,6 +87,43 @@ impl Models {
         let found = self.by_provider.iter().find(|(provider, _)| provider == name);
         let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);
         Arc::clone(chat)
+    }
+}
+
+/// The clients that the debates of a process share.
+#[derive(Default)]
+pub(super) struct SharedModels(Mutex<HashMap<String, Arc<dyn ChatModel>>>);
+
+impl SharedModels {
+    /// As [`Models::build`], but builds what is not there yet only.
+    pub(super) fn models<'a>(
+        &self,
+        used: impl IntoIterator<Item = &'a str>,
+        configured: &BTreeMap<String, ProviderSettings>,
+        environment: &Environment,
+        provenance: &Trust,
+        has_limit: bool,
+        project: &[PathBuf],
+    ) -> Result<Models, ServicesError> {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut models = Models { by_provider: Vec::new() };
+        for name in used {
+            if models.by_provider.iter().any(|(provider, _)| provider == name) {
+                continue;
+            }
+            // Settings always have a JSON form.
+            let settings = serde_json::to_string(&configured.get(name)).unwrap_or_default();
+            let key = format!("{name} {has_limit} {project:?} {settings}");
+            let chat = match shared.get(&key) {
+                Some(chat) => Arc::clone(chat),
+                None => {
+                    let built = Models::build([name], configured, environment, provenance, has_limit, project)?;
+                    Arc::clone(shared.entry(key).or_insert(built.of(name)))
+                }
+            };
+            models.by_provider.push((name.to_owned(), chat));
+        }
+        Ok(models)
     }
 }
 

@@ -16,7 +16,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Directory, Record, StoreError};
+use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;
 use super::remembered::PricesToRemember;
@@ -29,6 +29,7 @@ pub struct Prepared {
     pub(super) collector: Collector,
     pub(super) directory: Directory,
     pub(super) origin: Origin,
+    pub(super) copied: Option<(DebateId, Arc<dyn Replica>)>,
 }
 
 /// The origin of a debate.
@@ -128,6 +129,11 @@ impl Prepared {
         }
     }
 
+    /// Copies the journal to `replica`, which has all events of a saved debate so far. A new debate is recorded as `id`.
+    pub fn copied_to(self, id: DebateId, replica: Arc<dyn Replica>) -> Self {
+        Self { copied: Some((id, replica)), ..self }
+    }
+
     /// Records the debate.
     ///
     /// # Errors
@@ -142,14 +148,25 @@ impl Prepared {
     /// # Errors
     /// As for [`begin`](Self::begin).
     pub fn begin_telling(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
-        let Self { protocol, panel, collector, directory, origin } = self;
+        let Self { protocol, panel, collector, directory, origin, copied } = self;
         let (record, past, begun, most) = match origin {
-            Origin::Saved { record, past, most } => (*record, past, None, most),
+            Origin::Saved { mut record, past, most } => {
+                if let Some((_, replica)) = copied {
+                    record.copy_to(replica);
+                }
+                (*record, past, None, most)
+            }
             Origin::New { created, taken_over, prices } => {
-                let (mut record, begun) = Record::begin(&directory, |id| {
-                    tell(&id);
-                    Created { id, ..created.as_ref().clone() }
-                })?;
+                let (mut record, begun) = match copied {
+                    Some((id, replica)) => {
+                        tell(&id);
+                        Record::begin_copied(&directory, Created { id, ..*created }, replica)?
+                    }
+                    None => Record::begin(&directory, |id| {
+                        tell(&id);
+                        Created { id, ..created.as_ref().clone() }
+                    })?,
+                };
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
                     Ok(past) => {

@@ -17,13 +17,14 @@ use dialectic_record::debate::Settings;
 use dialectic_record::protocol::Protocol;
 
 use super::DebateHistory;
-use super::models::Models;
+use super::models::{Models, SharedModels};
 
 /// The dependencies of debates.
 #[derive(Clone)]
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
+    shared: Option<Arc<SharedModels>>,
     pub(super) past: Option<Arc<dyn DebateHistory>>,
 }
 
@@ -88,12 +89,18 @@ impl Diagnostic for ServicesError {
 impl Services {
     /// The providers of the settings, with keys and addresses from `environment`.
     pub fn new(environment: Environment) -> Self {
-        Self { environment, model: None, past: None }
+        Self { environment, model: None, shared: None, past: None }
     }
 
     /// Uses `model` for every provider, without a key.
     pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
         Self { model: Some(model), ..self }
+    }
+
+    /// Shares the clients of providers among all debates, and with them their connections and what was found out about
+    /// their servers. The debates must have the same trust.
+    pub fn sharing_models(self) -> Self {
+        Self { shared: Some(Arc::default()), ..self }
     }
 
     /// Adds the knowledge of past debates.
@@ -117,7 +124,11 @@ impl Services {
             let has_limit = settings.max_cost().is_some();
             let project: Vec<PathBuf> =
                 [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect();
-            Models::build(used, &settings.providers, environment, provenance, has_limit, &project)?
+            let providers = &settings.providers;
+            match &self.shared {
+                Some(shared) => shared.models(used, providers, environment, provenance, has_limit, &project)?,
+                None => Models::build(used, providers, environment, provenance, has_limit, &project)?,
+            }
         };
         let debate = &settings.debate;
         let limits = CallerLimits {

@@ -286,11 +286,11 @@ impl Journal {
         Ok((Self { file, path: path.to_owned(), mark, length: contents.length }, contents))
     }
 
-    /// Appends an event with one write, so that it survives a crash of this process.
+    /// Appends an event with one write, so that it survives a crash of this process. Returns its line.
     ///
     /// # Errors
     /// It cannot be written, or another program wrote to it. A partial line is removed if possible.
-    pub fn append(&mut self, recorded: &Recorded) -> Result<(), JournalError> {
+    pub fn append(&mut self, recorded: &Recorded) -> Result<Vec<u8>, JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
         if self.file.metadata().map_err(failed)?.len() != self.length {
@@ -303,7 +303,7 @@ impl Journal {
         }
         self.length += line.bytes.len() as u64;
         self.mark = JournalMark { events: self.mark.events + 1, sha256: line.hash };
-        Ok(())
+        Ok(line.bytes)
     }
 
     /// The extent.

@@ -10,6 +10,7 @@ mod line;
 mod older;
 mod record;
 mod regular;
+mod replica;
 mod saved;
 mod saver;
 mod select;
@@ -25,6 +26,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use record::Record;
+pub use replica::{Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use statement::{Statement, StatementFault};
@@ -66,6 +68,9 @@ pub enum StoreError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The copy of a journal takes no more.
+    #[error(transparent)]
+    Replica(#[from] ReplicaError),
     /// A state file.
     #[error(transparent)]
     State(#[from] StateFileError),
@@ -171,6 +176,7 @@ impl StoreError {
             Self::Directory { .. } | Self::List { .. } => (General, hint(SEE_TO_THE_PLACE), None),
             Self::Write { .. } => (General, hint("check permissions and free space, or name another file"), None),
             Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
+            Self::Replica(_) => (ErrorCategory::Busy, None, None),
             Self::JournalGone { .. } => {
                 let put_back = "restore it; without it the debate can only be reported and evaluated";
                 (Arguments, hint(put_back), None)

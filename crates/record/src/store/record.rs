@@ -8,7 +8,7 @@ use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timest
 
 use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
-use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
+use super::{Directory, Entry, Journal, JournalContents, JournalError, Replica, StoreError, read_state};
 
 /// The maximum number of new ids tried.
 const ID_ATTEMPTS: usize = 16;
@@ -24,6 +24,8 @@ pub struct Record {
     saver: Option<Saver>,
     /// Whether its settings apply to this run only.
     has_lent_settings: bool,
+    /// The copy of its journal, if it has one.
+    replica: Option<Arc<dyn Replica>>,
 }
 
 impl Record {
@@ -37,7 +39,7 @@ impl Record {
     ) -> Result<(Self, Arc<Recorded>), StoreError> {
         directory.create()?;
         let mut attempts = 0;
-        let (id, mut journal) = loop {
+        let (id, journal) = loop {
             attempts += 1;
             let id = Directory::new_id();
             if directory.state_path(&id).exists() && attempts < ID_ATTEMPTS {
@@ -49,17 +51,59 @@ impl Record {
                 journal => break (id, journal?),
             }
         };
-        let state_path = directory.state_path(&id);
-        let event = Event::Created(Box::new(created(id)));
+        let created = created(id.clone());
+        Self::first(directory, &id, journal, created, None)
+    }
+
+    /// Begins the record of a new debate with the id that it is created with, and a copy of its journal.
+    ///
+    /// # Errors
+    /// There is a debate of that id, or the directory or the journal cannot be written.
+    pub fn begin_copied(
+        directory: &Directory,
+        created: Created,
+        replica: Arc<dyn Replica>,
+    ) -> Result<(Self, Arc<Recorded>), StoreError> {
+        directory.create()?;
+        let id = created.id.clone();
+        let journal = Journal::create(&directory.journal_path(&id))?;
+        Self::first(directory, &id, journal, created, Some(replica))
+    }
+
+    fn first(
+        directory: &Directory,
+        id: &DebateId,
+        mut journal: Journal,
+        created: Created,
+        replica: Option<Arc<dyn Replica>>,
+    ) -> Result<(Self, Arc<Recorded>), StoreError> {
+        let event = Event::Created(Box::new(created));
         let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event });
-        if let Err(error) = journal.append(&first) {
-            // An empty journal would be listed as an unreadable debate.
-            drop(std::fs::remove_file(journal.path()));
-            return Err(error.into());
-        }
+        let line = match journal.append(&first) {
+            Ok(line) => line,
+            Err(error) => {
+                // An empty journal would be listed as an unreadable debate.
+                drop(std::fs::remove_file(journal.path()));
+                return Err(error.into());
+            }
+        };
         let debate =
             Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
-        Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false }, first))
+        if let Some(replica) = &replica {
+            replica.take(1, &line);
+        }
+        let state_path = directory.state_path(id);
+        Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false, replica }, first))
+    }
+
+    /// Adds a copy of the journal, which has all events so far.
+    pub fn copy_to(&mut self, replica: Arc<dyn Replica>) {
+        self.replica = Some(replica);
+    }
+
+    /// The copy of the journal, if it has one.
+    pub fn replica(&self) -> Option<&Arc<dyn Replica>> {
+        self.replica.as_ref()
     }
 
     /// Opens the record of a saved debate. Returns its events, and whether a cut last line was dropped.
@@ -76,7 +120,15 @@ impl Record {
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
         Ok((
-            Self { journal, state_path: entry.state.clone(), debate, seq, saver: None, has_lent_settings: false },
+            Self {
+                journal,
+                state_path: entry.state.clone(),
+                debate,
+                seq,
+                saver: None,
+                has_lent_settings: false,
+                replica: None,
+            },
             contents,
         ))
     }
@@ -112,8 +164,11 @@ impl Record {
     /// It cannot be written, or cannot follow the earlier events. If the journal was moved, the event is in it anyway.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
-        self.journal.append(&recorded)?;
+        let line = self.journal.append(&recorded)?;
         self.seq += 1;
+        if let Some(replica) = &self.replica {
+            replica.take(self.seq, &line);
+        }
         self.debate
             .apply(&recorded)
             .map_err(|source| StoreError::Fold { path: self.journal.path().to_owned(), source })?;
@@ -132,6 +187,11 @@ impl Record {
             saved.elsewhere.clone_from(&settings.elsewhere);
             saved.terms.clone_from(&settings.terms);
         }
+    }
+
+    /// Replaces the settings for this run, in the journal they stay as they are.
+    pub fn run_with(&mut self, settings: Settings) {
+        self.debate.settings = Some(settings);
     }
 
     /// The number of events.
@@ -181,13 +241,17 @@ impl Record {
         self.write_state()
     }
 
-    /// Saves everything and waits until it is on disk.
+    /// Saves everything and waits until it is on disk, and in the copy of the journal.
     ///
     /// # Errors
     /// It cannot be saved.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
         let saved = self.saved();
-        self.saver()?.flush(saved).await
+        self.saver()?.flush(saved).await?;
+        match &self.replica {
+            Some(replica) => Ok(replica.holds(self.seq).await?),
+            None => Ok(()),
+        }
     }
 
     /// Saves as much as possible after a failure: restores a removed journal, and saves the state after the last

@@ -184,7 +184,7 @@ pub(super) struct Payee {
 }
 
 impl Payee {
-    fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
+    pub(super) fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
         let preset = preset_of(&agent.provider, &settings.providers);
         // The user's own limit is not changed.
         let (least, most) = if is_program(&agent.provider, &settings.providers) {

@@ -14,10 +14,11 @@ mod purchase;
 
 use std::collections::BTreeSet;
 
-use ledger::CostLedger;
+use ledger::{CostLedger, Measures};
 use limits::{Level, Payee, Payees, Planned};
 use outlook::{Outlook, Views};
 
+use crate::agent::price_of;
 use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
@@ -384,7 +385,7 @@ impl Engine {
 
     /// Requests permission for an attempt. A granted reservation is in the journal.
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
-        let Some(budget) = &self.budget else { return Ok(Permission::Refused) };
+        let Some(budget) = &self.budget else { return self.note_unlimited(wanted) };
         let grant = match budget.decide(wanted) {
             Permission::Granted(grant) => grant,
             Permission::Later => return Ok(Permission::Later),
@@ -402,6 +403,27 @@ impl Engine {
             budget.note_granted(wanted, level);
         }
         Ok(Permission::Granted(Reserved { number: recorded.seq, max_tokens }))
+    }
+
+    /// Notes an attempt that no limit restrains, with what it can cost where that is known. A debate whose journal is
+    /// copied has to: who goes on with it must know which calls were in flight.
+    fn note_unlimited(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
+        if self.record.replica().is_none() {
+            return Ok(Permission::Refused);
+        }
+        let (key, mut bytes, mut usd) = (wanted.key.clone(), wanted.bytes, Usd::ZERO);
+        let settings = self.debate().settings.as_ref();
+        let agent = self.panel.agent(&key.agent_id).map(|agent| &agent.settings);
+        if let Some((agent, settings)) = agent.zip(settings)
+            && let Some(price) = price_of(agent, settings)
+        {
+            let payee = Payee::of(agent, price, settings, self.panel.routed.contains(&agent.provider));
+            bytes = payee.read(bytes);
+            usd = Measures::default().bound(bytes, payee.answer(Level::FULL), price);
+        }
+        let event = Event::CostReserved { key, usd, factor: 1.0, bytes: bytes as u64, max_tokens: None };
+        let number = self.record_event(event)?.seq;
+        Ok(Permission::Granted(Reserved { number, max_tokens: None }))
     }
 
     /// Plans the costs until round `until` and the closing, and the answer length at which everything fits.

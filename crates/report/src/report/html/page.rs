@@ -62,11 +62,29 @@ pub(super) fn is_whole_title(view: &View<'_>) -> bool {
 }
 
 pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
+    let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
+    let parts = shown.chunk_by(|one, next| one.part == next.part);
+    let body = html! {
+        a.skip href="#solution" { "Skip to the solution" }
+        div.shell {
+            (header)
+            nav aria-label="Sections" {
+                @for part in parts.clone() { (links(part)) }
+            }
+            main {
+                @for part in parts { (part_of_page(part)) }
+            }
+            (footer(view))
+        }
+    };
+    frame(&title(view), &body)
+}
+
+/// A whole page.
+pub(super) fn frame(title: &str, body: &Markup) -> String {
     let style = compact(include_str!("page.css"));
     let policy =
         format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
-    let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
-    let parts = shown.chunk_by(|one, next| one.part == next.part);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -77,22 +95,10 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -
                 meta name="referrer" content="no-referrer";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "dialectic " (VERSION) };
-                title { (title(view)) }
+                title { (title) }
                 style { (PreEscaped(style)) }
             }
-            body {
-                a.skip href="#solution" { "Skip to the solution" }
-                div.shell {
-                    (header)
-                    nav aria-label="Sections" {
-                        @for part in parts.clone() { (links(part)) }
-                    }
-                    main {
-                        @for part in parts { (part_of_page(part)) }
-                    }
-                    (footer(view))
-                }
-            }
+            body { (body) }
         }
     };
     bare_quotation_marks(&page.into_string())

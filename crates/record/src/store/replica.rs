@@ -1,0 +1,29 @@
+//! A copy of a running debate's journal in another place, for debates that another machine may have to continue.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+/// A copy of a journal that is kept while the debate runs. The journal stays authoritative for this run; the copy says
+/// what another run would know.
+pub trait Replica: fmt::Debug + Send + Sync {
+    /// Takes the line of an event, with its line break. The line is in the journal. Does not wait.
+    fn take(&self, seq: u64, line: &[u8]);
+
+    /// Waits until all events up to `seq` are in the copy.
+    fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;
+
+    /// Whether requests may be sent now, since no other run can have taken over.
+    ///
+    /// # Errors
+    /// Another run may have taken over.
+    fn may_send(&self) -> Result<(), ReplicaError>;
+}
+
+/// Why a copy takes no more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct ReplicaError {
+    /// The reason, as a clause.
+    pub reason: String,
+}

@@ -1,0 +1,219 @@
+//! What can be typed for sets of debates.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::examples;
+use crate::sweep::Times;
+
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(in crate::cli) struct SweepArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) command: SweepCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum SweepCommand {
+    /// Plan a set: a line for each debate, with its id and what it may cost; call nothing
+    #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
+    Plan(SweepPlanArgs),
+    /// Run debates of a plan; what is finished is not done again, and what was begun is resumed
+    #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8 --wait 120"]))]
+    Run(SweepRunArgs),
+    /// Show how far a set is, and what it has cost
+    #[command(after_help = examples(&["dialectic sweep status plan.jsonl", "dialectic sweep status plan.jsonl --json"]))]
+    Status(SweepStatusArgs),
+    /// Collect the results of a set, in the plan's order
+    #[command(after_help = examples(&["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.html"]))]
+    Collect(SweepCollectArgs),
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepPlanArgs {
+    /// The description of the set: problems, variants, repeats, limits
+    #[arg(value_name = "SWEEP.JSON")]
+    pub(in crate::cli) sweep: PathBuf,
+
+    /// Write the plan to a file [default: standard output]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) output: Option<PathBuf>,
+
+    /// Plan a rehearsal: its debates call no model, without key, network or cost
+    #[arg(long)]
+    pub(in crate::cli) offline: bool,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+}
+
+/// A plan and its store.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PlanArgs {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub(in crate::cli) plan: PathBuf,
+
+    /// Where the debates are kept: a directory that all machines share, or `s3://bucket/prefix` [default: beside the
+    /// plan, with the ending `.store`]
+    #[arg(long, value_name = "DIR|s3://...")]
+    store: Option<String>,
+}
+
+impl PlanArgs {
+    /// The store: as given, or the one that belongs to the plan.
+    pub(in crate::cli) fn store(&self) -> String {
+        let beside = || self.plan.with_extension("store").display().to_string();
+        self.store.clone().unwrap_or_else(beside)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepRunArgs {
+    #[command(flatten)]
+    pub(in crate::cli) plan: PlanArgs,
+
+    /// Run one debate: that in this place, counted from 0
+    #[arg(help_heading = "Which debates", long, value_name = "N", conflicts_with = "shard")]
+    pub(in crate::cli) index: Option<usize>,
+
+    /// Run every n-th debate, beginning with the i-th: `2/8` is the second of eight parts
+    #[arg(help_heading = "Which debates", long, value_name = "i/n")]
+    pub(in crate::cli) shard: Option<Shard>,
+
+    /// Run this many debates at once in this process
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(in crate::cli) jobs: u16,
+
+    /// Wait this many seconds for a debate that another process holds [default: until it is known whether that process
+    /// still runs, at most 90 seconds]
+    #[arg(long, value_name = "SECONDS")]
+    pub(in crate::cli) wait: Option<u64>,
+
+    /// For tests: milliseconds between beats, until a worker without one stops, and until another takes over
+    #[arg(long, hide = true, value_name = "BEAT,STOP,TAKEOVER", default_value_t)]
+    pub(in crate::cli) times: Times,
+
+    /// The configuration with this machine's providers [default: ./debate-config.json]
+    #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+
+    /// Say only warnings while it runs
+    #[arg(long)]
+    pub(in crate::cli) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepStatusArgs {
+    #[command(flatten)]
+    pub(in crate::cli) plan: PlanArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepCollectArgs {
+    #[command(flatten)]
+    pub(in crate::cli) plan: PlanArgs,
+
+    /// Write to a file: `.csv` a table, `.html` a page, otherwise lines of JSON [default: lines of JSON to standard
+    /// output]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) output: Option<PathBuf>,
+
+    /// The form [default: by the file's ending]
+    #[arg(long, value_name = "FORM", value_enum)]
+    format: Option<CollectFormat>,
+
+    /// Exit with 75 and write nothing unless every debate is finished
+    #[arg(long)]
+    pub(in crate::cli) complete: bool,
+}
+
+impl SweepCollectArgs {
+    /// The form: as given, or that of the file's ending.
+    pub(in crate::cli) fn format(&self) -> CollectFormat {
+        let of_ending = |path: &Path| {
+            let is = |ending| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+            match path {
+                _ if is("csv") => CollectFormat::Csv,
+                _ if is("html") || is("htm") => CollectFormat::Html,
+                _ => CollectFormat::Jsonl,
+            }
+        };
+        self.format.or_else(|| self.output.as_deref().map(of_ending)).unwrap_or(CollectFormat::Jsonl)
+    }
+}
+
+/// The form of collected results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum CollectFormat {
+    /// A line of JSON for each debate, with its answer
+    Jsonl,
+    /// A table, with a row for each debate
+    Csv,
+    /// A page
+    Html,
+}
+
+/// A part of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) struct Shard {
+    /// Which part, counted from 1.
+    part: NonZeroUsize,
+    /// Of how many.
+    of: NonZeroUsize,
+}
+
+impl Shard {
+    /// Whether the debate at `index` belongs to it.
+    pub(in crate::cli) fn has(self, index: usize) -> bool {
+        index % self.of == self.part.get() - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        let shard = parsed.map(|(part, of)| Self { part, of }).filter(|shard| shard.part <= shard.of);
+        shard.ok_or_else(|| "expected a part and the number of parts, such as 1/8 for the first of eight".to_owned())
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_a_set_without_rest() {
+        for of in 1..=5 {
+            let shards: Vec<Shard> = (1..=of).map(|part| format!("{part}/{of}").parse().unwrap()).collect();
+            for index in 0..12 {
+                assert_eq!(shards.iter().filter(|shard| shard.has(index)).count(), 1, "{index} of {of}");
+            }
+            assert!(shards[0].has(0));
+        }
+        for wrong in ["0/3", "4/3", "1/0", "1", "a/b", "-1/2", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `dialectic sweep collect`: the results of a set, in the plan's order.
+
+use crate::cli::args::{CollectFormat, SweepCollectArgs};
+use crate::cli::target::OutputTarget;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::sweep::collect::{Collected, OfVariant, Row};
+use crate::sweep::plan::Plan;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::counted;
+use dialectic_report::report::{SetDebate, SetPage, SetVariant};
+
+use super::{block_on, opened};
+
+/// Debates are not finished, under `--complete`.
+#[derive(Debug, thiserror::Error)]
+#[error("{missing} of {} not finished", counted(*debates as u64, "debate"))]
+struct Incomplete {
+    missing: usize,
+    debates: usize,
+}
+
+impl Diagnostic for Incomplete {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Busy
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("`dialectic sweep status` shows how far they are; without --complete the others are collected".to_owned())
+    }
+}
+
+pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let output = args.output.as_deref().map(OutputTarget::prepare).transpose()?;
+    let (plan, collected) = block_on(async {
+        let (plan, store) = opened(&args.plan).await?;
+        let collected = match store {
+            Some(store) => Collected::read(&plan, &*store).await?,
+            None => Collected { rows: Vec::new(), missing: plan.plan.debates.len() },
+        };
+        Ok((plan.plan, collected))
+    })?;
+    let (missing, debates) = (collected.missing, plan.debates.len());
+    if args.complete && missing > 0 {
+        return Err(Incomplete { missing, debates }.into());
+    }
+    let bytes = match args.format() {
+        CollectFormat::Jsonl => collected.jsonl(),
+        CollectFormat::Csv => collected.csv().map_err(Error::Stdout)?,
+        CollectFormat::Html => page(&plan, &collected).into_bytes(),
+    };
+    match output {
+        Some(target) => target.write(|out| out.write_all(&bytes))?,
+        None => terminal.result_from(|out| out.write_all(&bytes))?,
+    }
+    if missing > 0 {
+        terminal.warning(&format!("{missing} of {} not finished", counted(debates as u64, "debate")));
+    }
+    Ok(())
+}
+
+fn page(plan: &Plan, collected: &Collected) -> String {
+    let variant = |OfVariant { name, finished, planned, full, right, cost }| SetVariant {
+        name,
+        finished,
+        planned,
+        full,
+        right,
+        cost,
+    };
+    SetPage {
+        variants: collected.by_variant(plan).into_iter().map(variant).collect(),
+        debates: collected.rows.iter().map(shown).collect(),
+        missing: collected.missing as u64,
+    }
+    .html()
+}
+
+fn shown(row: &Row) -> SetDebate<'_> {
+    SetDebate {
+        id: row.id.as_str(),
+        problem: &row.problem,
+        variant: &row.variant,
+        repeat: row.repeat,
+        outcome: row.outcome,
+        reasons: &row.reasons,
+        correct: row.correct,
+        confidence: row.confidence,
+        cost: row.cost_usd,
+        title: row.title.as_deref(),
+        answer: row.answer.as_deref(),
+    }
+}

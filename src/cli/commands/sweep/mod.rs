@@ -1,0 +1,39 @@
+//! `dialectic sweep`: sets of debates on an engine that places, retries and cancels work.
+
+mod collect;
+mod plan;
+mod run;
+mod status;
+
+use std::path::Path;
+
+use crate::cli::args::{PlanArgs, SweepArgs, SweepCommand};
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::sweep::plan::SavedPlan;
+use crate::sweep::store::{self, SharedStore};
+use dialectic_config::process_environment;
+
+pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    match &args.command {
+        SweepCommand::Plan(args) => plan::run(args, terminal),
+        SweepCommand::Run(args) => run::run(args, terminal),
+        SweepCommand::Status(args) => status::run(args, terminal),
+        SweepCommand::Collect(args) => collect::run(args, terminal),
+    }
+}
+
+/// The plan, and its store for readers; `None` if there is no such directory yet, which a reader does not make.
+async fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
+    let plan = SavedPlan::read(&args.plan)?;
+    let place = args.store();
+    if !place.contains("://") && !Path::new(&place).exists() {
+        return Ok((plan, None));
+    }
+    Ok((plan, Some(store::open(&place, &process_environment()).await?)))
+}
+
+/// Runs what waits for a store.
+fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
+}

@@ -1,0 +1,305 @@
+//! `dialectic sweep plan`: a set's debates with their ids and costs, before anything is paid.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::debate::today;
+use super::super::{attachments, protocols};
+use crate::cli::args::SweepPlanArgs;
+use crate::cli::consent::has_tools;
+use crate::cli::session::env_file;
+use crate::cli::target::OutputTarget;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::features;
+use crate::sweep::description::{Description, Group, VariantDescription};
+use crate::sweep::plan::{Plan, PlannedProblem, Unplannable, Variant};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::{counted, short_cost};
+use dialectic_base::money::Usd;
+use dialectic_config::{
+    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, PanelChoice, PanelName, Switch, capture_environment,
+    model_warnings,
+};
+use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::engine::{check_prices, check_purchase};
+use dialectic_engine::runner::{Runner, Services, Spec};
+use dialectic_record::debate::{Attachment, Settings, Span};
+use dialectic_record::store::Directory;
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+enum PlanningError {
+    /// A variant cannot be planned.
+    #[error("the variant `{name}` cannot be planned")]
+    Variant {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: Error,
+    },
+    /// A debate of it has no limit, and the set has a budget.
+    #[error("the set has a budget, and a debate of the variant `{name}` has no limit")]
+    NoLimit {
+        /// Its name.
+        name: String,
+    },
+    /// The budget is below the limit of a single debate.
+    #[error("the budget of {budget} does not cover one debate of the variant `{name}`, which may cost {limit}")]
+    Budget {
+        /// The budget.
+        budget: Usd,
+        /// Its name.
+        name: String,
+        /// The limit of its debates.
+        limit: Usd,
+    },
+    /// Two debates are the same.
+    #[error("{first} and {second} are the same debate")]
+    Same {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+impl Diagnostic for PlanningError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Variant { source, .. } => match source.exit_code() {
+                4 => ErrorCategory::Configuration,
+                2 => ErrorCategory::Arguments,
+                _ => ErrorCategory::General,
+            },
+            Self::NoLimit { .. } | Self::Budget { .. } | Self::Same { .. } => ErrorCategory::Arguments,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Variant { source, .. } => source.hint(),
+            Self::NoLimit { .. } => Some("set `maxCost`, for the set or for the variant".to_owned()),
+            Self::Budget { .. } => Some("raise `budget`, or lower `maxCost`".to_owned()),
+            Self::Same { .. } => Some("leave one of them out; for more debates of a kind use `repeats`".to_owned()),
+        }
+    }
+}
+
+impl Diagnostic for Unplannable {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Tool { .. } => "attach what agents should read, and leave the tool out of this configuration",
+            Self::Commands => "attach what they print, and leave them out of this configuration",
+            Self::CallsPerDay => "leave it out of this configuration, and use `maxCost`",
+            Self::Seed => "leave it out of this configuration: the id of a debate decides its seed",
+            Self::Prompt { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// A variant on the machine where it is planned.
+struct Resolved {
+    settings: Settings,
+    trust: Trust,
+    variant: Variant,
+}
+
+pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let output = args.output.as_deref().map(OutputTarget::prepare).transpose()?;
+    let description = Description::read(&args.sweep)?;
+    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let mut warnings = BTreeSet::new();
+    let mut resolved = Vec::new();
+    for variant in &description.variants {
+        let name = variant.name.clone();
+        let one = resolve(variant, &description.base, args.offline, &environment, &mut warnings)
+            .map_err(|source| PlanningError::Variant { name, source })?;
+        check_budget(description.budget, &one.variant)?;
+        resolved.push(one);
+    }
+    let mut problems = Vec::new();
+    for group in &description.groups {
+        let attached = attached(group, &description.base, &resolved, &environment)?;
+        problems.extend(group.problems.iter().map(|problem| PlannedProblem {
+            id: problem.id.clone(),
+            text: problem.text.as_str().into(),
+            attachments: Arc::clone(&attached),
+            answer: problem.answer.clone(),
+        }));
+    }
+    let variants = resolved.iter().map(|one| one.variant.clone()).collect();
+    let mut plan = Plan::of(description.budget, problems, variants, description.repeats.get());
+    check_ids(&plan)?;
+    // Nothing is read or written there: past debates have no part in a set.
+    let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
+    price(&mut plan, &resolved, &runner, &mut warnings)?;
+    for warning in &warnings {
+        terminal.warning(warning);
+    }
+    let bytes = plan.to_bytes();
+    match output {
+        Some(target) => target.write(|out| out.write_all(&bytes))?,
+        None => terminal.result_from(|out| out.write_all(&bytes))?,
+    }
+    terminal.notice(&said(&plan));
+    Ok(())
+}
+
+/// Settles the settings of a variant.
+fn resolve(
+    described: &VariantDescription,
+    base: &Path,
+    offline: bool,
+    environment: &Environment,
+    warnings: &mut BTreeSet<String>,
+) -> Result<Resolved, Error> {
+    let path = match &described.config {
+        Some(path) => ConfigPath::Named(base.join(path)),
+        None => Some(base.join(DEFAULT_PATH)).filter(|path| path.exists()).map_or(ConfigPath::None, ConfigPath::Found),
+    };
+    let files = ConfigFiles::new(path, environment);
+    let Loaded { mut settings, warnings: own, provenance, choice, .. } =
+        files.load(&overrides(described, base, offline))?;
+    if let Some(choice) = &choice {
+        choice.callable()?;
+    }
+    settings.debate.memory = false;
+    settings.debate.trace = None;
+    features::check(&settings)?;
+    warnings.extend(own);
+    warnings.extend(model_warnings(&settings, today()));
+    let protocol = protocols::named(&settings.debate.protocol)?;
+    (protocol.check)(&settings).map_err(Error::from)?;
+    check_prices(&settings)?;
+    let variant = Variant::new(described.name.clone(), protocol, &settings)?;
+    Ok(Resolved { settings, trust: provenance, variant })
+}
+
+fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Overrides {
+    let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
+    let panel =
+        |name: &str| PanelName::named(name).map_or_else(|| PanelChoice::File(base.join(name)), PanelChoice::Named);
+    Overrides {
+        agents: described.agents.clone(),
+        model: described.model.clone(),
+        judge_model: described.judge_model.clone(),
+        provider: described.provider.clone(),
+        panel: described.panel.as_deref().map(panel),
+        rounds: described.rounds,
+        protocol: described.protocol.clone(),
+        until: described.until,
+        check: described.check,
+        quick: switch(described.quick),
+        offline: switch(described.offline || offline),
+        max_cost: described.max_cost,
+        ..Overrides::default()
+    }
+}
+
+/// Sees to it that the budget can be kept: each debate has a limit, and the budget covers at least one.
+fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), PlanningError> {
+    let (Some(budget), name) = (budget, variant.name.clone()) else { return Ok(()) };
+    match variant.settings.max_cost() {
+        None => Err(PlanningError::NoLimit { name }),
+        Some(limit) if limit > budget => Err(PlanningError::Budget { budget, name, limit }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Reads what is attached to a group of problems, as every variant permits it.
+fn attached(
+    group: &Group,
+    base: &Path,
+    resolved: &[Resolved],
+    environment: &Environment,
+) -> Result<Arc<[Attachment]>, Error> {
+    let mut attached: Arc<[Attachment]> = [].into();
+    for one in resolved {
+        attached = attachments::read_below(base, &group.attach, &one.settings, environment)?;
+    }
+    Ok(attached)
+}
+
+/// Refuses debates that are the same: one result would count as two.
+fn check_ids(plan: &Plan) -> Result<(), PlanningError> {
+    let mut known = std::collections::BTreeMap::new();
+    for debate in &plan.debates {
+        let name = format!("`{}` by `{}`", debate.problem.id, debate.variant.name);
+        if let Some(first) = known.insert(&debate.id, name.clone()) {
+            return Err(PlanningError::Same { first, second: name });
+        }
+    }
+    Ok(())
+}
+
+/// Finds out what each debate costs. Repeats of a debate cost the same.
+fn price(
+    plan: &mut Plan,
+    resolved: &[Resolved],
+    runner: &Runner,
+    warnings: &mut BTreeSet<String>,
+) -> Result<(), Error> {
+    let mut last = Span { low: None, high: None };
+    for debate in &mut plan.debates {
+        if debate.repeat == 1 {
+            let name = &debate.variant.name;
+            let Some(one) = resolved.iter().find(|one| one.variant.name == *name) else { continue };
+            let costs = || {
+                let spec = Spec {
+                    attachments: Arc::clone(&debate.problem.attachments),
+                    provenance: one.trust.clone(),
+                    ..Spec::new(Arc::clone(&debate.problem.text), one.variant.protocol, of_set(&one.settings))
+                };
+                let warnings = runner.check_prompts(&spec)?;
+                let forecast = runner.forecast(&spec)?;
+                if let Some(purchase) = &forecast.purchase {
+                    check_purchase(purchase)?;
+                }
+                let limit = one.settings.max_cost();
+                let within = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
+                Ok((warnings, Span { low: within(forecast.likely()), high: within(forecast.most()) }))
+            };
+            let (own, cost) = if one.variant.is_rehearsal() {
+                (Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) })
+            } else {
+                costs().map_err(|source| PlanningError::Variant { name: name.clone(), source })?
+            };
+            warnings.extend(own);
+            last = cost;
+        }
+        (debate.likely, debate.most) = (last.low, last.high);
+    }
+    Ok(())
+}
+
+/// The settings as the debates of a set have them.
+fn of_set(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    settings.debate.interactive_clarifications = false;
+    settings
+}
+
+/// `60 debates: 10 problems, 2 variants, 3 repeats; likely $12.30, at most $45.00`
+fn said(plan: &Plan) -> String {
+    let count = |count: usize, noun| counted(count as u64, noun);
+    let repeats = plan.debates.iter().map(|debate| debate.repeat).max().unwrap_or(1);
+    let mut parts = vec![count(plan.problems.len(), "problem"), count(plan.variants.len(), "variant")];
+    if repeats > 1 {
+        parts.push(counted(u64::from(repeats), "repeat"));
+    }
+    let cost = match (plan.likely(), plan.most()) {
+        (Some(likely), Some(most)) => format!("likely {}, at most {}", short_cost(likely), short_cost(most)),
+        _ => "at a cost that is unknown".to_owned(),
+    };
+    let has_tools = plan.variants.iter().any(|variant| has_tools(&variant.settings) && !variant.is_rehearsal());
+    let tools = if has_tools { ", and what tool calls add" } else { "" };
+    let budget = plan.budget.map(|budget| format!("; the budget is {}", short_cost(budget))).unwrap_or_default();
+    format!("{}: {}; {cost}{tools}{budget}", count(plan.debates.len(), "debate"), parts.join(", "))
+}

@@ -1,0 +1,170 @@
+//! `dialectic sweep run`: debates of a plan.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::time::Duration;
+
+use console::Term;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::cli::args::SweepRunArgs;
+use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::session::{config_files, env_file};
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
+use crate::sweep::store;
+use crate::sweep::worker::{Ended, News, Stop, Tally, Worker};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::counted;
+use dialectic_config::{Loaded, Overrides, capture_environment};
+use dialectic_engine::access::Environment;
+use dialectic_llm::command::end_all;
+
+/// Why no debate is run.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    /// There is no such debate.
+    #[error("the plan has no debate {index}: they are counted from 0 to {last}")]
+    NoDebate {
+        /// The place asked for.
+        index: usize,
+        /// The last place.
+        last: usize,
+    },
+    /// There is no place for the files of running debates.
+    #[error("cannot make a temporary directory")]
+    Directory(#[source] std::io::Error),
+}
+
+impl Diagnostic for RunError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::NoDebate { .. } => ErrorCategory::Arguments,
+            Self::Directory(_) => ErrorCategory::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoDebate { .. } => None,
+            Self::Directory(_) => Some("name another place in TMPDIR".to_owned()),
+        }
+    }
+}
+
+pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let saved = SavedPlan::read(&args.plan.plan)?;
+    let debates = chosen(args, &saved)?;
+    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let own = tempfile::Builder::new().prefix("dialectic-sweep-").tempdir().map_err(RunError::Directory)?;
+    let prompts = own.path().join("prompts");
+    saved.plan.unpack(&prompts)?;
+    let machine = machine(args, environment.clone(), &prompts, terminal)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let tally = runtime.block_on(async {
+        let stop = Stop::default();
+        tokio::spawn(obey(Interrupts::listen(), stop.clone()));
+        let store = store::open(&args.plan.store(), &environment).await?;
+        let (news, heard) = unbounded_channel();
+        let worker = Worker::begin(&saved, store, machine, args.times, own.path(), stop, news).await?;
+        worker.check(&debates).await?;
+        let all = debates.len();
+        let wait = args.wait.map(Duration::from_secs);
+        let work = async move { worker.run(debates, args.jobs.into(), wait).await };
+        let (tally, ()) = tokio::join!(shown(heard, all, args.quiet, terminal), work);
+        Ok::<_, Error>(tally)
+    });
+    runtime.shutdown_background();
+    end_on_interrupt(None);
+    let tally = tally?;
+    if tally.is_complete() { Ok(()) } else { Err(Error::SetUnfinished(Box::new(tally))) }
+}
+
+/// The debates that are asked for.
+fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, RunError> {
+    let debates = &saved.plan.debates;
+    if let Some(index) = args.index {
+        let last = debates.len().saturating_sub(1);
+        return debates.get(index).map(|debate| vec![debate.clone()]).ok_or(RunError::NoDebate { index, last });
+    }
+    let is_chosen = |debate: &&PlannedDebate| args.shard.is_none_or(|shard| shard.has(debate.index));
+    Ok(debates.iter().filter(is_chosen).cloned().collect())
+}
+
+/// What this machine adds to a plan.
+fn machine(
+    args: &SweepRunArgs,
+    environment: Environment,
+    prompts: &Path,
+    terminal: &mut Terminal,
+) -> Result<Machine, Error> {
+    let files = config_files(args.config.as_ref(), &environment);
+    let Loaded { settings, warnings, provenance, .. } = files.load(&Overrides::default())?;
+    for warning in &warnings {
+        terminal.warning(warning);
+    }
+    let prompts = prompts.to_owned();
+    Ok(Machine { providers: settings.providers, trust: provenance, environment, prompts })
+}
+
+/// The first interrupt ends the worker when the answers in flight are there, the second without them, the third at once.
+async fn obey(mut interrupts: Interrupts, stop: Stop) {
+    interrupts.next().await;
+    stop.begun.cancel();
+    interrupts.next().await;
+    stop.now.cancel();
+    interrupts.next().await;
+    end_all();
+    #[expect(clippy::exit, reason = "the user asked three times")]
+    std::process::exit(130);
+}
+
+/// Shows how the debates end until no more can: a line of counts on a terminal, otherwise a line for each.
+async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, terminal: &mut Terminal) -> Tally {
+    let mut tally = Tally::of(all);
+    let term = Some(Term::stderr()).filter(|_| !quiet && std::io::stderr().is_terminal());
+    let mut running = 0_usize;
+    while let Some(news) = heard.recv().await {
+        if let Some(term) = &term {
+            // Without a terminal there is nothing to clear.
+            drop(term.clear_line());
+        }
+        match news {
+            News::Running(_) => running += 1,
+            News::Left(_) => running = running.saturating_sub(1),
+            News::Ended(id, ended) => {
+                tally.count(&ended);
+                match ended {
+                    Ended::Finished { before: true, .. } => {}
+                    Ended::Finished { cost, before: false } if !quiet && term.is_none() => {
+                        let cost = cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+                        let done = tally.finished();
+                        terminal.notice(&format!("{id}: finished{cost} ({done} of {all})"));
+                    }
+                    Ended::Finished { .. } => {}
+                    Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),
+                    Ended::Spent { limit, left } => terminal.warning(&format!(
+                        "{id} is not run: it may cost {limit}, and {left} of the set's budget is left"
+                    )),
+                    Ended::Refused { reason, .. } => terminal.warning(&format!("{id} cannot run: {reason}")),
+                    Ended::Later { reason } => terminal.warning(&format!("{id} is not finished: {reason}")),
+                }
+            }
+        }
+        if let Some(term) = &term {
+            drop(term.write_str(&format!(
+                "{} of {}, {running} running",
+                tally.finished(),
+                counted(all as u64, "debate")
+            )));
+        }
+    }
+    if let Some(term) = &term {
+        drop(term.clear_line());
+    }
+    if !quiet {
+        terminal.notice(&tally.to_string());
+    }
+    tally
+}

@@ -1,0 +1,80 @@
+//! `dialectic sweep status`: how far a set is, and what it has cost.
+
+use crate::cli::args::SweepStatusArgs;
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::sweep::status::{BudgetStatus, Progress, SetStatus};
+use dialectic_base::figures::{cost, counted, named_cost, short_cost};
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
+use dialectic_report::display::{Cell, Table, TableColumn};
+
+use super::{block_on, opened};
+
+pub(super) fn run(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let status = block_on(async {
+        let (plan, store) = opened(&args.plan).await?;
+        Ok(match store {
+            Some(store) => SetStatus::read(&plan, &store).await?,
+            None => SetStatus::of_nothing(&plan.plan),
+        })
+    })?;
+    if args.json {
+        return terminal.json(&status);
+    }
+    terminal.clean(&format!("{}\n{}", said(&status), table(&status).drawn(terminal.layout())))
+}
+
+fn said(status: &SetStatus) -> String {
+    let Progress { debates, finished, running, failed, waiting, cost_usd, expected_usd, lost } = &status.all;
+    let mut text = format!(
+        "{}: {finished} finished, {running} running, {failed} failed, {waiting} waiting\n{} so far, {} expected\n",
+        counted(*debates, "debate"),
+        named_cost(*cost_usd),
+        named_cost(*expected_usd),
+    );
+    if let Some(BudgetStatus { budget_usd, held_usd, left_usd }) = status.budget {
+        let held = if held_usd > Usd::ZERO {
+            format!(", {} held by debates under way", short_cost(held_usd))
+        } else {
+            String::new()
+        };
+        text.push_str(&format!("budget {}: {} left{held}\n", short_cost(budget_usd), short_cost(left_usd)));
+    }
+    if lost.calls > 0 {
+        let calls = counted(u64::from(lost.calls), "call");
+        text.push_str(&format!(
+            "{calls} in flight when a worker was lost, paid for perhaps: at most {}\n",
+            short_cost(lost.usd)
+        ));
+    }
+    text
+}
+
+fn table(status: &SetStatus) -> Table {
+    let mut table = Table::new([
+        TableColumn::text("VARIANT").flexible(12),
+        TableColumn::figure("FINISHED"),
+        TableColumn::figure("RUNNING").rank(3),
+        TableColumn::figure("FAILED").rank(2),
+        TableColumn::figure("WAITING").rank(4),
+        TableColumn::figure("COST").rank(1),
+        TableColumn::figure("EXPECTED").rank(5),
+    ])
+    .of_lines();
+    for (name, one) in &status.variants {
+        table.row(
+            [
+                one_line(name),
+                format!("{}/{}", one.finished, one.debates),
+                one.running.to_string(),
+                one.failed.to_string(),
+                one.waiting.to_string(),
+                cost(one.cost_usd),
+                cost(one.expected_usd),
+            ]
+            .map(Cell::plain),
+        );
+    }
+    table
+}

@@ -1,0 +1,378 @@
+//! The budget of a set of debates: a chain of entries, each with the balance after it.
+//!
+//! `budget/00000001` opens the chain, and every further entry is created once, by one of the workers that race for it.
+//! An entry grants a debate its own cost limit, or gives back what is left of a grant at the debate's end. A grant
+//! belongs to the debate: a worker that takes the debate over also takes over its grant.
+//!
+//! A worker may die between any two actions. So it first writes a [`Claim`] into a segment of the debate's journal, which
+//! says what it is about to create and where, and creates the entry afterwards. Who takes over [settles](Chain::grant)
+//! the last claim that it finds: an entry has the same bytes whoever creates it, so a second attempt is acknowledged, and
+//! a name that is taken shows that the claim came to nothing. Two things make this safe: the chain has no gaps, so a claim
+//! whose entry is missing can only be for the next entry; and a claim is in the journal only if its writer owned the
+//! debate then.
+
+use std::time::Duration;
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::money::{Usd, exact};
+use dialectic_record::debate::DebateId;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use super::store::{Creation, SharedStore, StoreFault};
+
+/// The prefix of the chain's entries.
+pub const PREFIX: &str = "budget";
+
+/// What a worker is about to create in the chain. It is kept in the header of a segment, where the last one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Claim {
+    /// The debate asks for its cost limit.
+    Asks {
+        /// The number of the entry.
+        entry: u64,
+        /// The cost limit.
+        #[serde(with = "exact")]
+        amount: Usd,
+    },
+    /// The debate has ended and gives back what is left.
+    Returns {
+        /// The number of the entry.
+        entry: u64,
+        /// What was granted.
+        #[serde(with = "exact")]
+        granted: Usd,
+        /// What is left of it.
+        #[serde(with = "exact")]
+        left: Usd,
+    },
+}
+
+/// Where a debate's claims are written: into its next segment.
+pub trait Claims: Send {
+    /// Writes the claim. It returns when the segment is acknowledged; an error means that this worker no longer owns the
+    /// debate or cannot know, and nothing more is done for it.
+    fn note<'a>(&'a mut self, claim: &'a Claim) -> BoxFuture<'a, Result<(), Box<dyn Diagnostic>>>;
+}
+
+/// What became of a debate's demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grant {
+    /// The debate may spend its cost limit.
+    Granted,
+    /// It does not fit now, but would if debates under way gave back enough: try again later.
+    Later(Sums),
+    /// It will never fit: the budget is spent.
+    Spent(Sums),
+}
+
+/// The sums after an entry. The budget is their sum and what finished debates cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Sums {
+    /// What can still be granted.
+    #[serde(with = "exact")]
+    pub balance: Usd,
+    /// The cost limits of debates that have a grant and have not ended.
+    #[serde(with = "exact")]
+    pub held: Usd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Entry {
+    event: Event,
+    after: Sums,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+enum Event {
+    Opens,
+    Grants {
+        debate: DebateId,
+        #[serde(with = "exact")]
+        amount: Usd,
+    },
+    Returns {
+        debate: DebateId,
+        #[serde(with = "exact")]
+        granted: Usd,
+        #[serde(with = "exact")]
+        left: Usd,
+    },
+}
+
+/// The last entry of the chain that is known.
+#[derive(Debug, Clone, Copy)]
+struct Tip {
+    entry: u64,
+    after: Sums,
+}
+
+/// The chain of a set's budget, as one process sees it.
+#[derive(Debug)]
+pub struct Chain {
+    store: SharedStore,
+    /// Debates of one process take turns instead of racing each other.
+    tip: Mutex<Tip>,
+}
+
+impl Chain {
+    /// Opens the chain; the first worker of a set creates it.
+    ///
+    /// # Errors
+    /// The store cannot be used, or the chain began with another budget.
+    pub async fn open(store: SharedStore, budget: Usd) -> Result<Self, BudgetError> {
+        let after = Sums { balance: budget, held: Usd::ZERO };
+        let first = Entry { event: Event::Opens, after };
+        match store.create(&name(1), &first.bytes()).await? {
+            Creation::Acknowledged => Ok(Self { store, tip: Mutex::new(Tip { entry: 1, after }) }),
+            Creation::Taken => Err(BudgetError::OtherBudget { place: store.place() }),
+        }
+    }
+
+    /// Grants a debate its cost limit. `last` is the last claim in its segments; with it the grant is found that a worker
+    /// before this one was about to get, or got. After a claim to give back, it is a new grant.
+    ///
+    /// # Errors
+    /// The store cannot be used, an entry is damaged, or the claim could not be written.
+    pub async fn grant(
+        &self,
+        debate: &DebateId,
+        amount: Usd,
+        last: Option<Claim>,
+        claims: &mut dyn Claims,
+    ) -> Result<Grant, BudgetError> {
+        let mut tip = self.tip.lock().await;
+        match last {
+            Some(claim @ Claim::Asks { .. }) if self.settle(&mut tip, debate, &claim).await? => {
+                return Ok(Grant::Granted);
+            }
+            // It ended without an answer and goes on: what it had before is given back first.
+            Some(claim @ Claim::Returns { .. }) => self.put_back(&mut tip, debate, claim, true, claims).await?,
+            Some(Claim::Asks { .. }) | None => {}
+        }
+        for attempt in 0.. {
+            self.advance(&mut tip).await?;
+            let after = tip.after;
+            if amount > after.balance {
+                let fits_later = amount <= after.balance + after.held;
+                return Ok(if fits_later { Grant::Later(after) } else { Grant::Spent(after) });
+            }
+            let claim = Claim::Asks { entry: tip.entry + 1, amount };
+            claims.note(&claim).await.map_err(BudgetError::NotNoted)?;
+            if self.settle(&mut tip, debate, &claim).await? {
+                return Ok(Grant::Granted);
+            }
+            make_way(attempt).await;
+        }
+        unreachable!("the loop above has no end")
+    }
+
+    /// Gives back what is left of a debate's grant, once: also nothing, so that the grant is no longer held. `last` is the
+    /// last claim in its segments, also of this worker; if one before this was about to give it back, or did, the amounts
+    /// are those of its claim.
+    ///
+    /// # Errors
+    /// The store cannot be used, an entry is damaged, or the claim could not be written.
+    pub async fn give_back(
+        &self,
+        debate: &DebateId,
+        granted: Usd,
+        left: Usd,
+        last: Option<Claim>,
+        claims: &mut dyn Claims,
+    ) -> Result<(), BudgetError> {
+        let mut tip = self.tip.lock().await;
+        let (claim, is_noted) = match last {
+            Some(claim @ Claim::Returns { .. }) => (claim, true),
+            Some(Claim::Asks { .. }) | None => (Claim::Returns { entry: 0, granted, left: left.min(granted) }, false),
+        };
+        self.put_back(&mut tip, debate, claim, is_noted, claims).await
+    }
+
+    /// Creates an entry that gives back what a claim says: the entry that it names, if the claim is noted, else another.
+    async fn put_back(
+        &self,
+        tip: &mut Tip,
+        debate: &DebateId,
+        mut claim: Claim,
+        is_noted: bool,
+        claims: &mut dyn Claims,
+    ) -> Result<(), BudgetError> {
+        if is_noted && self.settle(tip, debate, &claim).await? {
+            return Ok(());
+        }
+        for attempt in 0.. {
+            self.advance(tip).await?;
+            claim = claim.at(tip.entry + 1);
+            claims.note(&claim).await.map_err(BudgetError::NotNoted)?;
+            if self.settle(tip, debate, &claim).await? {
+                return Ok(());
+            }
+            make_way(attempt).await;
+        }
+        unreachable!("the loop above has no end")
+    }
+
+    /// The sums after the last entry.
+    ///
+    /// # Errors
+    /// The store cannot be used, or an entry is damaged.
+    pub async fn sums(&self) -> Result<Sums, BudgetError> {
+        let mut tip = self.tip.lock().await;
+        self.advance(&mut tip).await?;
+        Ok(tip.after)
+    }
+
+    /// Creates the claimed entry, and says whether it is there.
+    async fn settle(&self, tip: &mut Tip, debate: &DebateId, claim: &Claim) -> Result<bool, BudgetError> {
+        let (number, event) = match *claim {
+            Claim::Asks { entry, amount } => (entry, Event::Grants { debate: debate.clone(), amount }),
+            Claim::Returns { entry, granted, left } => {
+                (entry, Event::Returns { debate: debate.clone(), granted, left })
+            }
+        };
+        let before = if number == tip.entry + 1 { tip.after } else { self.before(number).await? };
+        let Some(after) = before.after(&event) else {
+            return Err(BudgetError::Damaged { entry: number, place: self.store.place() });
+        };
+        match self.store.create(&name(number), &Entry { event, after }.bytes()).await? {
+            Creation::Acknowledged => {
+                if number > tip.entry {
+                    *tip = Tip { entry: number, after };
+                }
+                Ok(true)
+            }
+            Creation::Taken => Ok(false),
+        }
+    }
+
+    /// The sums before an entry.
+    async fn before(&self, number: u64) -> Result<Sums, BudgetError> {
+        let before = number.saturating_sub(1);
+        match self.read(before).await? {
+            Some(entry) => Ok(entry.after),
+            None => Err(BudgetError::Damaged { entry: before, place: self.store.place() }),
+        }
+    }
+
+    /// Finds the last entry: the chain has no gaps, so looking twice as far each time finds an end soon, and halving the
+    /// last one.
+    async fn advance(&self, tip: &mut Tip) -> Result<(), BudgetError> {
+        let mut stride = 1;
+        while let Some(entry) = self.read(tip.entry + stride).await? {
+            *tip = Tip { entry: tip.entry + stride, after: entry.after };
+            stride *= 2;
+        }
+        while stride > 1 {
+            stride /= 2;
+            if let Some(entry) = self.read(tip.entry + stride).await? {
+                *tip = Tip { entry: tip.entry + stride, after: entry.after };
+            }
+        }
+        Ok(())
+    }
+
+    async fn read(&self, number: u64) -> Result<Option<Entry>, BudgetError> {
+        let Some(bytes) = self.store.get(&name(number)).await? else { return Ok(None) };
+        match serde_json::from_slice(&bytes) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(_) => Err(BudgetError::Damaged { entry: number, place: self.store.place() }),
+        }
+    }
+}
+
+impl Claim {
+    /// The same claim to another entry.
+    fn at(self, entry: u64) -> Self {
+        match self {
+            Self::Asks { amount, .. } => Self::Asks { entry, amount },
+            Self::Returns { granted, left, .. } => Self::Returns { entry, granted, left },
+        }
+    }
+}
+
+impl Sums {
+    /// The sums after an event; `None` if it cannot happen here.
+    fn after(self, event: &Event) -> Option<Self> {
+        let Self { balance, held } = self;
+        match *event {
+            Event::Opens => None,
+            Event::Grants { amount, .. } => {
+                (amount <= balance).then(|| Self { balance: balance.saturating_sub(amount), held: held + amount })
+            }
+            Event::Returns { granted, left, .. } => (left <= granted && granted <= held)
+                .then(|| Self { balance: balance + left, held: held.saturating_sub(granted) }),
+        }
+    }
+}
+
+impl Entry {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("numbers and strings are JSON");
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
+fn name(entry: u64) -> String {
+    format!("{PREFIX}/{entry:08}")
+}
+
+/// Lets the other workers pass after a lost race: at most two seconds, drawn, and more after each one.
+async fn make_way(attempt: u32) {
+    let most = 25 << attempt.min(6);
+    tokio::time::sleep(Duration::from_millis(rand::random_range(0..=most))).await;
+}
+
+/// Why the budget of a set cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BudgetError {
+    /// The store.
+    #[error("the budget of the set cannot be used")]
+    Store(#[from] StoreFault),
+    /// The chain began with another budget.
+    #[error("the set in {place} was begun with another budget")]
+    OtherBudget {
+        /// The store.
+        place: String,
+    },
+    /// An entry is missing, is no entry, or cannot follow the one before it.
+    #[error("entry {entry} of the budget in {place} is damaged")]
+    Damaged {
+        /// Its number.
+        entry: u64,
+        /// The store.
+        place: String,
+    },
+    /// The claim could not be written: the worker has lost the debate, or the store.
+    #[error("the debate's claim on the budget cannot be written")]
+    NotNoted(#[source] Box<dyn Diagnostic>),
+}
+
+impl Diagnostic for BudgetError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            // Whatever was paid for is kept: with the store back, another worker goes on.
+            Self::Store(_) => ErrorCategory::Busy,
+            Self::OtherBudget { .. } => ErrorCategory::Arguments,
+            Self::Damaged { .. } => ErrorCategory::General,
+            Self::NotNoted(error) => error.blame(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::OtherBudget { .. } => Some("use the plan that the set was begun with, or another store".to_owned()),
+            Self::Store(_) | Self::Damaged { .. } => None,
+            Self::NotNoted(error) => error.hint(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! What a set came to: a function of its plan and its finished debates, in the plan's order. Clocks, attempts, workers
+//! and what was lost with them do not count, so it is the same however the work was spread.
+
+use std::collections::BTreeMap;
+
+use csv::{IntoInnerError, WriterBuilder};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use serde::Serialize;
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, fold};
+
+use super::plan::{Plan, PlannedDebate, SavedPlan};
+use super::segment::SegmentError;
+use super::store::{Store, StoreFault};
+use super::{Finished, Stored};
+
+/// How many debates are read at once.
+pub(super) const AT_ONCE: usize = 8;
+
+/// The result of a debate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// The debate.
+    pub id: DebateId,
+    /// The problem.
+    pub problem: String,
+    /// The variant.
+    pub variant: String,
+    /// Which of several equal debates it is, counted from 1.
+    pub repeat: u32,
+    /// The protocol.
+    pub protocol: &'static str,
+    /// How it ended.
+    pub outcome: Option<OutcomeKind>,
+    /// Why it is not full.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// Whether its answer is right, where a program can check it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correct: Option<bool>,
+    /// The judge's confidence, from 0 to 100.
+    pub confidence: Option<f64>,
+    /// The rounds that it took.
+    pub rounds: u32,
+    /// Input tokens.
+    pub input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// Its cost; absent if a price is unknown.
+    pub cost_usd: Option<Usd>,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its answer in Markdown.
+    pub answer: Option<String>,
+}
+
+/// The results of a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected {
+    /// Those of finished debates, in the plan's order.
+    pub rows: Vec<Row>,
+    /// How many debates are not finished.
+    pub missing: usize,
+}
+
+/// Why results cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// A debate is damaged.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    /// The journal of a debate is damaged.
+    #[error("the debate {id} in the store {place} is damaged: {fault}")]
+    Journal {
+        /// The debate.
+        id: DebateId,
+        /// The store.
+        place: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// The store has another set.
+    #[error("the store {place} has another set than this plan")]
+    OtherSet {
+        /// The store.
+        place: String,
+    },
+}
+
+impl Diagnostic for ReadError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Store(_) => ErrorCategory::Busy,
+            Self::Segment(error) => error.blame(),
+            Self::Journal { .. } | Self::OtherSet { .. } => ErrorCategory::Arguments,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(_) => None,
+            Self::Segment(error) => error.hint(),
+            Self::Journal { .. } => Some("restore it, or plan the set anew with another store".to_owned()),
+            Self::OtherSet { .. } => {
+                Some("name the plan that the store was begun with, or another store with --store".to_owned())
+            }
+        }
+    }
+}
+
+/// Sees to it that a store, unless it is empty, has this plan's set.
+pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), ReadError> {
+    let Some(bytes) = store.get("set").await? else { return Ok(()) };
+    let set: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+    let is_same = set.get("plan").is_some_and(|of| *of == plan.sha256);
+    if is_same { Ok(()) } else { Err(ReadError::OtherSet { place: store.place() }) }
+}
+
+/// The debate that a journal records.
+pub(super) fn debate_of(store: &dyn Store, id: &DebateId, journal: &[u8]) -> Result<Debate, ReadError> {
+    let damaged = |fault: String| ReadError::Journal { id: id.clone(), place: store.place(), fault };
+    let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let events: Vec<Recorded> =
+        lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|error| damaged(error.to_string()))?;
+    fold(&events).map_err(|error| damaged(error.to_string()))
+}
+
+impl Collected {
+    /// Reads the results of a plan's finished debates.
+    ///
+    /// # Errors
+    /// The store cannot be read, has another set, or a debate in it is damaged.
+    pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, ReadError> {
+        check_set(plan, store).await?;
+        let read = |planned| Box::pin(Row::read(planned, store));
+        let rows: Vec<Option<Row>> = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE).try_collect().await?;
+        let missing = rows.iter().filter(|row| row.is_none()).count();
+        Ok(Self { rows: rows.into_iter().flatten().collect(), missing })
+    }
+
+    /// A line of JSON for each result.
+    pub fn jsonl(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for row in &self.rows {
+            // Writing to memory does not fail.
+            let _ = serde_json::to_writer(&mut lines, row);
+            lines.push(b'\n');
+        }
+        lines
+    }
+
+    /// A table with a row for each result, without texts of any length.
+    ///
+    /// # Errors
+    /// Never in practice: it is written to memory.
+    pub fn csv(&self) -> std::io::Result<Vec<u8>> {
+        let mut writer = WriterBuilder::new().from_writer(Vec::new());
+        writer.write_record(COLUMNS)?;
+        for row in &self.rows {
+            let Row { id, problem, variant, repeat, protocol, outcome, reasons, correct, confidence, .. } = row;
+            let Row { rounds, input_tokens, output_tokens, cost_usd, title, answer: _, .. } = row;
+            let or_empty = |value: Option<String>| value.unwrap_or_default();
+            writer.write_record([
+                id.as_str(),
+                &harmless(problem),
+                &harmless(variant),
+                &repeat.to_string(),
+                protocol,
+                outcome.map(OutcomeKind::name).unwrap_or_default(),
+                &harmless(&reasons.join("; ")),
+                &or_empty(correct.map(|correct| correct.to_string())),
+                &or_empty(confidence.map(|confidence| confidence.to_string())),
+                &rounds.to_string(),
+                &input_tokens.to_string(),
+                &output_tokens.to_string(),
+                &or_empty(cost_usd.map(|cost| cost.dollars().to_string())),
+                &harmless(title.as_deref().unwrap_or_default()),
+            ])?;
+        }
+        writer.into_inner().map_err(IntoInnerError::into_error)
+    }
+}
+
+/// The titles of the table's columns.
+const COLUMNS: [&str; 14] = [
+    "id",
+    "problem",
+    "variant",
+    "repeat",
+    "protocol",
+    "outcome",
+    "reasons",
+    "correct",
+    "confidence",
+    "rounds",
+    "inputTokens",
+    "outputTokens",
+    "costUsd",
+    "title",
+];
+
+/// A text as a spreadsheet may read it: models write titles, and none is to become a formula.
+fn harmless(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{text}") } else { text.to_owned() }
+}
+
+impl Row {
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Option<Self>, ReadError> {
+        match Stored::read(store, &planned.id).await? {
+            Stored::Nothing | Stored::Begun(_) => Ok(None),
+            Stored::Finished(Finished { journal, .. }) => {
+                Ok(Some(Self::of(planned, &debate_of(store, &planned.id, &journal)?)))
+            }
+        }
+    }
+
+    fn of(planned: &PlannedDebate, debate: &Debate) -> Self {
+        let solution = debate.final_solution.as_ref();
+        let answer = solution.map(|solution| solution.description.clone());
+        let usage = debate.total_usage();
+        let outcome = debate.outcome.as_ref();
+        let right = planned.problem.answer.as_ref();
+        Self {
+            id: planned.id.clone(),
+            problem: planned.problem.id.clone(),
+            variant: planned.variant.name.clone(),
+            repeat: planned.repeat,
+            protocol: planned.variant.protocol.name,
+            outcome: outcome.map(|outcome| outcome.kind),
+            reasons: outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default(),
+            correct: right.map(|right| right.is_in(answer.as_deref().unwrap_or_default())),
+            confidence: solution.and_then(|solution| solution.confidence),
+            rounds: debate.current_round,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cost_usd: usage.cost_usd,
+            title: solution.and_then(|solution| solution.title.clone()),
+            answer,
+        }
+    }
+}
+
+/// What a variant came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfVariant<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its finished debates.
+    pub finished: u64,
+    /// How many of its debates are planned.
+    pub planned: u64,
+    /// How many of them are full.
+    pub full: u64,
+    /// The right answers and those that can be checked.
+    pub right: (u64, u64),
+    /// What they cost; absent if a price is unknown.
+    pub cost: Option<Usd>,
+}
+
+impl Collected {
+    /// What each variant came to, in the plan's order.
+    pub fn by_variant<'a>(&self, plan: &'a Plan) -> Vec<OfVariant<'a>> {
+        let of = |name: &'a str| {
+            let rows = || self.rows.iter().filter(move |row| row.variant == name);
+            OfVariant {
+                name,
+                finished: rows().count() as u64,
+                planned: plan.debates.iter().filter(|debate| debate.variant.name == name).count() as u64,
+                full: rows().filter(|row| row.outcome == Some(OutcomeKind::Full)).count() as u64,
+                right: (
+                    rows().filter(|row| row.correct == Some(true)).count() as u64,
+                    rows().filter(|row| row.correct.is_some()).count() as u64,
+                ),
+                cost: rows().map(|row| row.cost_usd).sum(),
+            }
+        };
+        plan.variants.iter().map(|variant| of(&variant.name)).collect()
+    }
+}

@@ -1,0 +1,309 @@
+//! The copy of a running debate's journal in the store, and the worker's hold on the debate.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use dialectic_base::diagnostic::Diagnostic;
+use dialectic_record::debate::DebateId;
+use dialectic_record::store::{Replica, ReplicaError, StoreError};
+
+use super::budget::{Claim, Claims};
+use super::lease::{Lease, Moment};
+use super::segment::{Header, beat_name, segment_bytes, segment_name};
+use super::store::{Creation, SharedStore};
+
+/// The first pause after an error of the store; each further one doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Writes what a run appends to its journal into segments, one at a time: what is appended meanwhile goes together into
+/// the next. Sends beats until it is closed.
+#[derive(Debug)]
+pub(super) struct Copy {
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    beats: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    store: SharedStore,
+    id: DebateId,
+    epoch: u32,
+    worker: Arc<str>,
+    lease: Arc<Lease>,
+    pending: Mutex<Pending>,
+    /// Tells the writer of something to write.
+    news: Notify,
+    progress: watch::Sender<Progress>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    /// Lines that no segment has yet.
+    lines: Vec<u8>,
+    /// The number of the last event among them.
+    last: u64,
+    /// What the worker is about to create in the set's budget.
+    claim: Option<Claim>,
+    /// Whether the next segment is the last: another worker may go on at once.
+    is_released: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Progress {
+    /// The number of the last event that is in the store.
+    stored: u64,
+    /// The number of the next segment.
+    next: u64,
+    /// How many claims are in the store.
+    claims: u64,
+    /// Why nothing more is stored: another worker has taken over.
+    lost: Option<ReplicaError>,
+    /// The store's last error.
+    fault: Option<String>,
+    is_released: bool,
+}
+
+impl Copy {
+    /// Goes on with a debate after `stored` events; `next` is the number of its next segment. Needs a runtime.
+    pub(super) fn start(
+        store: &SharedStore,
+        id: &DebateId,
+        (epoch, next): (u32, u64),
+        stored: u64,
+        worker: &Arc<str>,
+        lease: Arc<Lease>,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            store: Arc::clone(store),
+            id: id.clone(),
+            epoch,
+            worker: Arc::clone(worker),
+            lease,
+            pending: Mutex::default(),
+            news: Notify::new(),
+            progress: watch::Sender::new(Progress { stored, next, ..Progress::default() }),
+        });
+        let (writing, beating) = (Arc::clone(&shared), Arc::clone(&shared));
+        Self {
+            writer: Mutex::new(Some(tokio::spawn(async move { writing.write_all().await }))),
+            beats: tokio::spawn(async move { beating.beat().await }),
+            shared,
+        }
+    }
+
+    /// Resolves when another worker has taken over.
+    pub(super) async fn lost(&self) {
+        let mut progress = self.shared.progress.subscribe();
+        // The sender lives as long as this value.
+        drop(progress.wait_for(|progress| progress.lost.is_some()).await);
+    }
+
+    /// Whether another worker has taken over.
+    pub(super) fn is_lost(&self) -> bool {
+        self.shared.progress.borrow().lost.is_some()
+    }
+
+    /// The last error of the store, if it was not overcome.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.shared.progress.borrow().fault.clone()
+    }
+
+    /// The number of the next segment.
+    pub(super) fn next_segment(&self) -> u64 {
+        self.shared.progress.borrow().next
+    }
+
+    /// Writes what is left and leaves the debate to others. Returns whether all of it is in the store. Gives up after
+    /// `most`.
+    pub(super) async fn release(&self, most: Duration) -> bool {
+        self.shared.pending().is_released = true;
+        self.shared.news.notify_one();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut writer) = writer
+            && timeout(most, &mut writer).await.is_err()
+        {
+            writer.abort();
+        }
+        self.beats.abort();
+        self.shared.lease.end();
+        self.shared.progress.borrow().is_released
+    }
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.claim.is_none() && !self.is_released
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.beats.abort();
+        if let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            writer.abort();
+        }
+    }
+}
+
+impl Shared {
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lose(&self) {
+        self.lease.end();
+        let reason = format!("another worker goes on with the debate {}", self.id);
+        self.progress.send_modify(|progress| progress.lost = Some(ReplicaError { reason }));
+    }
+
+    async fn write_all(&self) {
+        loop {
+            let pending = std::mem::take(&mut *self.pending());
+            if pending.is_empty() {
+                self.news.notified().await;
+                continue;
+            }
+            let segment = self.progress.borrow().next;
+            let header = Header {
+                segment,
+                epoch: self.epoch,
+                worker: self.worker.to_string(),
+                released: pending.is_released,
+                claim: pending.claim,
+            };
+            // The same bytes until it is known whether they are there.
+            let bytes = segment_bytes(&header, &pending.lines);
+            if !self.create(&segment_name(&self.id, segment), &bytes).await {
+                return;
+            }
+            self.progress.send_modify(|progress| {
+                progress.stored = progress.stored.max(pending.last);
+                progress.next = segment + 1;
+                progress.claims += u64::from(pending.claim.is_some());
+                progress.is_released = pending.is_released;
+            });
+            if pending.is_released {
+                return;
+            }
+        }
+    }
+
+    /// Creates an object, however often the store fails. Returns whether the debate is still this worker's.
+    async fn create(&self, name: &str, bytes: &[u8]) -> bool {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.store.create(name, bytes).await {
+                Ok(Creation::Acknowledged) => {
+                    if self.progress.borrow().fault.is_some() {
+                        self.progress.send_modify(|progress| progress.fault = None);
+                    }
+                    return true;
+                }
+                Ok(Creation::Taken) => {
+                    self.lose();
+                    return false;
+                }
+                Err(fault) => {
+                    let fault = format!("{fault}: {}", fault.source);
+                    self.progress.send_modify(|progress| progress.fault = Some(fault));
+                }
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(self.lease.times().beat());
+        }
+    }
+
+    async fn beat(&self) {
+        let bytes = format!("{{\"worker\":\"{}\"}}\n", self.worker);
+        let mut next = Moment::now();
+        for beat in 1.. {
+            sleep(self.lease.times().beat().saturating_sub(Moment::now().since(next))).await;
+            loop {
+                let begun = Moment::now();
+                next = begun;
+                match self.store.create(&beat_name(&self.id, self.epoch, beat), bytes.as_bytes()).await {
+                    Ok(Creation::Acknowledged) if self.lease.renew(begun) => break,
+                    // It was too late: this worker sends nothing more.
+                    Ok(Creation::Acknowledged) => return,
+                    Ok(Creation::Taken) => return self.lose(),
+                    Err(_) if !self.lease.is_held() => return,
+                    Err(_) => sleep(FIRST_PAUSE.min(self.lease.times().beat())).await,
+                }
+            }
+        }
+    }
+}
+
+impl Replica for Copy {
+    fn take(&self, seq: u64, line: &[u8]) {
+        let mut pending = self.shared.pending();
+        pending.lines.extend_from_slice(line);
+        pending.last = seq;
+        drop(pending);
+        self.shared.news.notify_one();
+    }
+
+    fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+        Box::pin(self.has(move |progress| progress.stored >= seq))
+    }
+
+    fn may_send(&self) -> Result<(), ReplicaError> {
+        if let Some(lost) = &self.shared.progress.borrow().lost {
+            return Err(lost.clone());
+        }
+        if self.shared.lease.is_held() { Ok(()) } else { Err(self.too_old()) }
+    }
+}
+
+/// Writes a debate's claims on the set's budget into its next segment.
+#[derive(Debug)]
+pub(super) struct Notes(pub(super) Arc<Copy>);
+
+impl Claims for Notes {
+    fn note<'a>(&'a mut self, claim: &'a Claim) -> BoxFuture<'a, Result<(), Box<dyn Diagnostic>>> {
+        Box::pin(async move {
+            let Self(copy) = self;
+            let before = copy.shared.progress.borrow().claims;
+            copy.shared.pending().claim = Some(*claim);
+            copy.shared.news.notify_one();
+            let noted = copy.has(|progress| progress.claims > before).await;
+            noted.map_err(|error| Box::new(StoreError::from(error)) as Box<dyn Diagnostic>)
+        })
+    }
+}
+
+impl Copy {
+    /// Waits until the store has something, as long as the lease lasts. What is stored is stored, even if it came late.
+    async fn has(&self, is_there: impl Fn(&Progress) -> bool) -> Result<(), ReplicaError> {
+        let mut progress = self.shared.progress.subscribe();
+        loop {
+            let left = self.shared.lease.left();
+            let known = progress.wait_for(|progress| is_there(progress) || progress.lost.is_some());
+            match timeout(left, known).await {
+                Ok(Ok(progress)) => match &progress.lost {
+                    Some(lost) if !is_there(&progress) => return Err(lost.clone()),
+                    _ => return Ok(()),
+                },
+                // The sender lives as long as this value.
+                Ok(Err(_)) => return Err(self.too_old()),
+                Err(_) if self.shared.lease.is_held() => {}
+                Err(_) => return Err(self.too_old()),
+            }
+        }
+    }
+
+    /// No beat came through for too long.
+    fn too_old(&self) -> ReplicaError {
+        let (id, place) = (&self.shared.id, self.shared.store.place());
+        let fault = self.fault().map(|fault| format!(": {fault}")).unwrap_or_default();
+        ReplicaError { reason: format!("the store {place} has not heard of the debate {id} for too long{fault}") }
+    }
+}

@@ -1,0 +1,356 @@
+//! The plan of a set: JSON lines that a worker on another machine can run without any other file.
+//!
+//! The first line has what debates share: problems, attachments, variants with their settings and prompts, and the
+//! set's budget. Each further line is a debate. Providers are named only: their addresses, keys and commands are those
+//! of the machine that runs the debate.
+
+mod prompts;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::encoding::hexadecimal;
+use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE;
+use dialectic_engine::access::{Environment, Trust, elsewhere};
+use dialectic_engine::runner::Spec;
+use dialectic_engine::tools::FILE_TOOLS;
+use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings, Terms};
+use dialectic_record::protocol::Protocol;
+
+use crate::lift::Answer;
+
+pub use prompts::Prompts;
+
+/// A set of debates.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What all its debates together may cost.
+    pub budget: Option<Usd>,
+    /// The problems, each used by at least one debate.
+    pub problems: Vec<Arc<PlannedProblem>>,
+    /// The variants, each used by at least one debate.
+    pub variants: Vec<Arc<Variant>>,
+    /// The debates in the plan's order.
+    pub debates: Vec<PlannedDebate>,
+}
+
+/// A plan in a file.
+#[derive(Debug, Clone)]
+pub struct SavedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// The SHA-256 of the file's bytes in hexadecimal.
+    pub sha256: String,
+}
+
+/// A problem of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedProblem {
+    /// Names it in results.
+    pub id: String,
+    /// The problem as it is debated.
+    pub text: Arc<str>,
+    /// The files shown to everybody with it.
+    pub attachments: Arc<[Attachment]>,
+    /// The right answer, where a program can check it.
+    pub answer: Option<Answer>,
+}
+
+/// A way to debate.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// Names it in results.
+    pub name: String,
+    /// Complete settings, without anything that belongs to a machine.
+    pub settings: Settings,
+    /// The protocol that the settings name.
+    pub protocol: &'static Protocol,
+    /// The prompts.
+    pub prompts: Prompts,
+}
+
+/// A debate of a plan.
+#[derive(Debug, Clone)]
+pub struct PlannedDebate {
+    /// Its place in the plan, counted from 0.
+    pub index: usize,
+    /// A hash of everything that decides it: the same on every machine.
+    pub id: DebateId,
+    /// The problem.
+    pub problem: Arc<PlannedProblem>,
+    /// The variant.
+    pub variant: Arc<Variant>,
+    /// Which of several equal debates it is, counted from 1.
+    pub repeat: u32,
+    /// Its likely cost; absent if a price is unknown.
+    pub likely: Option<Usd>,
+    /// Its maximum cost, without what tools add; absent if a price is unknown.
+    pub most: Option<Usd>,
+}
+
+/// What a debate needs from the machine that runs it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// The providers by name.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Whether the configuration with these providers was named or found.
+    pub trust: Trust,
+    /// The process's environment.
+    pub environment: Environment,
+    /// Where [`Plan::unpack`] put the prompts.
+    pub prompts: PathBuf,
+}
+
+/// Why a plan cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("{}, line {line}: {fault}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// There is no debate.
+    #[error("{} has no debates", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another version of the program made it.
+    #[error("{} was planned with other built-in prompts ({planned}) than this program's ({own})", path.display())]
+    Prompts {
+        /// The file.
+        path: PathBuf,
+        /// The version of its prompts.
+        planned: String,
+        /// The version of this program's prompts.
+        own: String,
+    },
+    /// The prompts cannot be written for the debates.
+    #[error("cannot write the plan's prompts to {}", path.display())]
+    Unpacked {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Diagnostic for PlanError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Unreadable { .. } | Self::Line { .. } | Self::Empty { .. } => ErrorCategory::Arguments,
+            Self::Prompts { .. } => ErrorCategory::Configuration,
+            Self::Unpacked { .. } => ErrorCategory::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreadable { .. } => None,
+            Self::Line { .. } | Self::Empty { .. } => {
+                Some("write it with `dialectic sweep plan`, and do not edit it: its ids are hashes".to_owned())
+            }
+            Self::Prompts { .. } => Some("run it with the program that planned it, or plan it again".to_owned()),
+            Self::Unpacked { .. } => Some("check permissions and free space".to_owned()),
+        }
+    }
+}
+
+/// What cannot be part of a plan, since it is on one machine only or has no meaning for a set.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Unplannable {
+    /// Agents read files.
+    #[error("{agent} has the tool `{tool}`, which reads files that are on one machine only")]
+    Tool {
+        /// The agent.
+        agent: String,
+        /// The tool.
+        tool: String,
+    },
+    /// Commands make material.
+    #[error("`debate.arena.contextCommands` is set, and commands belong to one machine")]
+    Commands,
+    /// Calls are counted by day.
+    #[error("`debate.budget.maxCallsPerDay` is set, and a set of debates does not count in it")]
+    CallsPerDay,
+    /// The seed is given.
+    #[error("`debate.seed` is set, and each debate of a set has its own")]
+    Seed,
+    /// A prompt cannot be packed.
+    #[error("the prompt {} of {agent} cannot be read", path.display())]
+    Prompt {
+        /// The file.
+        path: PathBuf,
+        /// The agent.
+        agent: String,
+    },
+}
+
+impl Variant {
+    /// A variant with these settings. Keeps nothing of this machine.
+    ///
+    /// # Errors
+    /// Something of the settings cannot be kept in a plan.
+    pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, Unplannable> {
+        let mut settings = settings.clone();
+        for agent in settings.everybody() {
+            if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
+                return Err(Unplannable::Tool { agent: agent.id.to_string(), tool: tool.name.clone() });
+            }
+        }
+        if !settings.debate.arena.context_commands.is_empty() {
+            return Err(Unplannable::Commands);
+        }
+        if settings.max_calls_per_day().is_some() {
+            return Err(Unplannable::CallsPerDay);
+        }
+        if settings.debate.seed.is_some() {
+            return Err(Unplannable::Seed);
+        }
+        let prompts = Prompts::pack(protocol, &mut settings)?;
+        settings.debate.budget.max_cost_usd = settings.max_cost();
+        settings.debate.budget.max_calls = settings.max_calls();
+        settings.debate.budget.warn_cost_usd = None;
+        protocol.name.clone_into(&mut settings.debate.protocol);
+        // No person is there to answer, and no debate may know of another.
+        settings.debate.interactive_clarifications = false;
+        settings.debate.memory = false;
+        settings.debate.trace = None;
+        settings.debate.trace_content = false;
+        settings.providers.clear();
+        settings.elsewhere.clear();
+        settings.terms = Terms::default();
+        settings.base_dir = None;
+        settings.context_dir = None;
+        Ok(Self { name, settings, protocol, prompts })
+    }
+
+    /// Whether no model is called.
+    pub fn is_rehearsal(&self) -> bool {
+        self.settings.everybody().all(|agent| agent.provider == OFFLINE)
+    }
+
+    /// A hash of what decides its debates: settings and prompts, not its name.
+    fn hash(&self) -> Vec<u8> {
+        // Settings always have a JSON form.
+        let settings = serde_json::to_string(&self.settings).unwrap_or_default();
+        let prompts = self.prompts.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
+        hash([settings.as_bytes(), self.prompts.version.as_bytes()].into_iter().chain(prompts))
+    }
+}
+
+impl PlannedProblem {
+    /// A hash of what decides its debates: text and attachments, not its name.
+    fn hash(&self) -> Vec<u8> {
+        let attachments = self.attachments.iter().flat_map(|one| [one.name.as_bytes(), one.text.as_bytes()]);
+        hash([self.text.as_bytes()].into_iter().chain(attachments))
+    }
+}
+
+impl PlannedDebate {
+    /// The seed of its shuffles.
+    pub fn seed(&self) -> u32 {
+        let hash = Sha256::digest(self.id.as_str());
+        u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
+    }
+
+    /// The debate as the runner starts it on a machine.
+    pub fn spec(&self, machine: &Machine) -> Spec {
+        let mut settings = self.variant.settings.clone();
+        settings.providers.clone_from(&machine.providers);
+        settings.base_dir = Some(self.variant.prompts.directory(&machine.prompts));
+        settings.elsewhere = elsewhere(&settings, &machine.environment);
+        Spec {
+            context: None,
+            attachments: Arc::clone(&self.problem.attachments),
+            change: None,
+            seed: Some(self.seed()),
+            // The plan was named by the user, and so are its prices.
+            provenance: machine.trust.clone().and_prices(&self.variant.settings.prices),
+            ..Spec::new(Arc::clone(&self.problem.text), self.variant.protocol, settings)
+        }
+    }
+}
+
+impl Plan {
+    /// All problems in all variants, each so many times. The costs are unknown yet.
+    pub fn of(budget: Option<Usd>, problems: Vec<PlannedProblem>, variants: Vec<Variant>, repeats: u32) -> Self {
+        let problems: Vec<Arc<PlannedProblem>> = problems.into_iter().map(Arc::new).collect();
+        let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();
+        let hashes: Vec<Vec<u8>> = variants.iter().map(|variant| variant.hash()).collect();
+        let mut debates = Vec::new();
+        for problem in &problems {
+            let of_problem = problem.hash();
+            for (variant, of_variant) in variants.iter().zip(&hashes) {
+                for repeat in 1..=repeats {
+                    debates.push(PlannedDebate {
+                        index: debates.len(),
+                        id: id(&of_problem, of_variant, repeat),
+                        problem: Arc::clone(problem),
+                        variant: Arc::clone(variant),
+                        repeat,
+                        likely: None,
+                        most: None,
+                    });
+                }
+            }
+        }
+        Self { budget, problems, variants, debates }
+    }
+
+    /// Writes the prompts of all variants below a directory, for [`PlannedDebate::spec`].
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn unpack(&self, directory: &Path) -> Result<(), PlanError> {
+        for variant in &self.variants {
+            variant.prompts.unpack(directory).map_err(|(path, source)| PlanError::Unpacked { path, source })?;
+        }
+        Ok(())
+    }
+
+    /// What the debates are likely to cost; nothing if a price is unknown.
+    pub fn likely(&self) -> Option<Usd> {
+        self.debates.iter().map(|debate| debate.likely).sum()
+    }
+
+    /// What the debates cost at most; nothing if a price is unknown.
+    pub fn most(&self) -> Option<Usd> {
+        self.debates.iter().map(|debate| debate.most).sum()
+    }
+}
+
+/// The id of a debate.
+fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
+    let hash = hash([problem, variant, &repeat.to_be_bytes()]);
+    DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
+}
+
+/// A hash over parts, each with its length, so that none can pass for the end of another.
+fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().to_vec()
+}

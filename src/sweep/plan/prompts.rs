@@ -1,0 +1,114 @@
+//! The user's own prompts, packed into a plan.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::encoding::hexadecimal;
+use dialectic_record::debate::Settings;
+use dialectic_record::prompt::{Role, read_prompt, version};
+use dialectic_record::protocol::Protocol;
+
+use super::{Unplannable, hash};
+
+/// The prompts of a variant.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prompts {
+    /// The version of the built-in ones.
+    pub version: String,
+    /// The user's own, by their path below the directory of the configuration.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+}
+
+/// The version of the built-in prompts that a protocol uses.
+pub(super) fn built_in(protocol: &Protocol) -> String {
+    version(&[protocol.prompts, &[protocol.system]].concat())
+}
+
+impl Prompts {
+    /// Packs the files that the settings name, and lets them name the packed ones.
+    pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, Unplannable> {
+        let base = settings.base_dir.clone().unwrap_or_default();
+        let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };
+        if let Some(path) = &mut settings.debate.summarization.prompt_path {
+            packed.take(&base, path, "`debate.summarization`")?;
+        }
+        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+            let owner = agent.id.to_string();
+            let paths = [
+                &mut agent.system_prompt_path,
+                &mut agent.summary_prompt_path,
+                &mut agent.clarification_prompt_path,
+                &mut agent.summarization.prompt_path,
+            ];
+            for path in paths.into_iter().flatten() {
+                packed.take(&base, path, &owner)?;
+            }
+        }
+        for agent in &settings.agents {
+            let role = format!("prompts/roles/{}.md", agent.role);
+            let path = base.join(&role);
+            if Role::built_in(&agent.role).is_some() && !(Role::gives_way(&agent.role) && path.is_file()) {
+                continue;
+            }
+            let unreadable = || Unplannable::Prompt { path: path.clone(), agent: agent.id.to_string() };
+            if !is_below(&role) {
+                return Err(unreadable());
+            }
+            packed.files.insert(role, read_prompt(&path).map_err(|_| unreadable())?);
+        }
+        Ok(packed)
+    }
+
+    /// Packs a file under a name that its content decides, so that no path of this machine is kept.
+    fn take(&mut self, base: &Path, path: &mut PathBuf, agent: &str) -> Result<(), Unplannable> {
+        let file = base.join(&*path);
+        let unreadable = |_| Unplannable::Prompt { path: file.clone(), agent: agent.to_owned() };
+        let text = read_prompt(&file).map_err(unreadable)?;
+        let name = format!("prompts/{}.md", hexadecimal(&hash([text.as_bytes()])[..8]));
+        *path = PathBuf::from(&name);
+        self.files.insert(name, text);
+        Ok(())
+    }
+
+    /// What is wrong with a path, if one leads out of the directory.
+    pub(super) fn fault(&self) -> Option<String> {
+        let path = self.files.keys().find(|path| !is_below(path))?;
+        Some(format!("the prompt `{path}` is not below the directory of prompts"))
+    }
+
+    /// Where these prompts are below a directory: those with the same files are at the same place.
+    pub(super) fn directory(&self, below: &Path) -> PathBuf {
+        let parts = self.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
+        below.join(hexadecimal(&hash(parts)[..8]))
+    }
+
+    /// Writes the files.
+    pub(super) fn unpack(&self, below: &Path) -> Result<(), (PathBuf, io::Error)> {
+        let directory = self.directory(below);
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            |source| (path, source)
+        };
+        fs::create_dir_all(&directory).map_err(failed(&directory))?;
+        for (name, text) in &self.files {
+            let path = directory.join(name);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(failed(parent))?;
+            }
+            fs::write(&path, text).map_err(failed(&path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path stays below the directory that it is joined to.
+fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    path.starts_with("prompts/") && parts.all(|part| matches!(part, Component::Normal(_)))
+}

@@ -1,0 +1,224 @@
+//! The plan as lines of JSON.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use dialectic_base::encoding::hexadecimal;
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{Attachment, DebateId, Settings};
+use dialectic_record::protocol::Protocol;
+
+use crate::lift::Answer;
+
+use super::prompts::built_in;
+use super::{Plan, PlanError, PlannedDebate, PlannedProblem, Prompts, SavedPlan, Variant, id};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    sweep: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget: Option<Usd>,
+    variants: Vec<VariantOnTheWire>,
+    problems: Vec<ProblemOnTheWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<Attachment>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariantOnTheWire {
+    name: String,
+    settings: Settings,
+    prompts: Prompts,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProblemOnTheWire {
+    id: String,
+    text: Arc<str>,
+    /// The places of its attachments among all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
+}
+
+/// A further line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: DebateId,
+    problem: String,
+    variant: String,
+    repeat: u32,
+    likely: Option<Usd>,
+    most: Option<Usd>,
+}
+
+impl Plan {
+    /// The plan as a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut attachments: Vec<Attachment> = Vec::new();
+        let mut place = |one: &Attachment| {
+            attachments.iter().position(|other| other == one).unwrap_or_else(|| {
+                attachments.push(one.clone());
+                attachments.len() - 1
+            })
+        };
+        let problem = |problem: &Arc<PlannedProblem>| ProblemOnTheWire {
+            id: problem.id.clone(),
+            text: Arc::clone(&problem.text),
+            attachments: problem.attachments.iter().map(&mut place).collect(),
+            answer: problem.answer.clone(),
+        };
+        let problems = self.problems.iter().map(problem).collect();
+        let variant = |variant: &Arc<Variant>| VariantOnTheWire {
+            name: variant.name.clone(),
+            settings: variant.settings.clone(),
+            prompts: variant.prompts.clone(),
+        };
+        let variants = self.variants.iter().map(variant).collect();
+        let mut bytes = Vec::new();
+        line(&mut bytes, &Header { sweep: VERSION, budget: self.budget, variants, problems, attachments });
+        for debate in &self.debates {
+            let PlannedDebate { index: _, id, problem, variant, repeat, likely, most } = debate;
+            let (problem, variant) = (problem.id.clone(), variant.name.clone());
+            line(&mut bytes, &Line { id: id.clone(), problem, variant, repeat: *repeat, likely: *likely, most: *most });
+        }
+        bytes
+    }
+}
+
+fn line(bytes: &mut Vec<u8>, value: &impl Serialize) {
+    // All of it has a JSON form, and writing to memory does not fail.
+    let _ = serde_json::to_writer(&mut *bytes, value);
+    let _ = bytes.write_all(b"\n");
+}
+
+impl SavedPlan {
+    /// Reads a plan, and checks that its ids belong to its debates.
+    ///
+    /// # Errors
+    /// It cannot be read, was edited, or needs other prompts than this program has.
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let bytes = fs::read(path).map_err(|source| PlanError::Unreadable { path: path.to_owned(), source })?;
+        Ok(Self { plan: parse(path, &bytes)?, sha256: hexadecimal(&Sha256::digest(&bytes)) })
+    }
+}
+
+fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
+    let fault = |line, fault: String| PlanError::Line { path: path.to_owned(), line, fault };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        fault(1 + before.iter().filter(|byte| **byte == b'\n').count(), "it is not UTF-8".to_owned())
+    })?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        return Err(fault(text.lines().count(), "it is cut short".to_owned()));
+    }
+    let mut lines = (1..).zip(text.lines());
+    let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };
+    let header = header(path, first)?;
+    let problems: BTreeMap<&str, (&Arc<PlannedProblem>, Vec<u8>)> =
+        header.problems.iter().map(|problem| (problem.id.as_str(), (problem, problem.hash()))).collect();
+    let variants: BTreeMap<&str, (&Arc<Variant>, Vec<u8>)> =
+        header.variants.iter().map(|variant| (variant.name.as_str(), (variant, variant.hash()))).collect();
+    let mut debates = Vec::new();
+    let mut ids = BTreeSet::new();
+    for (number, text) in lines {
+        let wrong = |what: String| fault(number, what);
+        let line: Line = read_line(text).map_err(wrong)?;
+        let problem = problems.get(line.problem.as_str());
+        let (problem, of_problem) =
+            problem.ok_or_else(|| wrong(format!("the first line has no problem `{}`", line.problem)))?;
+        let variant = variants.get(line.variant.as_str());
+        let (variant, of_variant) =
+            variant.ok_or_else(|| wrong(format!("the first line has no variant `{}`", line.variant)))?;
+        if line.id != id(of_problem, of_variant, line.repeat) {
+            return Err(wrong(format!("the id {} is not that of this debate", line.id)));
+        }
+        if !ids.insert(line.id.clone()) {
+            return Err(wrong(format!("the id {} is there twice", line.id)));
+        }
+        debates.push(PlannedDebate {
+            index: debates.len(),
+            id: line.id,
+            problem: Arc::clone(problem),
+            variant: Arc::clone(variant),
+            repeat: line.repeat,
+            likely: line.likely,
+            most: line.most,
+        });
+    }
+    if debates.is_empty() {
+        return Err(PlanError::Empty { path: path.to_owned() });
+    }
+    let ParsedHeader { budget, problems, variants } = header;
+    Ok(Plan { budget, problems, variants, debates })
+}
+
+/// The first line, checked.
+struct ParsedHeader {
+    budget: Option<Usd>,
+    problems: Vec<Arc<PlannedProblem>>,
+    variants: Vec<Arc<Variant>>,
+}
+
+fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
+    let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
+    /// What every version has.
+    #[derive(Deserialize)]
+    struct Format {
+        sweep: u32,
+    }
+    let Format { sweep } = read_line(text).map_err(|_| wrong("it does not begin a plan".to_owned()))?;
+    if sweep != VERSION {
+        return Err(wrong(format!("it begins a plan of version {sweep}, and this program reads version {VERSION}")));
+    }
+    let header: Header = read_line(text).map_err(wrong)?;
+    let mut variants = Vec::new();
+    for VariantOnTheWire { name, settings, prompts } in header.variants {
+        let protocol = Protocol::named(&settings.debate.protocol);
+        let protocol =
+            protocol.ok_or_else(|| wrong(format!("the protocol `{}` is unknown", settings.debate.protocol)))?;
+        if let Some(fault) = prompts.fault() {
+            return Err(wrong(fault));
+        }
+        if !settings.providers.is_empty() || settings.base_dir.is_some() || settings.context_dir.is_some() {
+            return Err(wrong(format!("the variant `{name}` has what belongs to a machine")));
+        }
+        let own = built_in(protocol);
+        if prompts.version != own {
+            return Err(PlanError::Prompts { path: path.to_owned(), planned: prompts.version, own });
+        }
+        variants.push(Arc::new(Variant { name, settings, protocol, prompts }));
+    }
+    let mut problems = Vec::new();
+    for ProblemOnTheWire { id, text, attachments, answer } in header.problems {
+        let attached = attachments.iter().map(|place| header.attachments.get(*place).cloned());
+        let attachments: Option<Arc<[Attachment]>> = attached.collect();
+        let attachments = attachments.ok_or_else(|| wrong(format!("an attachment of `{id}` is missing")))?;
+        problems.push(Arc::new(PlannedProblem { id, text, attachments, answer }));
+    }
+    Ok(ParsedHeader { budget: header.budget, problems, variants })
+}
+
+/// Reads a line; the error says what is wrong and where in the line.
+fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| {
+        // The line is this one.
+        error.to_string().replace(" at line 1 column ", ", at column ")
+    })
+}

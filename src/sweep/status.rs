@@ -1,0 +1,193 @@
+//! How far a set is, and what it has cost.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use serde::Serialize;
+
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{Debate, Recorded, Status};
+
+use super::budget::{self, BudgetError, Sums};
+use super::collect::{AT_ONCE, ReadError, check_set, debate_of};
+use super::plan::{Plan, PlannedDebate, SavedPlan};
+use super::store::{SharedStore, Store};
+use super::{Finished, Lost, Stored};
+
+/// How far a set, or a variant of it, is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// The planned debates.
+    pub debates: u64,
+    /// Those that are finished.
+    pub finished: u64,
+    /// Those that were begun and have not ended: a worker runs them, or the next one resumes them.
+    pub running: u64,
+    /// Those that have no answer.
+    pub failed: u64,
+    /// Those that were not begun.
+    pub waiting: u64,
+    /// What they have cost, without lost calls; absent if a price is unknown.
+    pub cost_usd: Option<Usd>,
+    /// What all of them are expected to cost: what the ended ones did, and what is likely for the others.
+    pub expected_usd: Option<Usd>,
+    /// Calls in flight when their worker was lost: they may have been paid for, and were made again.
+    pub lost: Lost,
+}
+
+/// The state of a set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetStatus {
+    /// The whole set.
+    #[serde(flatten)]
+    pub all: Progress,
+    /// Each variant, by its name.
+    pub variants: BTreeMap<String, Progress>,
+    /// The set's budget, where it has one that a worker has opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetStatus>,
+}
+
+/// The state of a set's budget.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetStatus {
+    /// The budget.
+    pub budget_usd: Usd,
+    /// What debates under way may still spend.
+    pub held_usd: Usd,
+    /// What can still be granted.
+    pub left_usd: Usd,
+}
+
+/// Why the state cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StatusError {
+    /// A debate.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The budget.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+}
+
+impl dialectic_base::diagnostic::Diagnostic for StatusError {
+    fn blame(&self) -> dialectic_base::diagnostic::ErrorCategory {
+        match self {
+            Self::Read(error) => error.blame(),
+            Self::Budget(error) => error.blame(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Read(error) => error.hint(),
+            Self::Budget(error) => error.hint(),
+        }
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        let (cost_usd, expected_usd) = (Some(Usd::ZERO), Some(Usd::ZERO));
+        let (debates, finished, running, failed, waiting) = (0, 0, 0, 0, 0);
+        Self { debates, finished, running, failed, waiting, cost_usd, expected_usd, lost: Lost::default() }
+    }
+}
+
+impl AddAssign<&Self> for Progress {
+    fn add_assign(&mut self, other: &Self) {
+        let sum = |one: Option<Usd>, other: Option<Usd>| one.zip(other).map(|(one, other)| one + other);
+        self.debates += other.debates;
+        self.finished += other.finished;
+        self.running += other.running;
+        self.failed += other.failed;
+        self.waiting += other.waiting;
+        self.cost_usd = sum(self.cost_usd, other.cost_usd);
+        self.expected_usd = sum(self.expected_usd, other.expected_usd);
+        self.lost.calls = self.lost.calls.saturating_add(other.lost.calls);
+        self.lost.usd += other.lost.usd;
+    }
+}
+
+impl Progress {
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Self, ReadError> {
+        let one = Self { debates: 1, ..Self::default() };
+        let id = &planned.id;
+        Ok(match Stored::read(store, id).await? {
+            Stored::Nothing => Self { waiting: 1, expected_usd: planned.likely, ..one },
+            Stored::Finished(Finished { header, journal }) => {
+                let cost = debate_of(store, id, &journal)?.total_cost();
+                Self { finished: 1, cost_usd: cost, expected_usd: cost, lost: header.lost, ..one }
+            }
+            // It was taken, and nothing is recorded yet.
+            Stored::Begun(chain) if chain.journal.is_empty() => {
+                Self { running: 1, expected_usd: planned.likely, ..one }
+            }
+            Stored::Begun(chain) => {
+                let debate = debate_of(store, id, &chain.journal)?;
+                let lost = Lost::of(&events(&chain.journal));
+                let cost = debate.total_cost();
+                let begun = Self { cost_usd: cost, lost, ..one };
+                match debate {
+                    Debate { status: Status::Failed, .. } => Self { failed: 1, expected_usd: cost, ..begun },
+                    _ => {
+                        let expected = planned.likely.zip(cost).map(|(likely, cost)| likely.max(cost));
+                        Self { running: 1, expected_usd: expected, ..begun }
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// The events of a journal that was read before.
+fn events(journal: &[u8]) -> Vec<Recorded> {
+    journal.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+impl SetStatus {
+    /// The state of a plan's debates where there is no store yet.
+    pub fn of_nothing(plan: &Plan) -> Self {
+        let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
+        for planned in &plan.debates {
+            let one = Progress { debates: 1, waiting: 1, expected_usd: planned.likely, ..Progress::default() };
+            all += &one;
+            *variants.entry(planned.variant.name.clone()).or_default() += &one;
+        }
+        Self { all, variants, budget: None }
+    }
+
+    /// Reads the state of a plan's debates. Changes nothing.
+    ///
+    /// # Errors
+    /// The store cannot be read, has another set, or something in it is damaged.
+    pub async fn read(plan: &SavedPlan, store: &SharedStore) -> Result<Self, StatusError> {
+        check_set(plan, &**store).await?;
+        let read = |planned: &'_ PlannedDebate| {
+            let (planned, store) = (planned.clone(), Arc::clone(store));
+            async move {
+                let progress = Progress::read(&planned, &*store).await?;
+                Ok::<_, ReadError>((planned.variant.name.clone(), progress))
+            }
+        };
+        let mut debates = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE);
+        let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
+        while let Some((variant, progress)) = debates.try_next().await? {
+            all += &progress;
+            *variants.entry(variant).or_default() += &progress;
+        }
+        let budget = match plan.plan.budget {
+            Some(budget) if !store.list(budget::PREFIX).await.map_err(ReadError::from)?.is_empty() => {
+                let Sums { balance, held } = budget::Chain::open(Arc::clone(store), budget).await?.sums().await?;
+                Some(BudgetStatus { budget_usd: budget, held_usd: held, left_usd: balance })
+            }
+            Some(_) | None => None,
+        };
+        Ok(Self { all, variants, budget })
+    }
+}

@@ -1,0 +1,217 @@
+//! A store in a directory, which several machines may share.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::{Creation, Name, Store, StoreFault, check, is_part};
+
+/// Where objects are written before they get their names. No object can have this name.
+const UNNAMED: &str = "~new";
+
+/// How often a directory is made again that another worker removes, since it was empty, before the object is in it.
+const ATTEMPTS: u32 = 100;
+
+/// Objects as files. A file is written and synced without a name and then gets it, if no other file has it: the file
+/// system decides, also that of a server that shares it.
+#[derive(Debug)]
+pub(super) struct DirectoryStore {
+    root: Arc<Path>,
+}
+
+impl DirectoryStore {
+    /// Makes the directory, if need be.
+    pub(super) async fn open(root: &Path) -> Result<Self, StoreFault> {
+        let store = Self { root: root.into() };
+        store.run("open", UNNAMED, |root, _| make_directory(&root.join(UNNAMED))).await?;
+        Ok(store)
+    }
+
+    /// Runs what may wait for a disk where it stops no other debate.
+    async fn run<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        name: &Name,
+        action: impl FnOnce(&Path, &Name) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreFault> {
+        let (root, owned) = (Arc::clone(&self.root), name.to_owned());
+        let done = tokio::task::spawn_blocking(move || action(&root, &owned)).await;
+        let done = done.map_err(io::Error::other).flatten();
+        done.map_err(|error| StoreFault { doing, name: name.to_owned(), place: self.place(), source: error.into() })
+    }
+}
+
+impl Store for DirectoryStore {
+    fn create<'a>(&'a self, name: &'a Name, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>> {
+        let bytes = bytes.to_owned();
+        Box::pin(self.run("create", name, move |root, name| create(root, name, &bytes)))
+    }
+
+    fn get<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>> {
+        Box::pin(self.run("read", name, |root, name| {
+            check(name)?;
+            read(&root.join(name))
+        }))
+    }
+
+    fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>> {
+        Box::pin(self.run("list", prefix, list))
+    }
+
+    fn remove<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<(), StoreFault>> {
+        Box::pin(self.run("remove", name, remove))
+    }
+
+    fn place(&self) -> String {
+        self.root.display().to_string()
+    }
+}
+
+fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
+    check(name)?;
+    let path = root.join(name);
+    let parent = path.parent().unwrap_or(root);
+    let mut file = tempfile::NamedTempFile::new_in(root.join(UNNAMED))?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    let mut file = file.into_temp_path();
+    for _ in 0..ATTEMPTS {
+        make_directory(parent)?;
+        match file.persist_noclobber(&path) {
+            Ok(()) => {
+                sync_directory(parent)?;
+                return Ok(Creation::Acknowledged);
+            }
+            Err(error) if error.error.kind() == io::ErrorKind::NotFound => file = error.path,
+            // An answer of the file server that was lost is no answer that the name is taken: the bytes tell.
+            Err(error) => match read(&path)? {
+                Some(there) if there == bytes => {
+                    sync_directory(parent)?;
+                    return Ok(Creation::Acknowledged);
+                }
+                Some(_) => return Ok(Creation::Taken),
+                None => return Err(error.error),
+            },
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "its directory is removed again and again"))
+}
+
+/// The bytes of a file; `None` if no file has that name.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
+    let mut directory = root.to_owned();
+    if !prefix.is_empty() {
+        check(prefix)?;
+        directory.push(prefix);
+    }
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Ok(Vec::new()),
+            _ => return Err(error),
+        },
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        // What has another name is none of ours, as what file systems and their servers keep beside files.
+        names.extend(entry?.file_name().into_string().ok().filter(|name| is_part(name)));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Removes a file, and the directories that are empty without it: a prefix is listed as long as it has objects.
+fn remove(root: &Path, name: &Name) -> io::Result<()> {
+    check(name)?;
+    let path = root.join(name);
+    match fs::remove_file(&path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    let above = path.ancestors().skip(1).take_while(|directory| *directory != root);
+    let _ = above.map(fs::remove_dir).take_while(Result::is_ok).count();
+    Ok(())
+}
+
+/// Makes a directory and those above it, durably. Others may do the same.
+fn make_directory(directory: &Path) -> io::Result<()> {
+    if directory.as_os_str().is_empty() || directory.is_dir() {
+        return Ok(());
+    }
+    let parent: PathBuf = directory.parent().unwrap_or(Path::new("")).to_owned();
+    let mut failure = None;
+    for _ in 0..ATTEMPTS {
+        make_directory(&parent)?;
+        let made = fs::create_dir(directory).and_then(|()| sync_directory(&parent));
+        let Err(error) = made else { return Ok(()) };
+        match error.kind() {
+            io::ErrorKind::AlreadyExists if directory.is_dir() => return Ok(()),
+            // Another worker removed a directory, since it was empty.
+            io::ErrorKind::AlreadyExists if !directory.exists() => {}
+            io::ErrorKind::AlreadyExists => return Err(io::ErrorKind::NotADirectory.into()),
+            io::ErrorKind::NotFound => {}
+            _ => return Err(error),
+        }
+        failure = Some(error);
+    }
+    Err(failure.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+}
+
+/// Makes a new name durable.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::promises;
+    use super::*;
+
+    async fn opened(root: &Path) -> Arc<dyn Store> {
+        Arc::new(DirectoryStore::open(root).await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_directory_keeps_its_promises() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("not/yet/there");
+        promises::are_kept(&[opened(&root).await, opened(&root).await]).await;
+    }
+
+    #[tokio::test]
+    async fn a_file_that_a_killed_worker_left_is_no_object() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = opened(directory.path()).await;
+        fs::write(directory.path().join(UNNAMED).join(".tmpAbCdEf"), "half").unwrap();
+        fs::write(directory.path().join(".nfs 0001"), "held open").unwrap();
+        assert_eq!(store.list("").await.unwrap(), [""; 0]);
+        assert!(store.get(UNNAMED).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_place_that_cannot_be_used_is_named() {
+        use dialectic_base::diagnostic::{Diagnostic as _, ErrorCategory};
+
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        let fault = DirectoryStore::open(&file.join("set")).await.unwrap_err();
+        assert_eq!(fault.to_string(), format!("cannot open `~new` in the store {}/set", file.display()));
+        assert_eq!(fault.blame(), ErrorCategory::Configuration);
+    }
+}

@@ -1,0 +1,425 @@
+//! A store that speaks S3: of AWS, MinIO and others.
+
+use std::error::Error as StdError;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_engine::access::{Environment, url_fault};
+use dialectic_llm::openai::{HttpClient, http_client};
+use futures_util::future::{BoxFuture, ready};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::{
+    HttpClient as StoreClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig};
+
+use crate::error::Error;
+
+use super::{AddressError, Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part};
+
+/// The variables of the process that say where the store is and who may use it.
+const VARIABLES: [&str; 20] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT_URL_STS",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_REQUEST_PAYER",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_SERVER_SIDE_ENCRYPTION",
+    "AWS_SSE_BUCKET_KEY_ENABLED",
+    "AWS_SSE_CUSTOMER_KEY_BASE64",
+    "AWS_SSE_KMS_KEY_ID",
+    "AWS_VIRTUAL_HOSTED_STYLE_REQUEST",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
+
+/// The time limit of one attempt, far below that of a beat.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
+/// How often a request is made before the store counts as gone.
+const ATTEMPTS: u32 = 4;
+/// The pause after the first failed attempt; each one is twice as long as the one before it.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// An object that shows whether the store keeps the promise on which everything rests.
+const PROBE: &str = "probe";
+
+/// Objects below a prefix of a bucket.
+#[derive(Debug)]
+struct S3Store {
+    client: AmazonS3,
+    prefix: Path,
+    place: String,
+}
+
+/// Opens the store at `address`, `bucket/prefix`.
+pub(super) async fn open(address: &str, environment: &Environment) -> Result<SharedStore, Error> {
+    let store = connect(address, environment)?;
+    if !store.creates_once().await? {
+        return Err(S3Error::Overwrites { place: store.place }.into());
+    }
+    Ok(Arc::new(store))
+}
+
+fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
+    let place = format!("{S3}{address}");
+    let (bucket, prefix) = address.split_once('/').unwrap_or((address, ""));
+    let prefix = prefix.trim_end_matches('/');
+    if !is_part(bucket) || !(prefix.is_empty() || prefix.split('/').all(is_part)) {
+        return Err(AddressError { place }.into());
+    }
+    let refused = |source| S3Error::Settings { place: place.clone(), source };
+    let mut builder = AmazonS3Builder::new()
+        .with_http_connector(Connector(http_client(environment.certificate_file())?))
+        // One that every server has: it takes one object for each request.
+        .with_disable_bulk_delete(true)
+        // Repeated below, where the time of an attempt is limited and the outcome of a lost answer is looked up.
+        .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
+    for variable in VARIABLES {
+        // A file that lies in a directory must not say where a set is kept.
+        let Some(value) = environment.of_user(variable) else { continue };
+        if variable.starts_with("AWS_ENDPOINT_URL") && url_fault(value).is_some() {
+            return Err(S3Error::Endpoint { variable }.into());
+        }
+        let key: AmazonS3ConfigKey = variable.to_ascii_lowercase().parse().map_err(refused)?;
+        builder = builder.with_config(key, value);
+    }
+    let client = builder.with_bucket_name(bucket).build().map_err(refused)?;
+    Ok(S3Store { client, prefix: Path::from(prefix), place })
+}
+
+impl S3Store {
+    /// Whether the server knows `If-None-Match: *`. One that ignores it overwrites what it should refuse to, and two
+    /// workers would pay for one debate.
+    async fn creates_once(&self) -> Result<bool, StoreFault> {
+        const FIRST: &[u8] = b"an object is created once\n";
+        const SECOND: &[u8] = b"an object was overwritten\n";
+        if self.get(PROBE).await?.is_none() {
+            self.create(PROBE, FIRST).await?;
+        }
+        Ok(self.create(PROBE, SECOND).await? == Creation::Taken)
+    }
+
+    fn path(&self, name: &Name) -> io::Result<Path> {
+        check(name)?;
+        Ok(self.prefix.parts().chain(Path::from(name).parts()).collect())
+    }
+
+    async fn put_new(&self, name: &Name, bytes: &[u8]) -> Result<Creation, Fault> {
+        let path = self.path(name)?;
+        let mut pause = FIRST_PAUSE;
+        let mut attempt = 1;
+        loop {
+            let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+            let put = self.client.put_opts(&path, PutPayload::from(bytes.to_owned()), options);
+            let failure = match limited(put).await {
+                Ok(_) => return Ok(Creation::Acknowledged),
+                Err(failure) if is_lasting(&*failure) => return Err(failure),
+                Err(failure) => failure,
+            };
+            // Taken, in conflict with another attempt, or with an answer that was lost: the bytes tell.
+            match self.fetch(&path).await? {
+                Some(there) => return Ok(if there == bytes { Creation::Acknowledged } else { Creation::Taken }),
+                None if attempt == ATTEMPTS => return Err(failure),
+                None => {}
+            }
+            tokio::time::sleep(pause).await;
+            (attempt, pause) = (attempt + 1, pause * 2);
+        }
+    }
+
+    async fn fetch(&self, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+        let read = || async {
+            let read = async { self.client.get(path).await?.bytes().await };
+            match limited(read).await {
+                Ok(bytes) => Ok(Some(bytes.into())),
+                Err(failure) if is_absent(&*failure) => Ok(None),
+                Err(failure) => Err(failure),
+            }
+        };
+        repeated(read).await
+    }
+
+    async fn names(&self, prefix: &Name) -> Result<Vec<String>, Fault> {
+        let path = if prefix.is_empty() { self.prefix.clone() } else { self.path(prefix)? };
+        let found = repeated(|| limited(self.client.list_with_delimiter(Some(&path)))).await?;
+        let objects = found.objects.iter().map(|object| &object.location);
+        let names = objects.chain(&found.common_prefixes).filter_map(Path::filename);
+        let mut names: Vec<String> = names.filter(|name| is_part(name)).map(str::to_owned).collect();
+        names.retain(|name| !(prefix.is_empty() && name == PROBE));
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    async fn delete(&self, name: &Name) -> Result<(), Fault> {
+        let path = self.path(name)?;
+        let delete = || async {
+            match limited(self.client.delete(&path)).await {
+                Err(failure) if !is_absent(&*failure) => Err(failure),
+                Ok(()) | Err(_) => Ok(()),
+            }
+        };
+        repeated(delete).await
+    }
+
+    fn fault(&self, doing: &'static str, name: &Name) -> impl FnOnce(Fault) -> StoreFault {
+        let (name, place) = (name.to_owned(), self.place());
+        move |source| StoreFault { doing, name, place, source }
+    }
+}
+
+impl Store for S3Store {
+    fn create<'a>(&'a self, name: &'a Name, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>> {
+        Box::pin(async move { self.put_new(name, bytes).await.map_err(self.fault("create", name)) })
+    }
+
+    fn get<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>> {
+        Box::pin(async move {
+            let read = async { self.fetch(&self.path(name)?).await };
+            read.await.map_err(self.fault("read", name))
+        })
+    }
+
+    fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>> {
+        Box::pin(async move { self.names(prefix).await.map_err(self.fault("list", prefix)) })
+    }
+
+    fn remove<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<(), StoreFault>> {
+        Box::pin(async move { self.delete(name).await.map_err(self.fault("remove", name)) })
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+}
+
+/// Why an attempt failed.
+type Fault = Box<dyn StdError + Send + Sync>;
+
+/// An attempt that ends.
+async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
+    match tokio::time::timeout(ATTEMPT_TIMEOUT, attempt).await {
+        Ok(ended) => Ok(ended?),
+        Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+    }
+}
+
+/// Repeats what changes nothing the second time.
+async fn repeated<T, F: Future<Output = Result<T, Fault>>>(attempt: impl Fn() -> F) -> Result<T, Fault> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..ATTEMPTS {
+        match attempt().await {
+            Err(failure) if !is_lasting(&*failure) => {}
+            ended => return ended,
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+    attempt().await
+}
+
+fn is_absent(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
+    matches!(failure.downcast_ref(), Some(object_store::Error::NotFound { .. }))
+}
+
+/// Whether the server refuses this for a reason that stays.
+pub(super) fn is_lasting(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
+    use object_store::Error::{InvalidPath, NotFound, NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
+    matches!(
+        failure.downcast_ref(),
+        Some(
+            NotFound { .. }
+                | NotImplemented { .. }
+                | NotSupported { .. }
+                | PermissionDenied { .. }
+                | Unauthenticated { .. }
+                | InvalidPath { .. }
+        )
+    )
+}
+
+/// Gives the store the program's own connections: with the same certificates and proxies, and without another TLS.
+#[derive(Clone)]
+struct Connector(HttpClient);
+
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Connector")
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<StoreClient> {
+        Ok(StoreClient::new(self.clone()))
+    }
+}
+
+impl HttpService for Connector {
+    fn call<'a, 'f>(&'a self, request: HttpRequest) -> BoxFuture<'f, Result<HttpResponse, HttpError>>
+    where
+        'a: 'f,
+        Self: 'f,
+    {
+        match request.uri().to_string().parse() {
+            Ok(url) => self.0.client_for(&url).call(request),
+            Err(error) => Box::pin(ready(Err(HttpError::new(HttpErrorKind::Unknown, error)))),
+        }
+    }
+}
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+enum S3Error {
+    /// A variable has a wrong value, or one is missing.
+    #[error("the store {place} cannot be used with these settings")]
+    Settings { place: String, source: object_store::Error },
+    /// An address that is none.
+    #[error("{variable} is no URL")]
+    Endpoint { variable: &'static str },
+    /// The server ignores the condition.
+    #[error("the server of {place} overwrites objects that exist: it does not know `If-None-Match: *`")]
+    Overwrites { place: String },
+}
+
+impl Diagnostic for S3Error {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Settings { .. } => {
+                "look at the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and \
+                                      AWS_ENDPOINT_URL"
+            }
+            Self::Endpoint { .. } => "set it to the server's address, as http://127.0.0.1:9000",
+            Self::Overwrites { .. } => "use a server that knows it (AWS, MinIO since 2024), or a directory",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Child, Command, Stdio};
+
+    use super::super::promises;
+    use super::*;
+
+    /// The server of `tests/sweep/s3_server.py`, with the Python in `S3_SERVER` (`.ci/run` installs one).
+    struct Server {
+        process: Child,
+        port: u16,
+    }
+
+    impl Server {
+        fn start(flags: &[&str]) -> Option<Self> {
+            let Some(python) = std::env::var_os("S3_SERVER") else {
+                assert!(std::env::var_os("CI").is_none(), "S3_SERVER is not set, and S3 was not tested");
+                return None;
+            };
+            let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sweep/s3_server.py");
+            let mut command = Command::new(python);
+            let command = command.arg(script).args(flags).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut process = command.stderr(Stdio::null()).spawn().unwrap();
+            let mut port = String::new();
+            BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+            Some(Self { process, port: port.trim().parse().unwrap() })
+        }
+
+        fn environment(&self) -> Environment {
+            Environment::from_pairs([
+                ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port).as_str()),
+                ("AWS_ACCESS_KEY_ID", "a"),
+                ("AWS_SECRET_ACCESS_KEY", "b"),
+                ("AWS_REGION", "us-east-1"),
+            ])
+        }
+    }
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            drop(self.process.kill());
+            drop(self.process.wait());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_bucket_keeps_its_promises() {
+        let Some(server) = Server::start(&[]) else { return };
+        let mut clients = Vec::new();
+        for place in ["s3://sets/one/two", "s3://sets/one/two/"] {
+            clients.push(super::super::open(place, &server.environment()).await.unwrap());
+        }
+        promises::are_kept(&clients).await;
+        let whole = super::super::open("s3://sets", &server.environment()).await.unwrap();
+        assert_eq!(whole.list("").await.unwrap(), ["one"]);
+        assert!(whole.get("one/two/probe").await.unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn answers_that_are_lost_change_no_promise() {
+        let Some(server) = Server::start(&["--loses-answers"]) else { return };
+        let store = open("sets/a", &server.environment()).await.unwrap();
+        promises::are_kept(&[store]).await;
+    }
+
+    #[tokio::test]
+    async fn a_server_that_overwrites_is_refused() {
+        let Some(server) = Server::start(&["--forgetful"]) else { return };
+        let before = open("sets/a", &server.environment()).await.unwrap_err();
+        let again = open("sets/a", &server.environment()).await.unwrap_err();
+        for error in [before, again] {
+            assert_eq!(
+                error.to_string(),
+                "the server of s3://sets/a overwrites objects that exist: it does not know `If-None-Match: *`"
+            );
+            assert_eq!(error.exit_code(), 4);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_used_is_named_and_not_tried_again() {
+        let error =
+            open("sets", &Environment::from_pairs([("AWS_ENDPOINT_URL", "127.0.0.1:9000/x")])).await.unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.exit_code()), ("AWS_ENDPOINT_URL is no URL", 4));
+        let error = open("sets", &Environment::from_pairs([("AWS_ACCESS_KEY_ID", "a")])).await.unwrap_err();
+        assert_eq!(error.to_string(), "the store s3://sets cannot be used with these settings");
+        assert_eq!(error.exit_code(), 4);
+        for address in ["", "/a", "sets/a//b", "sets/../a", "sets/a b", "user:key@sets"] {
+            let error = open(address, &Environment::default()).await.unwrap_err();
+            assert_eq!((error.to_string(), error.exit_code()), (format!("`s3://{address}` is no store"), 2));
+        }
+        let Some(server) = Server::start(&[]) else { return };
+        let error = open("elsewhere", &server.environment()).await.unwrap_err();
+        assert_eq!(error.to_string(), "cannot create `probe` in the store s3://elsewhere");
+        assert_eq!(error.exit_code(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_gone_is_worth_another_try() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let environment = Environment::from_pairs([
+            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}").as_str()),
+            ("AWS_ACCESS_KEY_ID", "a"),
+            ("AWS_SECRET_ACCESS_KEY", "b"),
+        ]);
+        let error = open("sets/a", &environment).await.unwrap_err();
+        assert_eq!(error.to_string(), "cannot read `probe` in the store s3://sets/a");
+        assert_eq!(error.exit_code(), 75);
+    }
+}

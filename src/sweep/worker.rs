@@ -1,0 +1,262 @@
+//! A worker: runs debates of a plan, several at once, and goes on with those that other workers left.
+
+mod queue;
+mod tally;
+mod turn;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::money::Usd;
+use dialectic_engine::runner::{Runner, RunnerError, Services};
+use dialectic_record::debate::DebateId;
+use dialectic_record::store::Directory;
+
+use super::budget::{self, BudgetError};
+use super::lease::Times;
+use super::plan::{Machine, PlannedDebate, SavedPlan};
+use super::segment::SegmentError;
+use super::store::{Creation, SharedStore, StoreFault};
+use super::takeover::is_finished;
+
+pub use tally::Tally;
+
+/// The time that calls in flight have for their answers after a worker is told to stop: engines send SIGKILL 30 seconds
+/// after SIGTERM.
+const TO_ANSWER: Duration = Duration::from_secs(25);
+/// The time for the last segments after that.
+const TO_STORE: Duration = Duration::from_secs(4);
+
+/// The object that says what a store's set is.
+const SET: &str = "set";
+
+/// A worker of a set.
+#[derive(Clone)]
+pub struct Worker(Arc<Inner>);
+
+struct Inner {
+    store: SharedStore,
+    budget: Option<budget::Chain>,
+    machine: Machine,
+    services: Services,
+    times: Times,
+    /// Its name in the store, which no other process has.
+    name: Arc<str>,
+    /// Where the journals of running debates are.
+    directory: Directory,
+    stop: Stop,
+    news: UnboundedSender<News>,
+}
+
+/// Tells a worker to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    /// Nothing more is sent.
+    pub begun: CancellationToken,
+    /// Calls in flight are abandoned.
+    pub now: CancellationToken,
+}
+
+/// What happens to the debates of a worker.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// A debate runs.
+    Running(DebateId),
+    /// It runs no longer.
+    Left(DebateId),
+    /// This worker is done with it, whether it ran here or not.
+    Ended(DebateId, Ended),
+}
+
+/// How a worker's part in a debate ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// It is finished.
+    Finished {
+        /// Its known cost, if this worker finished it.
+        cost: Option<Usd>,
+        /// Whether it was finished before this worker came to it.
+        before: bool,
+    },
+    /// It has no answer; it can be resumed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// The budget of the set has no room for it.
+    Spent {
+        /// Its cost limit.
+        limit: Usd,
+        /// What is left of the budget.
+        left: Usd,
+    },
+    /// It cannot run as it is planned, or not on this machine.
+    Refused {
+        /// Why, with its causes.
+        reason: String,
+        /// Who has to act.
+        blame: ErrorCategory,
+    },
+    /// It is to be tried again.
+    Later {
+        /// Why, as a clause.
+        reason: String,
+    },
+}
+
+/// Why a worker cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// A debate in the store.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    /// The budget of the set.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The store has another set.
+    #[error("the store {place} has another set than this plan")]
+    OtherSet {
+        /// The store.
+        place: String,
+    },
+    /// The workers of the set have other times.
+    #[error("the workers of the set in {place} have other times between beats")]
+    OtherTimes {
+        /// The store.
+        place: String,
+    },
+    /// A debate cannot run on this machine.
+    #[error(transparent)]
+    Runner(#[from] RunnerError),
+}
+
+impl Diagnostic for WorkerError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Store(error) => error.blame(),
+            Self::Segment(error) => error.blame(),
+            Self::Budget(error) => error.blame(),
+            Self::OtherSet { .. } | Self::OtherTimes { .. } => ErrorCategory::Arguments,
+            Self::Runner(error) => error.blame(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.hint(),
+            Self::Segment(error) => error.hint(),
+            Self::Budget(error) => error.hint(),
+            Self::OtherSet { .. } => {
+                Some("name the plan that the store was begun with, or another store with --store".to_owned())
+            }
+            Self::OtherTimes { .. } => Some("all workers of a set need the same version of the program".to_owned()),
+            Self::Runner(error) => error.hint(),
+        }
+    }
+
+    fn remedy(&self) -> Option<dialectic_base::diagnostic::Remedy> {
+        match self {
+            Self::Runner(error) => error.remedy(),
+            Self::Store(_) | Self::Segment(_) | Self::Budget(_) | Self::OtherSet { .. } | Self::OtherTimes { .. } => {
+                None
+            }
+        }
+    }
+}
+
+/// What a store's set is.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Set {
+    /// The SHA-256 of the plan.
+    plan: String,
+    /// The times of all its workers.
+    times: Times,
+}
+
+impl Worker {
+    /// A worker for the plan's debates. `directory` is for its own files; `news` hears of the debates.
+    ///
+    /// # Errors
+    /// The store cannot be used, or has another set.
+    pub async fn begin(
+        plan: &SavedPlan,
+        store: SharedStore,
+        machine: Machine,
+        times: Times,
+        directory: &Path,
+        stop: Stop,
+        news: UnboundedSender<News>,
+    ) -> Result<Self, WorkerError> {
+        let set = Set { plan: plan.sha256.clone(), times };
+        // It always has a JSON form.
+        let mut bytes = serde_json::to_vec(&set).unwrap_or_default();
+        bytes.push(b'\n');
+        if store.create(SET, &bytes).await? == Creation::Taken {
+            let found = store.get(SET).await?.and_then(|bytes| serde_json::from_slice::<Set>(&bytes).ok());
+            let place = store.place();
+            return Err(match found {
+                Some(found) if found.plan == set.plan => WorkerError::OtherTimes { place },
+                _ => WorkerError::OtherSet { place },
+            });
+        }
+        let budget = match plan.plan.budget {
+            Some(budget) => Some(budget::Chain::open(Arc::clone(&store), budget).await?),
+            None => None,
+        };
+        let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>()).into();
+        let services = Services::new(machine.environment.clone()).sharing_models();
+        let directory = Directory::at(directory);
+        Ok(Self(Arc::new(Inner { store, budget, machine, services, times, name, directory, stop, news })))
+    }
+
+    /// Checks a debate of each variant, before anything is paid.
+    ///
+    /// # Errors
+    /// One that is not finished cannot run on this machine.
+    pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), WorkerError> {
+        let runner = Runner::new(self.0.directory.clone(), self.0.services.clone());
+        let mut checked: Vec<&str> = Vec::new();
+        for debate in debates {
+            let variant = debate.variant.name.as_str();
+            if checked.contains(&variant) {
+                continue;
+            }
+            let prepared = runner.prepare(debate.spec(&self.0.machine));
+            match prepared.and_then(|prepared| prepared.check_limit()) {
+                Ok(()) => checked.push(variant),
+                // There is nothing to be run.
+                Err(_) if is_finished(&*self.0.store, &debate.id).await? => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn tell(&self, news: News) {
+        // Nobody has to listen.
+        drop(self.news.send(news));
+    }
+}
+
+/// An error with its causes, in one line.
+fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

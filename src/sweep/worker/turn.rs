@@ -1,0 +1,323 @@
+//! A worker's turn at a debate: it looks, takes the debate, runs it, and compacts it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::money::Usd;
+use dialectic_engine::engine::{Books, RunEnding};
+use dialectic_engine::runner::{Failed, Prepared, Run, Runner};
+use dialectic_record::debate::{DebateId, Event, Recorded};
+use dialectic_record::store::{Directory, Entry, Replica, read_journal};
+
+use super::super::budget::{Claim, Grant};
+use super::super::copy::{Copy, Notes};
+use super::super::finished::Finished;
+use super::super::plan::PlannedDebate;
+use super::super::segment::SegmentError;
+use super::super::takeover::{Holding, Sight, Taking};
+use super::queue::{Candidate, Obstacle};
+use super::{Ended, News, TO_STORE, Worker, WorkerError, in_full};
+
+/// What came of a turn.
+pub(super) enum Turn {
+    /// This worker is done with the debate.
+    Ended(DebateId, Ended),
+    /// It is to be looked at again.
+    Later(Box<Candidate>, Obstacle),
+}
+
+/// What came of a run.
+enum Outcome {
+    Ended(Ended),
+    /// Another worker took over.
+    Lost,
+    /// The budget has no room now.
+    NoMoney,
+}
+
+impl From<Ended> for Outcome {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+impl<E: Diagnostic> From<E> for Ended {
+    fn from(error: E) -> Self {
+        let reason = in_full(&error);
+        match error.blame() {
+            ErrorCategory::Busy => Self::Later { reason },
+            blame @ (ErrorCategory::General
+            | ErrorCategory::Arguments
+            | ErrorCategory::Provider
+            | ErrorCategory::Configuration) => Self::Refused { reason, blame },
+        }
+    }
+}
+
+impl Worker {
+    pub(super) async fn turn(&self, mut candidate: Candidate) -> Turn {
+        let id = candidate.debate.id.clone();
+        match self.look_and_run(&mut candidate).await {
+            Ok(Outcome::Ended(ended)) => Turn::Ended(id, ended),
+            Ok(Outcome::Lost) => Turn::Later(Box::new(candidate), Obstacle::Held),
+            Ok(Outcome::NoMoney) => Turn::Later(Box::new(candidate), Obstacle::Money),
+            Err(error) => Turn::Ended(id, error.into()),
+        }
+    }
+
+    async fn look_and_run(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
+        let worker = &self.0;
+        let debate = &candidate.debate;
+        let before = Outcome::Ended(Ended::Finished { cost: None, before: true });
+        let vacancy = match candidate.watch.look(&worker.store, worker.times).await? {
+            Sight::Finished => return Ok(before),
+            Sight::Held => return Ok(Outcome::Lost),
+            Sight::Free(vacancy) => vacancy,
+        };
+        // A debate that was not begun and cannot be paid for is left alone.
+        if let Some(limit) = debate.variant.settings.max_cost().filter(|_| vacancy.is_first())
+            && let Some(budget) = &worker.budget
+        {
+            let sums = budget.sums().await?;
+            if limit > sums.balance + sums.held {
+                return Ok(Ended::Spent { limit, left: sums.balance }.into());
+            }
+            if limit > sums.balance {
+                return Ok(Outcome::NoMoney);
+            }
+        }
+        let holding = match vacancy.take(&worker.store, &debate.id, &worker.name, worker.times).await? {
+            Taking::Finished => return Ok(before),
+            Taking::Missed => return Ok(Outcome::Lost),
+            Taking::Mine(holding) => holding,
+        };
+        worker.tell(News::Running(debate.id.clone()));
+        let own = worker.directory.path().join(format!("{}-{}", debate.id, holding.epoch));
+        let outcome = self.run_held(debate, *holding, &Directory::at(own.join("debates"))).await;
+        worker.tell(News::Left(debate.id.clone()));
+        // It is in the store.
+        drop(fs::remove_dir_all(&own));
+        Ok(outcome)
+    }
+
+    /// Runs a debate that this worker holds.
+    async fn run_held(&self, debate: &PlannedDebate, holding: Holding, directory: &Directory) -> Outcome {
+        let worker = &self.0;
+        let Holding { epoch, next, chain, lease } = holding;
+        let past = match restored(debate, &chain.journal, directory, &worker.store.place()) {
+            Ok(past) => past,
+            Err(ended) => return ended.into(),
+        };
+        let (id, claim) = (&debate.id, chain.claim());
+        let copy = Copy::start(&worker.store, id, (epoch, next), past.len() as u64, &worker.name, lease);
+        let held = Held { worker: self, debate, copy: Arc::new(copy), directory, claim };
+        let (outcome, events) = held.granted_and_run(past).await;
+        let Outcome::Ended(Ended::Finished { cost, before }) = outcome else {
+            if held.copy.is_lost() {
+                return Outcome::Lost;
+            }
+            held.copy.release(TO_STORE).await;
+            return outcome;
+        };
+        match held.finish(epoch, &events).await {
+            Ok(()) => {
+                let next = held.copy.next_segment();
+                drop(held);
+                // What stays is in nobody's way.
+                drop(Finished::remove_parts(&*worker.store, id, &chain, next).await);
+                Ended::Finished { cost, before }.into()
+            }
+            Err(_) if held.copy.is_lost() => Outcome::Lost,
+            Err(error) => {
+                held.copy.release(TO_STORE).await;
+                Outcome::Ended(error.into())
+            }
+        }
+    }
+}
+
+/// A debate that this worker holds, with what it needs.
+struct Held<'a> {
+    worker: &'a Worker,
+    debate: &'a PlannedDebate,
+    copy: Arc<Copy>,
+    directory: &'a Directory,
+    /// The last claim on the budget before this run.
+    claim: Option<Claim>,
+}
+
+impl Held<'_> {
+    /// Runs it once the budget has granted its limit; gives back what is left at its end. Returns all its events.
+    async fn granted_and_run(&self, past: Vec<Recorded>) -> (Outcome, Vec<Recorded>) {
+        let is_complete = matches!(past.last().map(|last| &last.event), Some(Event::Completed { .. }));
+        let grant = match self.grant(is_complete).await {
+            Ok(Ok(grant)) => grant,
+            Ok(Err(outcome)) => return (outcome, past),
+            Err(error) => return (Outcome::Ended(error.into()), past),
+        };
+        let (outcome, events) = if is_complete {
+            (Ended::Finished { cost: None, before: false }.into(), past)
+        } else {
+            match self.prepared(&past) {
+                Ok(run) => self.watched(run).await,
+                Err(ended) => (ended.into(), past),
+            }
+        };
+        let is_over = match &outcome {
+            Outcome::Ended(Ended::Finished { .. } | Ended::Failed { .. }) => true,
+            // It was never begun.
+            Outcome::Ended(Ended::Refused { .. }) => events.is_empty(),
+            // The grant belongs to the debate.
+            Outcome::Ended(Ended::Spent { .. } | Ended::Later { .. }) | Outcome::Lost | Outcome::NoMoney => false,
+        };
+        // What this run was granted follows every claim before it.
+        let last = self.claim.filter(|_| is_complete);
+        if is_over && let Err(error) = self.give_back(grant, last, &events).await {
+            return (Outcome::Ended(error.into()), events);
+        }
+        (outcome, events)
+    }
+
+    /// The amount that the budget grants it, if there is one.
+    async fn grant(&self, is_complete: bool) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
+        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(self.debate.variant.settings.max_cost()) else {
+            return Ok(Ok(None));
+        };
+        let amount = match self.claim {
+            Some(Claim::Asks { amount, .. }) => amount,
+            // It ended without an answer, gave back what was left, and goes on with just that.
+            Some(Claim::Returns { left, .. }) => left,
+            None => limit,
+        };
+        if is_complete {
+            return Ok(Ok(Some(amount)));
+        }
+        let granted = budget.grant(&self.debate.id, amount, self.claim, &mut Notes(Arc::clone(&self.copy))).await?;
+        Ok(match granted {
+            Grant::Granted => Ok(Some(amount)),
+            Grant::Later(_) => Err(Outcome::NoMoney),
+            Grant::Spent(sums) => Err(Ended::Spent { limit: amount, left: sums.balance }.into()),
+        })
+    }
+
+    /// Gives back what is left of the grant after these events.
+    async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
+        let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
+        let limit = self.debate.variant.settings.max_cost().unwrap_or(granted);
+        let mut books = Books::default();
+        for recorded in events {
+            books.apply(recorded, |_| None);
+        }
+        let left = limit.saturating_sub(books.taken());
+        budget.give_back(&self.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy))).await?;
+        Ok(())
+    }
+
+    /// Prepares it to begin, or to go on.
+    fn prepared(&self, past: &[Recorded]) -> Result<Run, Ended> {
+        let Self { worker, debate, copy, directory, .. } = self;
+        let runner = Runner::new((*directory).clone(), worker.0.services.clone());
+        let spec = debate.spec(&worker.0.machine);
+        let prepared: Prepared = if past.is_empty() {
+            let prepared = runner.prepare(spec)?;
+            prepared.check_limit()?;
+            prepared
+        } else {
+            let entry = Entry::of_state(&directory.state_path(&debate.id));
+            let saved = runner.open(&entry, &[])?;
+            runner.take_over(saved, spec)?
+        };
+        let replica = Arc::clone(copy) as Arc<dyn Replica>;
+        Ok(prepared.copied_to(debate.id.clone(), replica).begin()?.kept().run())
+    }
+
+    /// Waits for the end of a run, and stops it when the worker is told to or another worker took over.
+    async fn watched(&self, run: Run) -> (Outcome, Vec<Recorded>) {
+        let stop = &self.worker.0.stop;
+        let controls = run.controls();
+        let wait = run.wait();
+        tokio::pin!(wait);
+        let mut is_pausing = false;
+        let ended = loop {
+            tokio::select! {
+                ended = &mut wait => break ended,
+                () = self.copy.lost(), if !controls.is_interrupted() => controls.interrupt(),
+                () = stop.now.cancelled(), if !controls.is_interrupted() => controls.interrupt(),
+                () = stop.begun.cancelled(), if !is_pausing => {
+                    is_pausing = true;
+                    controls.pause();
+                }
+            }
+        };
+        drop(controls);
+        let outcome = match ended {
+            _ if self.copy.is_lost() => Outcome::Lost,
+            Ok(finished) => match finished.ending {
+                RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false }.into(),
+                RunEnding::Failed => {
+                    let reason = finished.debate.error.unwrap_or_else(|| "it has no answer".to_owned());
+                    Ended::Failed { reason }.into()
+                }
+                RunEnding::ServerGone => Ended::Later { reason: "its server is unreachable".to_owned() }.into(),
+                RunEnding::LimitReached => Ended::Later { reason: "its subscription is used up".to_owned() }.into(),
+                RunEnding::Paused | RunEnding::Suspended => {
+                    Ended::Later { reason: "the worker was told to stop".to_owned() }.into()
+                }
+            },
+            Err(Failed { source, .. }) if self.copy.may_send().is_err() => {
+                Ended::Later { reason: in_full(&source) }.into()
+            }
+            Err(Failed { source, .. }) => Outcome::Ended(Ended::from(source)),
+        };
+        match read_journal(&self.directory.journal_path(&self.debate.id)) {
+            Ok(contents) => (outcome, contents.events),
+            // What it cost is unknown: its grant stays.
+            Err(error) => (Outcome::Ended(Ended::Later { reason: in_full(&error) }), Vec::new()),
+        }
+    }
+
+    /// Compacts a debate whose journal, with these events, is complete in the store.
+    async fn finish(&self, epoch: u32, events: &[Recorded]) -> Result<(), WorkerError> {
+        let Self { worker, debate, directory, .. } = self;
+        let unreadable =
+            |error| SegmentError::damaged(&*worker.0.store, &debate.id, format!("its copy cannot be read: {error}"));
+        let journal = fs::read(directory.journal_path(&debate.id)).map_err(unreadable)?;
+        Finished::of(&debate.id, epoch, journal, events).write(&*worker.0.store).await?;
+        Ok(())
+    }
+}
+
+/// Writes the journal of a debate that was begun elsewhere, and reads it.
+fn restored(
+    debate: &PlannedDebate,
+    journal: &[u8],
+    directory: &Directory,
+    place: &str,
+) -> Result<Vec<Recorded>, Ended> {
+    if journal.is_empty() {
+        return Ok(Vec::new());
+    }
+    let path = directory.journal_path(&debate.id);
+    let written = fs::create_dir_all(directory.path()).and_then(|()| write_own(&path, journal));
+    if let Err(error) = written {
+        let reason = format!("cannot write {}: {error}", path.display());
+        return Err(Ended::Refused { reason, blame: ErrorCategory::General });
+    }
+    let contents = read_journal(&path).map_err(|error| Ended::Refused {
+        reason: format!("its journal in the store {place} is damaged: {}", in_full(&error)),
+        blame: ErrorCategory::Arguments,
+    })?;
+    Ok(contents.events)
+}
+
+/// Writes a file that only this user can read.
+fn write_own(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(bytes)
+}

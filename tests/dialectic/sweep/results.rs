@@ -1,0 +1,125 @@
+//! `dialectic sweep status` and `collect`, and what workers have of a plan.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{lines, sandbox};
+use crate::budget::priced;
+use crate::support::{MockServer, Reply, Sandbox, default_reply, short_reply};
+
+fn planned(server: &MockServer) -> Sandbox {
+    let sandbox = sandbox(server).file("notes.txt", "Of the queue");
+    sandbox.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
+    sandbox
+}
+
+fn status(sandbox: &Sandbox) -> Value {
+    let said = sandbox.run(["sweep", "status", "plan.jsonl", "--json"]).expect_code(0);
+    serde_json::from_str(&said.stdout).expect("it is JSON")
+}
+
+#[test]
+fn results_come_in_the_plans_order_in_three_forms() {
+    let server = MockServer::with(|request| match request.prompt().contains("What is 40 + 2?") {
+        true if request.prompt().contains("Answer:") => Reply::text("It is 42.\n\nAnswer: 42").usage(500, 0, 50),
+        true | false => short_reply(request).usage(500, 0, 50),
+    });
+    let sandbox = planned(&server);
+    let before = status(&sandbox);
+    assert_eq!((&before["debates"], &before["waiting"], &before["finished"]), (&json!(8), &json!(8), &json!(0)));
+    assert_eq!(before["costUsd"], 0.0);
+    assert!(before["expectedUsd"].as_f64().unwrap() > 0.0, "{before}");
+    assert!(!sandbox.directory().join("plan.store").exists(), "who reads makes no store");
+    sandbox.run(["sweep", "collect", "plan.jsonl", "--complete"]).expect_code(75);
+
+    // The second half first.
+    sandbox.run(["sweep", "run", "plan.jsonl", "--shard", "2/2"]).expect_code(0);
+    let half = sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0);
+    assert!(half.stderr.contains("4 of 8 debates not finished"), "{half}");
+    assert_eq!(lines(&half.stdout).len(), 4);
+    assert_eq!(status(&sandbox)["finished"], 4);
+    sandbox.run(["sweep", "run", "plan.jsonl", "--jobs", "3"]).expect_code(0);
+    let asked = server.requests().len();
+
+    let after = status(&sandbox);
+    assert_eq!((&after["finished"], &after["waiting"], &after["failed"]), (&json!(8), &json!(0), &json!(0)), "{after}");
+    assert_eq!(after["variants"]["single"]["finished"], 4);
+    assert_eq!(after["costUsd"], after["expectedUsd"]);
+    assert_eq!(after["lost"]["calls"], 0);
+    let money = |value: &Value| value.as_f64().unwrap();
+    let budget = &after["budget"];
+    assert!((money(&budget["leftUsd"]) + money(&after["costUsd"]) - 5.0).abs() < 1e-9, "{after}");
+
+    let collected = sandbox.run(["sweep", "collect", "plan.jsonl", "--complete"]).expect_code(0).stdout;
+    let rows = lines(&collected);
+    let planned = lines(&sandbox.read("plan.jsonl"));
+    let ids = |rows: &[Value]| rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&rows), ids(&planned[1..]));
+    let cost: f64 = rows.iter().map(|row| money(&row["costUsd"])).sum();
+    assert!((cost - money(&after["costUsd"])).abs() < 1e-9, "{cost}: {after}");
+    assert!(rows[0]["correct"].is_null() && rows[0]["outcome"] == "full", "{}", rows[0]);
+    assert_eq!((&rows[6]["correct"], &rows[6]["protocol"]), (&json!(true), &json!("single")), "{}", rows[6]);
+    for never in ["Usd\":null", "createdAt", "latency", "attempts", "epoch"] {
+        assert!(!collected.contains(never), "{never}");
+    }
+
+    sandbox.run(["sweep", "collect", "plan.jsonl", "-o", "results.csv"]).expect_code(0);
+    let table = sandbox.read("results.csv");
+    assert!(table.starts_with("id,problem,variant,repeat,protocol,outcome,"), "{table}");
+    assert_eq!(table.lines().count(), 9);
+    sandbox.run(["sweep", "collect", "plan.jsonl", "-o", "results.html"]).expect_code(0);
+    let page = sandbox.read("results.html");
+    assert!(page.contains("Content-Security-Policy") && page.contains("<h1>8 debates</h1>"), "{page}");
+    assert_eq!(server.requests().len(), asked, "readers call nothing");
+
+    // Everything is finished: nothing is called again, and the results are the same.
+    sandbox.run(["sweep", "run", "plan.jsonl", "--index", "3"]).expect_code(0);
+    sandbox.run(["sweep", "run", "plan.jsonl", "--jobs", "8"]).expect_code(0);
+    assert_eq!(server.requests().len(), asked);
+    assert_eq!(sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0).stdout, collected);
+    server.assert_clean();
+    sandbox.assert_no_file_has_the_key();
+}
+
+#[test]
+fn a_store_has_one_set() {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server);
+    sandbox.run(["sweep", "run", "plan.jsonl", "--index", "0", "--store", "set"]).expect_code(0);
+    sandbox.write("problems/queue.md", "Design a stack");
+    sandbox.run(["sweep", "plan", "sweep.json", "-o", "other.jsonl"]).expect_code(0);
+    for command in [&["run", "--index", "0"][..], &["status"], &["collect"]] {
+        let refused = sandbox.run(["sweep", command[0], "other.jsonl", "--store", "set"].iter().chain(&command[1..]));
+        let refused = refused.expect_code(2);
+        assert!(refused.stderr.contains("has another set than this plan"), "{refused}");
+    }
+}
+
+/// Prompts of the user's travel with the plan, and what lies about in a worker's directory does not count.
+#[test]
+fn a_worker_needs_the_plan_alone_and_its_own_keys() {
+    let server = MockServer::with(default_reply);
+    let mut config = priced(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
+    config["agents"][0]["systemPromptPath"] = "mine/system.md".into();
+    config["agents"][1]["role"] = "operations".into();
+    let role = include_str!("../../../prompts/roles/operations.md")
+        .replace("You run what the others design", "You keep the pagers");
+    let planner = sandbox(&server)
+        .file("notes.txt", "Of the queue")
+        .file("mine/system.md", "You weigh everything twice.")
+        .file("prompts/roles/operations.md", &role)
+        .config(&config);
+    let plan = planner.run(["sweep", "plan", "sweep.json"]).expect_code(0).stdout;
+    let worker = Sandbox::new()
+        .model_server(&server)
+        .file("plan.jsonl", plan)
+        .file("prompts/roles/operations.md", role.replace("You keep the pagers", "You are a stranger"));
+    worker.run(["sweep", "run", "plan.jsonl", "--index", "0"]).expect_code(0);
+    let asked = server.requests();
+    let says = |text: &str| asked.iter().any(|request| format!("{:?}", request.body).contains(text));
+    assert!(says("You weigh everything twice.") && says("You keep the pagers") && says("Of the queue"));
+    assert!(!says("You are a stranger"));
+    assert_eq!(fs::read_dir(worker.directory().join("plan.store/debates")).unwrap().count(), 1);
+    assert!(worker.debates().is_empty(), "a set has a store of its own");
+}
