@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use dialectic_base::money::Usd;
 use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
 use dialectic_cli::sweep::worker::{Ended, News, Stop, Worker};
 use dialectic_cli::sweep::{Finished, Lost, Stored, Times, budget};
-use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 use futures_util::future::BoxFuture;
