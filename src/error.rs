@@ -26,7 +26,7 @@ pub enum Error {
         source: StoreError,
     },
     /// The file for appended scores has other contents.
-    #[error("{path} is not a file of evaluations: its first line is another header")]
+    #[error("{path} is not an evaluation file: its first line is a different header")]
     OtherTable {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum Error {
     /// No evaluator answered for these debates.
     #[error("no evaluator could evaluate {}", debates.join(", "))]
     NotEvaluated {
-        /// Their names.
+        /// The names of the debates.
         debates: Vec<String>,
     },
     /// The evaluation was interrupted.
@@ -46,9 +46,9 @@ pub enum Error {
     /// Some problems could not be compared.
     #[error("{missing} of {all} comparisons are missing")]
     NotCompared {
-        /// How many.
+        /// The number of missing comparisons.
         missing: usize,
-        /// Of how many.
+        /// The total number.
         all: usize,
     },
     /// Debates of a set are not finished.
@@ -58,7 +58,7 @@ pub enum Error {
     #[error("the debate {0} cannot be closed yet: it has no proposal")]
     NothingToFinish(DebateId),
     /// A record was changed.
-    #[error("the record of {0} is not whole")]
+    #[error("the record of {0} is damaged")]
     NotWhole(String),
     /// A file cannot be written.
     #[error("cannot write {path}")]
@@ -69,7 +69,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file already exists.
-    #[error("{0} exists already")]
+    #[error("{0} already exists")]
     Exists(PathBuf),
     /// Standard output cannot be written.
     #[error("cannot write to standard output")]
@@ -89,7 +89,7 @@ pub enum Error {
     /// The child process has already reported its error.
     #[error("the debate did not start")]
     Said {
-        /// Its exit code.
+        /// The exit code.
         code: u8,
     },
     /// The runtime cannot be started.
@@ -136,12 +136,12 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
-    /// A review found something as grave as `--fail-on` says.
+    /// A review found something at least as severe as `--fail-on` allows.
     #[error("the review {id} has {findings}")]
     Findings {
         /// The debate.
         id: DebateId,
-        /// How many, in words.
+        /// The number of findings, as text.
         findings: String,
     },
     /// The demo was interrupted; its state file, as typed in a shell.
@@ -166,25 +166,25 @@ pub enum Error {
         id: DebateId,
     },
     /// A subscription's limit is reached; the debate is saved.
-    #[error("out of usage; the debate {id} is saved as paused")]
+    #[error("usage limit reached; the debate {id} was saved as paused")]
     LimitReached {
         /// The debate.
         id: DebateId,
     },
-    /// Its process was killed.
+    /// The process was killed.
     #[error("interrupted: no process runs the debate {0} any more")]
     Killed(DebateId),
-    /// It is saved as paused.
+    /// The debate is saved as paused.
     #[error("the debate {id} is paused")]
     Paused {
         /// The debate.
         id: DebateId,
     },
-    /// It waits for answers.
+    /// The debate waits for answers.
     #[error("the debate {0} has questions for you")]
     Asks(DebateId),
     /// The time limit for waiting was reached.
-    #[error("the debate {0} still runs")]
+    #[error("the debate {0} is still running")]
     StillRunning(DebateId),
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
@@ -266,7 +266,7 @@ impl Error {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
             Self::LiftInterrupted | Self::NotCompared { .. } => {
-                "the same command goes on from here, and repeats nothing that is there".to_owned()
+                "run the same command to continue; finished work is not repeated".to_owned()
             }
             Self::SetUnfinished(tally) => tally.hint().to_owned(),
             Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
@@ -279,14 +279,14 @@ impl Error {
             Self::DebateFailed { id, .. }
             | Self::AllCallsFailed { id, is_kept: true, .. }
             | Self::NotSaved { id, has_journal: true, .. } => {
-                format!("everything said is saved; when the cause is fixed: dialectic resume {id}")
+                format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
             }
-            Self::NotFull { id } => format!("`dialectic show {id}` tells why"),
+            Self::NotFull { id } => format!("`dialectic show {id}` shows why"),
             Self::Findings { id, .. } => format!("`dialectic show {id}` shows them again"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
-            Self::LimitReached { id } => format!("when there is more usage: dialectic resume {id}"),
+            Self::LimitReached { id } => format!("when your usage limit resets: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
             Self::DemoInterrupted(state) => {
                 format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")

@@ -1,12 +1,12 @@
 //! Language-model agents debate a problem, and a judge hands back one answer.
 //!
-//! This is the command line, the server and what belongs to them, on top of the crates in `crates/`;
-//! `docs/architecture.md` walks through all of it. The program itself is [`cli::main`].
+//! This is the command line and the server, on top of the crates in `crates/`; `docs/architecture.md` walks through all
+//! of it. The program itself is [`cli::main`].
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
-//! | [`change`] | a change to be reviewed: from git or from a diff, with nothing of it obeyed |
+//! | [`change`] | a change to review, from git or a diff, none of which is trusted |
 //! | [`evaluation`] | scores the solutions of saved debates |
 //! | [`lift`] | compares debates with other ways to spend their money, blind |
 //! | [`sweep`] | sets of debates: plans, a store that many machines share, and what a worker does |
@@ -15,16 +15,16 @@
 //! | `archive` | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`features`] | the features of a build |
-//! | [`signature`] | signs records with SSH keys, and says who signed one |
+//! | [`signature`] | signs records with SSH keys, and verifies signatures |
 //! | [`status`] | the status of a saved debate |
 //! | [`remedy`] | turns the library's remedies into hints of the command line |
 //! | [`error`] | all errors and their exit codes |
 //!
-//! A program that wants to run debates begins at [`dialectic_engine::runner`]; one that wants a protocol of its own, at
+//! A program that wants to run debates starts at [`dialectic_engine::runner`]; one that wants its own protocol, at
 //! [`dialectic_record::protocol`].
 //!
-//! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` and
-//! `serve` are clients of the runner; `trace` depends on the record and the signals, not on protocols.
+//! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
+//! the runner; `trace` depends on the record and the signals, not on protocols.
 
 #[cfg(feature = "archive")]
 pub mod archive;

@@ -12,11 +12,9 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::NameContext(path) => format!(": --context {}", path.display()),
         Remedy::NameProvider => "`--provider` names it".to_owned(),
         Remedy::NameModel => "`--model` names it".to_owned(),
-        Remedy::SetUp => {
-            "; or try `--offline`, which needs no key; or answer the questions of `dialectic init`. With the \
+        Remedy::SetUp => "; or try `--offline`, which needs no key; or run `dialectic init`. With the \
                           program `claude` or `codex`, `-m claude` and `-m codex` need no key either"
-                .to_owned()
-        }
+            .to_owned(),
         Remedy::GoOffline => ", or try `--offline`, which needs no key".to_owned(),
         Remedy::LimitQuestion => " with --max-cost".to_owned(),
         Remedy::LimitCallsOfQuestion => " with --max-calls".to_owned(),
@@ -27,7 +25,7 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::Set(_) => String::new(),
         Remedy::Resume(id) => format!(": dialectic resume {id}"),
         Remedy::List => "`dialectic list` shows the saved debates".to_owned(),
-        Remedy::Verify => "; `dialectic verify` tells which parts are intact".to_owned(),
+        Remedy::Verify => "; `dialectic verify` shows which parts are intact".to_owned(),
         Remedy::Replay => "; `dialectic replay` shows the debate so far".to_owned(),
     };
     Some(said.unwrap_or_default() + &how)

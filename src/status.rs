@@ -17,7 +17,7 @@ pub const ASKS: u8 = 7;
 /// The exit code for a debate that can be resumed: `EX_TEMPFAIL` of BSD's `sysexits.h`.
 pub const TRY_AGAIN: u8 = 75;
 
-/// A saved debate with its whole journal: the state file does not contain its calls.
+/// A saved debate with its whole journal, because the state file does not contain its calls.
 ///
 /// # Errors
 /// It cannot be read.
@@ -33,17 +33,17 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
 pub enum Standing {
     /// A process runs it.
     Running,
-    /// It is saved with open questions.
+    /// The debate is saved with open questions.
     Asking,
-    /// It is saved and can be resumed.
+    /// The debate is saved and can be resumed.
     Paused,
-    /// Its process is gone; it can be resumed.
+    /// The process is gone; the debate can be resumed.
     Interrupted,
     /// An older program left no journal to resume from.
     Unfinished,
-    /// It has an answer.
+    /// The debate has an answer.
     Completed,
-    /// It ended without one.
+    /// The debate ended without an answer.
     Failed,
 }
 
@@ -93,7 +93,7 @@ impl Standing {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -121,7 +121,7 @@ impl Standing {
 /// An open question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
-    /// Its id in answers: `q1`.
+    /// The question's id in answers: `q1`.
     pub id: String,
     /// The names of the agents that ask.
     pub from: Vec<String>,
@@ -159,9 +159,9 @@ pub struct Paths {
 pub struct DebateStatus {
     /// The debate.
     pub id: DebateId,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// Its status.
+    /// The status.
     pub status: Standing,
     /// The exit code of `wait`.
     pub exit_code: u8,
@@ -173,7 +173,7 @@ pub struct DebateStatus {
     /// The maximum number of rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// Its calls.
+    /// The calls.
     pub calls: CallCount,
     /// The cost in dollars; null if unknown.
     pub cost_usd: Option<f64>,
@@ -188,14 +188,14 @@ pub struct DebateStatus {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whether it was told to stop and has not done so yet.
+    /// Whether the debate was told to stop and is still running.
     pub stopping: bool,
-    /// Its files.
+    /// The files.
     pub paths: Paths,
-    /// When it was begun.
+    /// The start.
     #[serde(skip)]
     pub created_at: Option<Timestamp>,
-    /// When something was recorded last.
+    /// The time of the last event.
     #[serde(skip)]
     pub updated_at: Option<Timestamp>,
 }
@@ -232,7 +232,7 @@ impl DebateStatus {
         Ok(Self::from_record(entry, &debate, before, runner))
     }
 
-    /// The same of a record that was read; `before` is what was seen before that.
+    /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
         let rest = runner.forecast_rest(entry, debate).map(|rest| rest.count().low);
         let status = Standing::of(entry, debate, before);

@@ -26,7 +26,7 @@ pub(super) fn effects(players: &[(f64, f64)]) -> Vec<Effect> {
     let Some(opponents) = players.len().checked_sub(1).filter(|opponents| *opponents > 0) else {
         return vec![Effect::default(); players.len()];
     };
-    #[expect(clippy::cast_precision_loss, reason = "as many as take part in a debate")]
+    #[expect(clippy::cast_precision_loss, reason = "bounded by the participants of a debate")]
     let opponents = opponents as f64;
     let slope = LN_10 / SCALE;
     let effect = |place: usize| {

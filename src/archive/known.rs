@@ -11,11 +11,11 @@ use super::{Archive, ArchiveError, Memory, Player, Relevance, is_rehearsal};
 
 /// The maximum number of past debates in a new one.
 const DEBATES: usize = 3;
-/// The shown characters of a decision, of evidence and of dissent.
+/// The maximum number of characters shown of a decision, its evidence and its dissent.
 const DECISION: usize = 1800;
 const EVIDENCE: usize = 600;
 const DISSENT: usize = 600;
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM: usize = 400;
 
 /// The past debates of a directory.

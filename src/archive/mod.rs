@@ -1,8 +1,8 @@
 //! Results of past debates: the ratings of models by role, and decisions by subject.
 //!
-//! Both are in one `SQLite` file beside the debates. It is a cache that is updated from the debates whenever it is used
-//! ([`Archive::update`]). So a run killed after its last event loses nothing, and no debate counts twice, even with
-//! concurrent programs.
+//! Both are in one `SQLite` file next to the debates. It is a cache that is updated from the debates whenever it is
+//! used ([`Archive::update`]). So a run killed after its last event loses nothing, and no debate counts twice, even
+//! with concurrent programs.
 
 mod elo;
 mod known;
@@ -81,13 +81,13 @@ impl Diagnostic for ArchiveError {
         let is = |error: &rusqlite::Error, code| error.sqlite_error_code() == Some(code);
         match self {
             Self::Newer(path) => {
-                Some(format!("take that version, or remove {}: it is made anew from the debates", path.display()))
+                Some(format!("use that version, or remove {}: it is rebuilt from the debates", path.display()))
             }
             Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
                 Some("another program is writing to it; try again when it has finished".to_owned())
             }
             Self::Unusable { path, .. } => {
-                Some(format!("if it is damaged, remove {}: it is made anew from the debates", path.display()))
+                Some(format!("if it is damaged, remove {}: it is rebuilt from the debates", path.display()))
             }
             Self::Failed(_) => None,
             Self::Store(error) => error.hint(),
@@ -206,7 +206,7 @@ impl Archive {
     /// Forgets everything and reads all debates again. Ratings of removed debates are lost.
     ///
     /// # Errors
-    /// Like those of [`update`](Self::update).
+    /// As for [`update`](Self::update).
     pub fn rebuild(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
         let transaction = write(&mut self.connection)?;
         transaction.execute_batch(

@@ -1,4 +1,4 @@
-//! The configuration of the base revision: what the change itself says about its review does not count.
+//! The configuration of the base revision, since a change must not configure its own review.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +12,11 @@ use dialectic_record::store::{Readers, write_atomically};
 use super::git::Git;
 use super::{ChangeError, plain};
 
-/// Where prompts and roles of a project lie, beside its configuration.
+/// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
 
-/// The configuration that stood in `directory` at that commit, written to a place of its own together with the prompts
-/// that it names and those beside it.
+/// Copies the configuration of `directory` at that commit, with the prompts that it names and those next to it, to a
+/// separate directory.
 pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
     let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
     let below = |name: &str| plain(&prefix.join(name));
@@ -47,7 +47,7 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
     Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))
 }
 
-/// The texts in a configuration that can be paths below it.
+/// The texts in a configuration that can be paths below its directory.
 fn named(config: &[u8]) -> BTreeSet<String> {
     fn collect(value: &Value, found: &mut BTreeSet<String>) {
         match value {
@@ -69,8 +69,8 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// A directory of this commit's own, in which each file lies where it lies in the repository: a debate that is resumed
-/// reads its prompts there again.
+/// A directory for this commit, with each file at its path in the repository: a resumed debate reads its prompts there
+/// again.
 fn place(commit: &str) -> Result<PathBuf, ChangeError> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));

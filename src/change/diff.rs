@@ -1,4 +1,4 @@
-//! Diffs: written for two versions of a file, and read where somebody else wrote them.
+//! Diffs: written for two versions of a file, and parsed if they come from elsewhere.
 
 use std::fmt::Write;
 
@@ -6,29 +6,29 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
 use dialectic_record::debate::Lines;
 
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// The change of a file, as a diff says it.
+/// The change of a file, as a diff describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileDiff {
-    /// Its path before; nothing where it is new.
+    /// The old path; `None` if the file is new.
     pub(super) old_path: Option<String>,
-    /// Its path after; nothing where it is gone.
+    /// The new path; `None` if the file was deleted.
     pub(super) new_path: Option<String>,
-    /// The beginning of the hash of what it is after the change, where the diff says it.
+    /// The beginning of the new content's hash, if the diff contains it.
     pub(super) new_hash: Option<String>,
-    /// Whether it is another kind of thing than a text.
+    /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
-    /// With how many versions the new one is compared: each has a column of marks.
+    /// The number of old versions, each with a column of marks.
     pub(super) parents: usize,
-    /// The stretches of the file after the change that are shown.
+    /// The line ranges of the changed file that the diff shows.
     pub(super) hunks: Vec<Lines>,
-    /// The diff, header included.
+    /// The diff, including its header.
     pub(super) text: String,
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -38,12 +38,12 @@ pub(super) enum Kind {
 }
 
 impl FileDiff {
-    /// What the file is called.
+    /// The file's current path.
     pub(super) fn path(&self) -> &str {
         self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or_default()
     }
 
-    /// The paths that it has or had.
+    /// The file's old and new paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
     }
@@ -55,7 +55,7 @@ impl FileDiff {
     }
 }
 
-/// The change from one text to another; nothing where they are the same.
+/// The diff between two texts; `None` if they are equal.
 pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> Option<FileDiff> {
     let (before, after) = (old.map_or("", |(_, text)| text), new.map_or("", |(_, text)| text));
     let (old_path, new_path) = (old.map(|(path, _)| path.to_owned()), new.map(|(path, _)| path.to_owned()));
@@ -86,7 +86,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
     Some(FileDiff { old_path, new_path, new_hash: None, kind: Kind::Text, parents: 1, hunks, text })
 }
 
-/// A path cannot begin another line of a diff.
+/// Puts a path on one line, so that it cannot begin another line of a diff.
 fn one_line(path: &str) -> String {
     path.replace(char::is_control, "\u{FFFD}")
 }
@@ -101,7 +101,7 @@ fn write_hunks(text: &mut String, shown: &mut Vec<Lines>, before: &str, after: &
     let changes =
         diff.hunks().map(|hunk| [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize));
     let changes: Vec<_> = changes.collect();
-    // Changes whose surroundings touch stand in one stretch.
+    // Changes with touching context share a hunk.
     for group in changes.chunk_by(|[one, _], [next, _]| next.start - one.end <= 2 * CONTEXT) {
         let ([first_old, first_new], [last_old, last_new]) = (&group[0], &group[group.len() - 1]);
         let lead = CONTEXT.min(first_old.start).min(first_new.start);
@@ -133,7 +133,7 @@ fn push(text: &mut String, mark: char, line: &str) {
     }
 }
 
-/// The changes of files in a diff that somebody else wrote, as git or `diff -u` write it.
+/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut found, mut at): (Vec<FileDiff>, usize) = (Vec::new(), 0);
@@ -151,8 +151,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found
 }
 
-/// Where the section of a file ends: before the next one. Lines within a stretch are counted, so that none of them
-/// passes for the beginning of another file.
+/// The end of a file's section, before the next one. Lines within a hunk are counted, so that none of them passes for
+/// the start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
@@ -172,19 +172,20 @@ fn end_of(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// Where a stretch begins, and how many lines it has, in each version before and after.
+/// The start and length of a hunk in each version, before and after.
 struct Stretch {
     old: Vec<(u32, u32)>,
     new: (u32, u32),
 }
 
 impl Stretch {
-    /// Whether there are lines that were not passed yet.
+    /// Whether the hunk has more lines.
     fn has_lines(&self) -> bool {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
     }
 
-    /// Counts a line: it has a mark for each version before, `-` where that one loses it, `+` where it lacks it.
+    /// Counts a line. It has a mark for each old version: `-` if the line was removed from it, `+` if it lacks the
+    /// line.
     fn pass(&mut self, line: &str) {
         if line.starts_with('\\') {
             return;
@@ -200,7 +201,7 @@ impl Stretch {
     }
 }
 
-/// `@@ -10,4 +12,6 @@`, or of a merge `@@@ -10,4 -9,4 +12,6 @@@`.
+/// Parses `@@ -10,4 +12,6 @@`, or for a merge `@@@ -10,4 -9,4 +12,6 @@@`.
 fn stretch(line: &str) -> Option<Stretch> {
     let ats = line.bytes().take_while(|byte| *byte == b'@').count();
     let (edge, rest) = line.split_at(ats);
@@ -303,12 +304,12 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
     }
 }
 
-/// What git writes before the paths of the two sides: usually `a/` and `b/`, and with `diff.mnemonicPrefix` the first
-/// letters of commit, index, working tree and object, or numbers.
+/// Git's prefixes for the paths of the two sides: usually `a/` and `b/`, but with `diff.mnemonicPrefix` the initials of
+/// commit, index, working tree and object, or numbers.
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 
-/// `a/one path b/one path`, where both are the same but for a rename, which says them again.
+/// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
     let (old, new) = if text.starts_with('"') {
         // Both are in quotation marks, since both hold what has to be.

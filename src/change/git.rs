@@ -1,7 +1,7 @@
-//! Git, run as a program that is told to run nothing itself: a repository may be a stranger's, its configuration, too.
+//! Git, configured to run no other programs: a repository and its configuration may be a stranger's.
 //!
-//! It is asked for names, hashes and stored bytes alone, with all filters taken back. What would start external diffs or conversions is
-//! never asked for: files of the working tree are read, and changes worked out, by this program.
+//! It is asked only for names, hashes and stored bytes, with all filters disabled. Commands that could start external
+//! diffs or conversions are not used: this program reads the files of the working tree and computes the changes itself.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::process::{Command, Output, Stdio};
 
 use dialectic_engine::access::Environment;
 
-/// Given with every call: no hook, monitor, pager, program for a remote, or other way in which a configuration runs
-/// something.
+/// The arguments of every call: they disable hooks, monitors, pagers, remote helpers, and all other ways in which a
+/// configuration runs a program.
 const HARDENED: [&str; 15] = [
     "--no-pager",
     "--no-replace-objects",
@@ -28,9 +28,9 @@ const HARDENED: [&str; 15] = [
     "-c",
     "core.quotePath=false",
 ];
-/// What it gets of the environment; all of `GIT_*` that others set is gone.
+/// The environment variables that git receives. All `GIT_*` variables are removed.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
-/// Bytes of a stored file that are read.
+/// The maximum number of bytes read of a stored file.
 pub(super) const MOST: u64 = 4 << 20;
 
 /// A repository.
@@ -40,13 +40,13 @@ pub(super) struct Git {
     variables: Vec<(&'static str, String)>,
 }
 
-/// Why git brought nothing.
+/// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// It is not installed, or cannot be started.
+    /// Git is not installed, or cannot be started.
     #[error("git cannot be started")]
     NotStarted(#[source] io::Error),
-    /// It refused.
+    /// Git reported an error.
     #[error("git refused: {}", .0.trim())]
     Refused(String),
 }
@@ -54,20 +54,20 @@ pub enum GitError {
 /// A file that differs, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// What it is before and after.
+    /// The modes before and after.
     pub(super) old: Mode,
     pub(super) new: Mode,
-    /// The hashes of its contents; of zeros where git knows none.
+    /// The hashes of the contents; zeros if git does not know them.
     pub(super) old_hash: String,
     pub(super) new_hash: String,
     /// Whether its permissions changed, such as by `chmod +x`.
     pub(super) is_mode_new: bool,
-    /// Its paths; the same unless it was renamed. Names that are no UTF-8 have replacement characters.
+    /// The paths, which differ only for a rename. Names that are not UTF-8 have replacement characters.
     pub(super) old_path: String,
     pub(super) path: String,
 }
 
-/// What stands at a path.
+/// The type of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Nothing.
@@ -91,19 +91,19 @@ impl Mode {
     }
 }
 
-/// The top of the repository that holds a directory: where `.git` lies, whatever its configuration says.
+/// The root of the repository that contains a directory: the location of `.git`, whatever its configuration says.
 pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
 
 impl Git {
-    /// The repository with its top at `root`.
+    /// The repository with its root at `root`.
     pub(super) fn at(root: &Path, environment: &Environment) -> Self {
         let kept = |name: &&'static str| Some((*name, environment.get(name)?.to_owned()));
         Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
     }
 
-    /// Its top.
+    /// The root.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -111,7 +111,7 @@ impl Git {
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.root).env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
-        // Found anew, so that git checks whose it is; but its working tree is here, whatever `core.worktree` says.
+        // Searched again, so that git checks its owner; but its working tree is here, whatever `core.worktree` says.
         command.env("GIT_WORK_TREE", &self.root);
         for (name, value) in [
             ("GIT_OPTIONAL_LOCKS", "0"),
@@ -128,7 +128,7 @@ impl Git {
         command
     }
 
-    /// What a configuration says of filters, taken back: to see whether a file changed, git would run them.
+    /// Disables the configured filters: git would run them to see whether a file changed.
     fn without_filters(&self) -> Result<Vec<(String, &'static str)>, GitError> {
         let names = self.run(&["config", "--list", "-z", "--name-only"], &[])?;
         let names = names.split(|byte| *byte == 0);
@@ -144,7 +144,7 @@ impl Git {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // If git does not read it, it fails and says why.
+            // If git stops reading its input, it fails and reports why.
             drop(stdin.write_all(input));
         }
         child.wait_with_output().map_err(GitError::NotStarted)
@@ -166,7 +166,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&self.run(arguments, &[])?).trim().to_owned())
     }
 
-    /// The commit of that name; nothing where there is none.
+    /// The commit with that name, if any.
     pub(super) fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let asked = format!("{name}^{{commit}}");
         match self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]) {
@@ -178,7 +178,7 @@ impl Git {
         }
     }
 
-    /// The last commit that two have in common; nothing where they have none.
+    /// The merge base of two commits, if any.
     pub(super) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         match self.line(&["merge-base", one, other]) {
             Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
@@ -187,14 +187,14 @@ impl Git {
         }
     }
 
-    /// What differs between a commit and another one.
+    /// The differences between two commits.
     pub(super) fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "-M"];
         let arguments = [&options[..], &[base, head]].concat();
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
-    /// What may differ between a commit and the working tree.
+    /// The possible differences between a commit and the working tree.
     pub(super) fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
@@ -207,12 +207,12 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
-    /// Whether the index has a file of that path.
+    /// Whether the index has a file with that path.
     pub(super) fn tracks(&self, path: &str) -> Result<bool, GitError> {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
 
-    /// The stored files of a commit below a path, or at it: their paths and hashes.
+    /// The stored files of a commit at or below a path: their paths and hashes.
     pub(super) fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
         let listed = self.run(&["ls-tree", "-r", "-z", "--end-of-options", commit, below], &[])?;
         let entry = |line: &[u8]| {
@@ -225,7 +225,7 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
-    /// The bytes that are stored under a hash; nothing where they are more than are read.
+    /// The bytes stored under a hash; `None` if they exceed the read limit.
     pub(super) fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {
@@ -241,7 +241,7 @@ impl Git {
     }
 }
 
-/// A setting of a filter, and what takes it back. A name that cannot be written exactly would leave the filter in place.
+/// A filter setting, and its override. A name that cannot be written exactly would leave the filter in place.
 fn unset(name: &[u8]) -> Option<Result<(String, &'static str), GitError>> {
     let Ok(name) = std::str::from_utf8(name) else {
         return Some(Err(GitError::Refused("the name of a filter in its configuration is not UTF-8".to_owned())));
@@ -259,7 +259,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// `:100644 100644 <hash> <hash> M`, a zero byte, the path, and of a rename its second path.
+/// Parses `:100644 100644 <hash> <hash> M`, a zero byte, the path, and for a rename its second path.
 fn entries(listed: &[u8]) -> Vec<Entry> {
     let mut fields = listed.split(|byte| *byte == 0).map(text);
     let mut found = Vec::new();

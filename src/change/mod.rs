@@ -1,7 +1,7 @@
-//! A change that is to be reviewed: from a repository, or from a diff that somebody hands over.
+//! A change to review, from a repository or from a given diff.
 //!
-//! All of it may be hostile. It is read and never obeyed: git runs nothing for it, files come through the sandbox,
-//! none is shown that may hold secrets, and what is not shown is listed with the reason.
+//! All of it may be hostile. It is read but never followed: git runs nothing for it, files are read through the
+//! sandbox, files that may hold secrets are withheld, and everything withheld is listed with the reason.
 
 mod base;
 mod diff;
@@ -30,10 +30,10 @@ use diff::{FileDiff, Kind};
 use git::{Entry, Git, Mode};
 use wanted::plain;
 
-/// What the diff is called among the attachments, and the list of what is not shown.
+/// The attachment names of the diff and of the list of withheld files.
 const DIFF: &str = "change.diff";
 const LEFT_OUT: &str = "left-out.txt";
-/// What is tried where no base is named.
+/// The candidates for the base if none is named.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -41,71 +41,71 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
-/// Files that git does not track, of those that are named one by one.
+/// The maximum number of untracked files listed by name.
 const UNTRACKED: usize = 20;
-/// Hexadecimal digits of a hash by which a file is taken for the one that a diff means.
+/// The number of hexadecimal digits of a hash that identify a diff's file.
 const TELLING: usize = 7;
-/// The least that is kept for the diff and the list when whole files are added.
+/// The minimum space reserved for the diff and the list when whole files are added.
 const SHARE: usize = 2000;
 
-/// Why a file of which nothing else changed is left out.
+/// Why a file is left out if only its permissions changed.
 const ONLY_PERMISSIONS: &str = "only its permissions changed";
 
-/// What a review finds.
+/// The result of looking for a change.
 #[derive(Debug)]
 pub enum Found {
     /// Something to read.
     Change(Box<Change>),
     /// Nothing changed.
     Nothing,
-    /// Only permissions changed, which there is nothing to read of.
+    /// Only permissions changed, so there is nothing to read.
     OnlyPermissions,
 }
 
 /// Why there is no change to review.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// Nothing to compare is here.
+    /// The directory is not in a git repository.
     #[error("there is no git repository here")]
     NoRepository,
-    /// Nothing says what to compare with.
-    #[error("there is no branch to compare with: neither origin has one, nor is there main or master")]
+    /// No base is given or found.
+    #[error("there is no branch to compare with: neither origin nor this repository has a main or master")]
     NoBase,
     /// There is no such commit.
-    #[error("`{0}` is no commit of this repository")]
+    #[error("`{0}` is not a commit in this repository")]
     NoCommit(String),
-    /// Two commits have nothing in common.
+    /// The two commits have no common ancestor.
     #[error("{base} and {head} have no commit in common")]
     Unrelated {
-        /// What the change starts from.
+        /// The base.
         base: String,
-        /// What it ends at.
+        /// The head.
         head: String,
     },
     /// The repository has no commit.
     #[error("the repository has no commit yet")]
     Empty,
-    /// Git does not do what it is asked.
+    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
     /// The root of the repository cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A file cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What came through the pipe is no diff.
+    /// Standard input is not a diff.
     #[error("there is no diff on standard input")]
     NoDiff,
-    /// Nothing of it can be shown.
-    #[error("nothing of this change can be read: {}", reasons(.0))]
+    /// None of the change can be shown.
+    #[error("none of this change can be read: {}", reasons(.0))]
     AllLeftOut(Vec<LeftOut>),
-    /// It cannot be handed over.
+    /// The change cannot be attached.
     #[error(transparent)]
     Unfit(#[from] AttachmentError),
 }
@@ -133,15 +133,16 @@ impl Diagnostic for ChangeError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NoRepository => "go to one, or hand a diff over: git diff main | dialectic review",
+            Self::NoRepository => "change to a repository, or pipe in a diff: git diff main | dialectic review",
             Self::NoBase => "name one: dialectic review --base <branch or commit>",
-            Self::NoCommit(_) => "a branch of a server may have to be fetched first: git fetch",
+            Self::NoCommit(_) => "a remote branch may have to be fetched first: git fetch",
             Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
             Self::Empty => "commit something first",
-            Self::Git(GitError::NotStarted(_)) => "install git, or hand a diff over through a pipe",
-            Self::NoDiff => "hand over what `git diff` or `diff -u` prints",
+            Self::Git(GitError::NotStarted(_)) => "install git, or pipe in a diff",
+            Self::NoDiff => "pipe in the output of `git diff` or `diff -u`",
             Self::AllLeftOut(_) => {
-                "raise `debate.attachmentLimit` where files are too large, or name some: dialectic review <paths>"
+                "raise `debate.attachmentLimit` if files are too large, or name some of them: dialectic review \
+                    <paths>"
             }
             Self::Unfit(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
@@ -151,29 +152,29 @@ impl Diagnostic for ChangeError {
     }
 }
 
-/// What is compared in a repository.
+/// The two sides of a comparison in a repository.
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
-    /// The commit that the change starts from.
+    /// The base commit.
     base: String,
-    /// The commit that it ends at; nothing for the working tree.
+    /// The head commit; `None` for the working tree.
     head: Option<String>,
     of: String,
 }
 
-/// A change, ready to be handed to readers.
+/// A change, ready for its readers.
 #[derive(Debug)]
 pub struct Change {
-    /// What they are asked.
+    /// The task.
     pub problem: String,
-    /// What they are shown.
+    /// The attachments.
     pub attachments: Arc<[Attachment]>,
-    /// What it is, and what of it is not shown.
+    /// The change, and what of it is withheld.
     pub set: ChangeSet,
 }
 
-/// The files of a change: each with its diff and, where that is known, all of it after the change.
+/// The files of a change, each with its diff and, if known, its full text after the change.
 #[derive(Debug, Default)]
 struct Files {
     read: Vec<(FileDiff, Option<String>)>,
@@ -187,11 +188,11 @@ impl Files {
 }
 
 impl Repository {
-    /// What is to be compared in the repository that holds `directory`: the working tree, or `head`, with the commit at
-    /// which it left `base`.
+    /// Prepares a comparison in the repository that contains `directory`: the working tree, or `head`, with the commit
+    /// at which it left `base`.
     ///
     /// # Errors
-    /// Where there is no repository, or no such commit.
+    /// There is no repository or no such commit.
     pub fn open(
         directory: &Path,
         base: Option<&str>,
@@ -219,24 +220,24 @@ impl Repository {
         Ok(Self { git, base, head: head.map(|_| end), of })
     }
 
-    /// Its top.
+    /// The root of the repository.
     pub fn root(&self) -> &Path {
         self.git.root()
     }
 
-    /// The configuration that stood in `directory` at the base, with the prompts beside it, at a place of its own where
-    /// it can be read; nothing where there was none.
+    /// Copies the configuration of `directory` at the base, with its prompts, to a directory of its
+    /// own; `None` if there was none.
     ///
     /// # Errors
-    /// Where git does not bring it, or it cannot be written.
+    /// Git cannot read it, or it cannot be written.
     pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
         base::config(&self.git, &self.base, directory)
     }
 
-    /// Whether a file of the working tree is none of the change: nobody tracks it, or it is what it was at the base.
+    /// Whether a file in the working tree is not part of the change: it is untracked or unchanged since the base.
     ///
     /// # Errors
-    /// Where git does not say.
+    /// Git fails.
     pub fn is_unchanged(&self, path: &Path) -> Result<bool, ChangeError> {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return Ok(true) };
         if path.is_symlink() {
@@ -251,7 +252,7 @@ impl Repository {
         Ok(std::fs::read(path).is_ok_and(|bytes| self.git.hash(&bytes).is_ok_and(|now| now == hash)))
     }
 
-    /// Whether git has never heard of a file of the working tree.
+    /// Whether a file in the working tree is untracked.
     pub fn is_untracked(&self, path: &Path) -> bool {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return true };
         let inside = plain(inside);
@@ -259,10 +260,10 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, as far as `wanted`. Debates are kept in `own`.
+    /// The change, limited to `wanted`. `own` is the debates directory.
     ///
     /// # Errors
-    /// Where git or the file system does not bring it, or nothing of it can be shown.
+    /// Git or the file system fails, or none of the change can be shown.
     pub fn change(
         &self,
         wanted: &Wanted,
@@ -282,7 +283,7 @@ impl Repository {
         }
         if self.head.is_none() {
             let mut untracked = self.git.untracked()?;
-            // Records of debates are nobody's change.
+            // Records of debates belong to no change.
             let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
             let is_own = |path: &str| !own.is_empty() && Path::new(path).starts_with(&own);
             untracked.retain(|path| wanted.has(path) && !is_own(path));
@@ -303,7 +304,7 @@ impl Repository {
         assemble(files, set, settings, environment)
     }
 
-    /// What differs from the base in the working tree, with the renames that were committed.
+    /// The differences between the base and the working tree, including committed renames.
     fn since_base(&self) -> Result<Vec<Entry>, ChangeError> {
         let mut entries = self.git.since(&self.base)?;
         for renamed in self.git.between(&self.base, "HEAD")?.into_iter().filter(|entry| entry.path != entry.old_path) {
@@ -395,7 +396,7 @@ impl Tree {
             AccessError::Outside => "it leads out of the repository".to_owned(),
             AccessError::NotFound => "it is not in the working tree".to_owned(),
             AccessError::Special | AccessError::IsDirectory | AccessError::NotDirectory => {
-                "it is no regular file".to_owned()
+                "it is not a regular file".to_owned()
             }
             AccessError::Unreadable { source } => format!("it cannot be read: {source}"),
         })?;
@@ -405,7 +406,7 @@ impl Tree {
         text_of(&bytes)
     }
 
-    /// What a text holds that nobody may be shown.
+    /// The secret that a text contains, if any.
     fn secret(&self, text: &str) -> Option<String> {
         secret(text, &self.keys)
     }
@@ -418,7 +419,7 @@ fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     keys.find(text).map(|variable| format!("it holds the value of {variable}"))
 }
 
-/// The lines of a diff as they stand in the files.
+/// The lines of a diff as they are in the files.
 fn without_marks(diff: &FileDiff) -> String {
     let bare = |line: &str| {
         let marks = line.bytes().take(diff.parents).take_while(|byte| b"+- ".contains(byte)).count();
@@ -441,15 +442,15 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
         if !path.components().all(|one| matches!(one, Component::Normal(_))) {
             return Some("its path leads out of the repository");
         }
-        (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, going by its name")
+        (may_hold_secrets(path) || is_in_git(path)).then_some("it may hold keys or passwords, judging by its name")
     })
 }
 
-/// The change that a diff from elsewhere says. Whole files are read in the repository that holds `directory`, where the
-/// diff's hashes show that they are the ones that it means.
+/// The change in a diff from elsewhere. Full files are read in the repository that contains `directory` if the diff's
+/// hashes match them.
 ///
 /// # Errors
-/// Where it is no diff, or nothing of it can be shown.
+/// The input is not a diff, or none of it can be shown.
 pub fn piped(
     bytes: &[u8],
     directory: &Path,
@@ -498,7 +499,7 @@ pub fn piped(
     assemble(files, set, settings, environment)
 }
 
-/// The lines of a text with their numbers, which models cannot count.
+/// The lines of a text with their numbers, since models cannot count lines.
 fn numbered(text: &str) -> String {
     let line = |(number, line): (usize, &str)| format!("{number:>4} | {line}\n");
     (1..).zip(text.lines()).map(line).collect()
@@ -512,7 +513,7 @@ pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Fits a change into what may be attached: first all diffs, then whole files, in the order of their paths.
+/// Fits a change into the attachment limit: first all diffs, then full files, in the order of their paths.
 fn assemble(
     Files { read, mut left_out }: Files,
     mut set: ChangeSet,

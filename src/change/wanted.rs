@@ -1,13 +1,13 @@
-//! Which part of a change is wanted.
+//! Which part of a change to review.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Which files are wanted: all, or those at or below some paths.
+/// The files to review: all, or those at or below some paths.
 #[derive(Debug, Default)]
 pub struct Wanted(Vec<String>);
 
 impl Wanted {
-    /// Of paths as they are typed in `directory`, below `root`.
+    /// Parses paths typed in `directory`, relative to `root`.
     pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
         let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())

@@ -80,7 +80,7 @@ impl From<When> for ColorMode {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(super) struct DebateArgs {
     /// The problem as text. Use `-` or a pipe to read it from standard input
     pub(super) problem: Option<String>,
@@ -99,7 +99,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Problem", long, conflicts_with = "detach")]
     pub(super) edit: bool,
 
-    /// Write the problem in your editor, starting from headings that make a good one
+    /// Write the problem in your editor, starting from a template
     #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file", "detach"])]
     pub(super) template: Option<ProblemTemplate>,
 
@@ -110,7 +110,7 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
+    /// Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
     #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
     pub(super) panel: Option<String>,
 
@@ -154,7 +154,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Who debates", long)]
     pub(super) offline: bool,
 
-    /// Never spend more than this many dollars; the judge's answer is included
+    /// The cost limit in dollars, including the judge's answer
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -200,7 +200,7 @@ pub(super) struct ModelArgs {
 
 /// Options of a run, new or resumed.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
     /// Write the result to a file: the whole state if it ends in `.json`, otherwise the solution
@@ -227,7 +227,8 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
-    /// Print the debate's id as soon as it has begun, and let it run by itself: `dialectic wait <id>` waits for its end
+    /// Print the debate's id once it has started, and let it run in the background: `dialectic wait <id>` waits for its
+    /// end
     #[arg(long)]
     pub(super) detach: bool,
 
@@ -298,11 +299,11 @@ pub(super) struct ResumeArgs {
     #[arg(short, long, conflicts_with = "debate")]
     pub(super) yes: bool,
 
-    /// Go straight to the solution, from what has been said so far
+    /// Go straight to the solution, using the texts so far
     #[arg(long)]
     pub(super) finish: bool,
 
-    /// Never spend more than this many dollars on the whole debate, whatever limit it began with
+    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -348,7 +349,7 @@ pub(super) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Never make more than this many calls in a day (UTC), by all commands in this directory that say so
+    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 
@@ -396,7 +397,7 @@ pub(super) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Show the solution alone, at once
+    /// Show only the solution, immediately
     #[arg(long)]
     pub(super) quiet: bool,
 }
@@ -408,8 +409,9 @@ pub(super) struct ForkArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 
-    /// The first stage to make anew, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
-    /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first round
+    /// The first stage to repeat, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
+    /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first
+    /// round
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
     pub(super) at: Option<ForkPoint>,
 
@@ -440,7 +442,7 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
-    /// Require the signature of a signer in this file, in the form of `allowed_signers` of ssh-keygen
+    /// Require the signature of a signer in this file, in the `allowed_signers` format of ssh-keygen
     #[arg(long, value_name = "FILE")]
     pub(super) signers: Option<PathBuf>,
 
@@ -471,11 +473,11 @@ pub(super) struct ReportArgs {
     #[arg(long, value_name = "FORM", value_parser = report_format())]
     pub(super) format: Option<&'static ReportFormat>,
 
-    /// Open the page in a browser; without `--output` it is saved beside the debate
+    /// Open the page in a browser; without `--output` it is saved next to the debate
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Leave out attachments, results of tools, paths, addresses and where prompts come from; the report says what it left out
+    /// Leave out attachments, tool results, paths, addresses and the origins of prompts; the report lists what it left out
     #[arg(long)]
     pub(super) share: bool,
 
@@ -497,7 +499,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(super) port: u16,
 
-    /// The address to listen at; beyond this machine it requires `DIALECTIC_TOKEN` and both cost limits
+    /// The address to listen on; access from other machines requires `DIALECTIC_TOKEN` and both cost limits
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(super) host: String,
 
@@ -521,19 +523,19 @@ pub(super) struct ServeArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// The most that a debate started here may cost, in dollars
+    /// The maximum cost of a debate started here, in dollars
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
-    /// The most that all debates of a day (UTC) may cost, in dollars; the server then starts none
+    /// The maximum cost of all debates per day (UTC), in dollars; the server then starts no more
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost_per_day: Option<Usd>,
 
-    /// The most calls of models that a debate started here may make, repeated ones included
+    /// The maximum number of model calls in a debate started here, including retries
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
 
-    /// The most calls of models that debates may make in a day (UTC); a debate that needs more pauses
+    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 
@@ -564,7 +566,7 @@ pub(super) enum ConfigCommand {
     /// Check a configuration and the keys it needs; call nothing
     #[command(after_help = examples(&["dialectic config check", "dialectic config check -c review.json"]))]
     Check(ConfigFileArgs),
-    /// Print every setting with the place it comes from
+    /// Print every setting and its source
     #[command(after_help = examples(&["dialectic config show", "dialectic config show --json"]))]
     Show {
         #[command(flatten)]
@@ -618,7 +620,7 @@ pub(super) struct ModelsArgs {
     #[arg(value_name = "MODEL")]
     pub(super) models: Vec<String>,
 
-    /// Have each configured or named model say a word; asks before it spends anything
+    /// Call each configured or named model once with a tiny prompt; asks before it spends money
     #[arg(long)]
     pub(super) probe: bool,
 
@@ -689,11 +691,11 @@ fn dollars(text: &str) -> Result<Usd, String> {
 /// Limits of requests.
 #[derive(Debug, Args)]
 pub(super) struct CallsArgs {
-    /// Never make more than this many calls of models, repeated ones included
+    /// The maximum number of model calls, including retries
     #[arg(help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
 
-    /// Never make more than this many calls in a day (UTC), by all commands in this directory that say so
+    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
     #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls_per_day: Option<u32>,
 }

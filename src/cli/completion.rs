@@ -24,7 +24,7 @@ use super::session::debates as directory;
 pub(super) const VARIABLE: &str = "DIALECTIC_COMPLETE";
 /// The maximum number of debates shown with their problem: reading more would be slow.
 const DESCRIBED: usize = 50;
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM: usize = 60;
 /// The rounds offered for `fork` if their number is unknown.
 const ROUNDS: u32 = 3;
@@ -76,7 +76,7 @@ fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// Roles: the built-in ones and the user's beside the configuration.
+/// Roles: the built-in ones and the user's next to the configuration.
 fn roles() -> Vec<CompletionCandidate> {
     let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
     let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));

@@ -42,12 +42,12 @@ pub(super) struct Files<'a> {
     pub(super) review: Option<ReviewEnd>,
 }
 
-/// The form of a review, and what makes it fail.
+/// The result format of a review, and the severity that makes it fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReviewEnd {
     /// The form.
     pub(super) format: ReviewFormat,
-    /// The least grave finding that fails.
+    /// The minimum severity that fails.
     pub(super) fail_on: Option<Severity>,
 }
 
@@ -77,7 +77,7 @@ impl ReviewEnd {
         }
     }
 
-    /// What a finished review ends with. Agents that failed are no clean bill.
+    /// The exit status of a finished review. A review with failed agents does not pass.
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
         let id = debate.id.clone();
         let fails = |finding: &&ReviewedFinding| {
@@ -86,7 +86,7 @@ impl ReviewEnd {
         let failing = debate.findings().iter().filter(fails).count();
         if let (1.., Some(least)) = (failing, self.fail_on) {
             let findings = counted(failing as u64, "finding");
-            let graver = if least == Severity::Blocking { "" } else { " or graver" };
+            let graver = if least == Severity::Blocking { "" } else { " or more severe" };
             return Err(Error::Findings {
                 id,
                 findings: format!(

@@ -38,16 +38,16 @@ pub(super) fn agreed(
 /// The offered work.
 #[derive(Clone, Copy)]
 pub(super) struct Offer<'a> {
-    /// Its calls; `None` if they could not be computed.
+    /// The calls; `None` if they could not be computed.
     pub(super) forecast: Option<&'a Forecast>,
-    /// Its limit, if any.
+    /// The limit, if any.
     pub(super) limit: Option<Usd>,
     /// Whether agents may call tools, which no figure includes.
     pub(super) tools: bool,
 }
 
 impl Offer<'_> {
-    /// Its maximum cost; `None` if unknown.
+    /// The maximum cost; `None` if unknown.
     pub(super) fn most(&self) -> Option<Usd> {
         self.forecast.and_then(Forecast::most).filter(|most| !self.tools || *most == Usd::ZERO)
     }
@@ -69,7 +69,7 @@ pub(super) fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -
     if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
-    // Without a terminal it proceeds, as always.
+    // Without a terminal the command proceeds, as always.
     let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(true) };
     dialogue.confirm(question, false)
 }

@@ -1,5 +1,5 @@
-//! Detached runs: the program starts itself again, and that process continues alone once its debate is recorded. Only
-//! the record connects it to others.
+//! Detached runs: the program starts itself again, and that process continues on its own once its debate is recorded.
+//! Only the record connects it to others.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader};
@@ -44,7 +44,7 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
 }
 
 /// Reports that the debate has begun, and detaches: the process becomes a session, reads nothing and writes to the log
-/// beside the record, which stays locked until it ends.
+/// next to the record, which stays locked until it ends.
 #[cfg(unix)]
 pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error> {
     use std::fs::{File, OpenOptions};

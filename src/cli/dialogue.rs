@@ -106,7 +106,7 @@ impl Dialogue {
     }
 
     /// A text that is typed without echo.
-    #[expect(clippy::unused_self, reason = "only who has begun a dialogue may ask")]
+    #[expect(clippy::unused_self, reason = "only the caller that began a dialogue may ask")]
     pub(super) fn secret(&mut self, question: &str, terminal: &mut Terminal) -> Result<String, Error> {
         terminal.notice(question);
         let typed = Term::stderr().read_secure_line().map_err(Error::Stdin)?;

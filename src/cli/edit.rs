@@ -12,7 +12,7 @@ const SCISSORS: &str = "------------------------ >8 ------------------------";
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EditError {
-    /// It could not be started, or its file could not be written or read.
+    /// The editor could not be started, or its file could not be written or read.
     #[error("cannot start the editor `{editor}`")]
     Failed {
         /// The command.
@@ -20,15 +20,15 @@ pub(super) enum EditError {
         /// The reason.
         source: io::Error,
     },
-    /// It failed.
+    /// The editor failed.
     #[error("the editor `{editor}` failed ({status})")]
     GaveUp {
         /// The command.
         editor: String,
-        /// Its exit status.
+        /// The editor's exit status.
         status: ExitStatus,
     },
-    /// Its file is not UTF-8.
+    /// The saved file is not UTF-8.
     #[error("the text that the editor `{0}` saved is not UTF-8")]
     NotUtf8(String),
 }

@@ -82,9 +82,9 @@ static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
-        // The first of the bits is that of the first signal, SIGHUP.
+        // The lowest bit is that of the first signal, SIGHUP.
         Some(mask) => mask & 1 == 0,
-        // Where the system does not tell: what `nohup` starts has no terminal to write to.
+        // If the system does not report it: a program started by `nohup` has no terminal to write to.
         None => std::io::IsTerminal::is_terminal(&std::io::stderr()),
     }
 });

@@ -1,4 +1,4 @@
-//! The newest debate where none is named.
+//! The newest debate, if none is named.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -14,12 +14,12 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Directory, Entry, read_state};
 
-/// What the newest debate is called.
+/// The name for the newest debate.
 const LATEST: &str = "latest";
 
-/// Nobody said which debate to pay for, and nobody is there to see which one it would be.
+/// No debate was named to spend money on, and there is no terminal to show the default.
 #[derive(Debug, thiserror::Error)]
-#[error("which debate to {what}? None is named, and there is no terminal")]
+#[error("no debate is named to {what}, and there is no terminal to show which one is the newest")]
 struct Unnamed {
     what: &'static str,
 }
@@ -34,12 +34,13 @@ impl Diagnostic for Unnamed {
     }
 }
 
-/// The debate of that name, else the newest.
+/// The debate with that name, else the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
 
-/// The same for a command that pays: on a terminal it is said which debate is taken, elsewhere one has to be named.
+/// Like [`or_latest`], for a command that spends money: on a terminal it reports which debate is used, elsewhere a name
+/// is required.
 pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &mut Terminal) -> Result<Entry, Error> {
     if name.is_some() {
         return or_latest(name);
@@ -53,7 +54,7 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         Ok(debate) => (directory.short_name(&debate.id).to_owned(), format!(", “{}”", one_line(&debate.title()))),
         Err(_) => (entry.id(), String::new()),
     };
-    terminal.notice(&format!("Taking the newest debate: {id}{title}"));
+    terminal.notice(&format!("Using the newest debate: {id}{title}"));
     Ok(entry)
 }
 
@@ -73,7 +74,7 @@ pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error
     Ok(ids.iter().any(|id| id == word) || ids.iter().filter(|id| id.ends_with(word)).count() == 1)
 }
 
-/// The arguments with `latest` before the part of a debate that `show` is to print: `show points`.
+/// Inserts `latest` before the part of a debate that `show` prints: `show points`.
 pub(super) fn with_latest(arguments: Vec<OsString>) -> Vec<OsString> {
     let mut words = arguments.iter().enumerate().skip(1);
     let mut is_show = false;

@@ -1,6 +1,10 @@
 //! A line editor for terminals.
 
-#![expect(clippy::disallowed_methods, reason = "prompt and typed text go there, and the prompt is this program's")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the prompt and the typed text are printed here, and the prompt is \
+    this program's own"
+)]
 
 use std::io;
 

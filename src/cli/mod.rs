@@ -1,7 +1,7 @@
 //! The command line: turns arguments into calls of the library, and results into streams and exit codes. Contains no
 //! logic of debates.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 mod args;
 mod commands;

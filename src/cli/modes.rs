@@ -44,7 +44,7 @@ mod unix {
             return true;
         }
         let mut kept = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another program may have changed the modes meanwhile.
+        // Another program may have changed the modes in the meantime.
         *kept = Some(found);
         tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
     }

@@ -62,12 +62,12 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
-/// Who reads a report.
+/// The readers of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readership {
-    /// Who has the record: it says everything.
+    /// The owner of the record: the report contains everything.
     Owner,
-    /// Strangers: it leaves out what [`Shared`] leaves out.
+    /// Strangers: the report leaves out what [`Shared`] leaves out.
     Strangers,
 }
 

@@ -1,6 +1,6 @@
 //! Asks the agents' questions on standard error, answered on a terminal or through a pipe.
 
-#![expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
+#![expect(clippy::disallowed_methods, reason = "it only checks whether it is a terminal")]
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) enum AskOutcome {
     Interrupted,
 }
 
-/// The reaction to a debate's questions.
+/// What to do when a debate asks questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnQuestions {
     /// Ask the user on a terminal or through a pipe.
@@ -97,7 +97,7 @@ pub(super) fn listed(questions: &[OpenQuestion]) -> String {
 
 /// A question to show.
 struct ShownQuestion {
-    /// Its number among all questions of the debate.
+    /// The number among all questions of the debate.
     number: usize,
     /// The recipients of the answer: several agents may ask the same.
     items: Vec<(AgentId, String)>,

@@ -39,7 +39,7 @@ use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 use super::{modes, questions};
 
-/// Where debates are kept. It is looked up once: the user's configuration may say it.
+/// The debates directory. It is looked up once, because the user's configuration may set it.
 pub(super) fn debates() -> Result<Directory, Error> {
     static KNOWN: OnceLock<Directory> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -73,7 +73,7 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The configuration files of a run: that of `--config`, and the user's own.
+/// The configuration files of a run: the one from `--config`, and the user's own.
 pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
     let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
     ConfigFiles::new(path, environment)
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
         Self { given, on_questions, ..self }
     }
 
-    /// With a review that ends so.
+    /// Sets the result of a review.
     pub(super) fn reviewing(self, review: ReviewEnd) -> Self {
         Self { review: Some(review), ..self }
     }
@@ -203,7 +203,7 @@ impl<'a> Session<'a> {
         let log = Log { journal: &journal, before: ready.events_before() };
         let cancel = CancellationToken::new();
         let ((ended, tracer), later) = runtime.block_on(async {
-            // The second hears what the first hears, and what comes when that does not listen any more.
+            // The second listener hears what the first one does, and continues after it.
             let (interrupts, later) = (Interrupts::listen(), Interrupts::listen());
             let watchers = match Watchers::start(ready.signals(), &log, options, events, tracer) {
                 Ok(watchers) => watchers,

@@ -35,7 +35,8 @@ pub(super) fn has_text() -> bool {
     false
 }
 
-/// Reads at most `limit` bytes from standard input. After a silence it reports that it waits for `what`.
+/// Reads at most `limit` bytes from standard input. If no input arrives for a while, it reports that it waits for
+/// `what`.
 pub(super) fn read(what: &str, limit: u64, terminal: &mut Terminal) -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         terminal.notice(&format!("Type {what}; press Ctrl-D on an empty line to end it."));

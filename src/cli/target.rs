@@ -1,6 +1,6 @@
 //! The destination of a result, checked before anything is paid in the way in which it is written later.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 40;
 /// A file, device, pipe or stream for a result.
 #[derive(Debug)]
 pub(super) struct OutputTarget {
-    /// As the user wrote it.
+    /// The path as given by the user.
     given: PathBuf,
     way: Way,
 }
@@ -49,7 +49,7 @@ impl OutputTarget {
     /// The target at `path`, unchecked.
     ///
     /// # Errors
-    /// Its links lead nowhere, or form a loop.
+    /// Its links lead to no file, or form a loop.
     pub(super) fn find(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Output { path: path.to_owned(), source };
         let way = match path.metadata() {

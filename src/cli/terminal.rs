@@ -1,6 +1,6 @@
 //! The streams of the process: detects terminals, and writes results, notices and errors.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -62,7 +62,7 @@ impl Terminal {
     }
 
     /// Whether a person can watch a debate.
-    #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
+    #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
     pub(super) fn shows(&self, watch: Watch) -> bool {
         watch != Watch::Quiet && io::stderr().is_terminal()
     }
@@ -90,10 +90,7 @@ impl Terminal {
     }
 
     /// [`Self::result`] for the output of `write`.
-    #[expect(
-        clippy::unused_self,
-        reason = "what is written goes through here, whether or not it depends on the terminal"
-    )]
+    #[expect(clippy::unused_self, reason = "all output goes through the terminal, whether or not it depends on it")]
     pub(super) fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
@@ -107,7 +104,7 @@ impl Terminal {
     }
 
     /// The width of the terminal for results; `None` if there is none.
-    #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
+    #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
@@ -190,7 +187,7 @@ impl Terminal {
         let columns = columns.saturating_sub(1);
         let text = format!("{}\n\n{}", footer(ended, columns), gist(ended.debate, name, Some(columns.min(TEXT_WIDTH))));
         let mut out = AutoStream::new(io::stderr().lock(), self.color.choice(&io::stderr()));
-        // A closed standard error is no reason to fail.
+        // A closed standard error is not a reason to fail.
         drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));
     }
 
@@ -201,7 +198,7 @@ impl Terminal {
 
     /// Prints a notice that users and scripts rely on.
     pub(super) fn notice(&mut self, text: &str) {
-        // A closed standard error is no reason to fail.
+        // A closed standard error is not a reason to fail.
         drop(self.notices().notice(text));
     }
 

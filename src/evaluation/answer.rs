@@ -18,7 +18,7 @@ const HIGHEST: f64 = 10.0;
 pub struct EvaluatorAnswer {
     /// The JSON as received.
     pub returned: Value,
-    /// Its scores from 1 to 10; missing ones are absent.
+    /// The evaluator's scores, from 1 to 10. Missing scores are left out.
     pub scores: Scores,
     /// The values that were changed or omitted.
     pub ignored: Vec<Ignored>,

@@ -8,7 +8,7 @@ pub type Scores = BTreeMap<Criterion, f64>;
 /// The criteria in the order of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Criterion {
-    /// Does it do what the problem asks for?
+    /// Does the solution do what the problem asks for?
     FunctionalCompleteness,
     /// Load, latency, growth.
     PerformanceScalability,
@@ -18,7 +18,7 @@ pub enum Criterion {
     MaintainabilityEvolvability,
     /// Laws and standards.
     RegulatoryCompliance,
-    /// Can it be shown to hold?
+    /// Can it be verified?
     Testability,
     /// The major requirements.
     RequirementsFulfillment,
@@ -54,7 +54,7 @@ impl Criterion {
         self.names().1
     }
 
-    /// Its name in JSON.
+    /// The name in JSON.
     pub fn key(self) -> &'static str {
         self.names().0
     }

@@ -16,11 +16,11 @@ use super::schema::EVALUATION;
 
 /// An evaluator that can be called.
 pub struct Evaluator {
-    /// As configured.
+    /// The configured settings.
     pub settings: EvaluatorSettings,
-    /// Its system prompt, with placeholders.
+    /// The system prompt, with placeholders.
     pub system: PromptText,
-    /// Its message, with placeholders.
+    /// The message, with placeholders.
     pub user: PromptText,
     pub(super) caller: Caller,
 }
@@ -40,7 +40,7 @@ impl PromptText {
         match file.map(|path| (path, read_whole_prompt(path))) {
             Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
             Some((_, Err(error))) => {
-                warnings.push(format!("evaluator {}: {error}; the built-in prompt is used", owner.id));
+                warnings.push(format!("evaluator {}: {error}; using the built-in prompt", owner.id));
                 Self { text: built_in.into(), file: None }
             }
             None => Self { text: built_in.into(), file: None },
@@ -87,7 +87,7 @@ impl Evaluator {
         planned_call(key, (provider, model), *max_tokens, self.caller.price, bytes)
     }
 
-    /// Its question about `subject`. Only the built-in prompts have a schema, since it would forbid additional keys
+    /// The question about `subject`. Only the built-in prompts have a schema, since it would forbid additional keys
     /// that a user's prompt may request.
     pub fn request(&self, subject: &Subject) -> Request {
         // The offline provider finds texts by our fences, and its answer in the schema.

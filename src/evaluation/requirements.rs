@@ -33,7 +33,7 @@ pub struct Requirements {
 pub struct Coverage {
     /// The agent.
     pub agent_id: AgentId,
-    /// Its role.
+    /// The role.
     pub agent_role: Arc<str>,
     /// The section of its text.
     pub requirements_coverage: String,

@@ -38,18 +38,18 @@ pub struct EvaluationRun<'a> {
 pub struct Attempt<'a> {
     /// The evaluator.
     pub evaluator: &'a Evaluator,
-    /// Its result.
+    /// The result.
     pub outcome: Result<EvaluatorAnswer, Skipped>,
     /// The time from the first attempt to the end, including a second request.
     pub latency: Duration,
-    /// Its usage, as far as reported.
+    /// The usage, as far as reported.
     pub usage: Usage,
 }
 
 /// Why an evaluator does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
-    /// Its call failed for good.
+    /// The call failed for good.
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
     /// Its answers contained no evaluation.
@@ -105,9 +105,9 @@ impl Usage {
     }
 }
 
-/// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What
-/// is handed back is in the order of the arguments, not of the answers. `noted` is told what each question has cost, as far
-/// as that is known, when it is known: who stops waiting has paid all the same.
+/// Asks every evaluator about every subject, `repeat` times each, concurrently up to a limit. The results are in the
+/// order of the arguments. `noted` receives the cost of each question, as far as known, as soon as it is known: a
+/// caller that stops waiting has still paid.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],

@@ -1,11 +1,11 @@
-//! What rulings decide: of each problem whether the debate or the arm is better, and of all problems who won how many.
+//! Evaluates rulings: whether the debate or the arm is better on each problem, and how many problems each won.
 
 use super::statistics::{FEWEST, SIGNIFICANCE, sign_test};
 
-/// The share of decided problems with which "the longer wins" is worth a warning.
+/// The share of decided problems won by the longer text that causes a warning.
 const MOSTLY: f64 = 0.8;
 
-/// Whose answer.
+/// The author of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The debate's.
@@ -14,19 +14,19 @@ pub enum Side {
     Arm,
 }
 
-/// What a judge said of two answers that it read in both orders.
+/// A judge's verdict on two answers that it read in both orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     /// This one is better, in both orders.
     Better(Side),
     /// Neither is, in both orders.
     Equal,
-    /// It said something else in the other order. That says nothing of the answers.
+    /// The verdict changed with the order, so it says nothing about the answers.
     Turned,
 }
 
 impl Ruling {
-    /// From what was preferred in each order; `None` is neither.
+    /// The ruling from the preference in each order; `None` is neither side.
     pub fn of(one: Option<Side>, other: Option<Side>) -> Self {
         match (one, other) {
             (one, other) if one != other => Self::Turned,
@@ -36,7 +36,7 @@ impl Ruling {
     }
 }
 
-/// What came of one problem.
+/// The result for one problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The debate's answer is better.
@@ -47,7 +47,7 @@ pub enum Decision {
     Tie,
 }
 
-/// The majority of the rulings that the order did not turn.
+/// The majority of the rulings that did not change with the order.
 pub fn decide(rulings: &[Ruling]) -> Decision {
     let count = |wanted: Ruling| rulings.iter().filter(|ruling| **ruling == wanted).count();
     let (debate, arm) = (count(Ruling::Better(Side::Debate)), count(Ruling::Better(Side::Arm)));
@@ -62,15 +62,15 @@ pub fn decide(rulings: &[Ruling]) -> Decision {
 /// One problem, compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compared {
-    /// Its id.
+    /// The id.
     pub problem: String,
-    /// What came of it.
+    /// The result.
     pub decision: Decision,
-    /// What judges said; empty where a program checked the answers.
+    /// The judges' rulings; empty if a program checked the answers.
     pub rulings: Vec<Ruling>,
-    /// Whether each answer is right, the debate's first; only where a program checked them.
+    /// Whether each answer is right, the debate's first; only if a program checked them.
     pub right: Option<[bool; 2]>,
-    /// How long the answers are, in characters, the debate's first.
+    /// The lengths of the answers in characters, the debate's first.
     pub lengths: [usize; 2],
 }
 
@@ -96,12 +96,12 @@ impl Compared {
 pub struct Longer {
     /// Judged and decided problems whose longer answer won.
     pub won: u32,
-    /// Those whose shorter answer did.
+    /// Judged and decided problems whose shorter answer won.
     pub lost: u32,
 }
 
 impl Longer {
-    /// Whether length may be all that the judges saw.
+    /// Whether the judges may have judged only the length.
     pub fn is_suspicious(self) -> bool {
         let all = self.won + self.lost;
         all > 0 && f64::from(self.won) >= MOSTLY * f64::from(all) && sign_test(self.won, self.lost) < SIGNIFICANCE
@@ -126,19 +126,19 @@ impl Comparison {
         self.count(Decision::Win) + self.count(Decision::Loss)
     }
 
-    /// Whether there are too few of them to say anything.
+    /// Whether there are too few decided problems for a conclusion.
     pub fn is_too_small(&self) -> bool {
         self.decided() < FEWEST
     }
 
-    /// Rulings that the order turned, and all rulings.
+    /// The number of rulings that changed with the order, and of all rulings.
     pub fn turned(&self) -> (u32, u32) {
         let all = || self.problems.iter().flat_map(|one| &one.rulings);
         (number(all().filter(|ruling| **ruling == Ruling::Turned)), number(all()))
     }
 
-    /// Of problems whose answers a program checked: where the arm is wrong and the debate right, and the other way
-    /// round. Nothing where none was checked.
+    /// For problems whose answers a program checked, the number where the arm is wrong and the debate right, and the
+    /// reverse. `None` if no answer was checked.
     pub fn corrected(&self) -> Option<(u32, u32)> {
         let checked = || self.problems.iter().filter(|one| one.right.is_some());
         checked().next()?;
@@ -146,7 +146,7 @@ impl Comparison {
         Some((count(Decision::Win), count(Decision::Loss)))
     }
 
-    /// How often the longer answer won, of what judges decided.
+    /// How often the longer answer won, among the problems that judges decided.
     pub fn longer(&self) -> Longer {
         let mut longer = Longer { won: 0, lost: 0 };
         for one in self.problems.iter().filter(|one| one.right.is_none()) {

@@ -1,11 +1,11 @@
-//! Names things by what they are made of, so that the same thing has the same name everywhere.
+//! Names things by their contents, so that the same thing has the same name everywhere.
 
 use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
 
-/// The first `bytes` of a hash of `parts`, in hexadecimal. Each part counts with its length: no two lists of parts run
-/// together.
+/// The first `bytes` of a hash of `parts`, in hexadecimal. The length of each part is hashed too, so that different
+/// lists differ.
 pub fn identity<'a>(parts: impl IntoIterator<Item = &'a str>, bytes: usize) -> String {
     let mut hash = Sha256::new();
     for part in parts {

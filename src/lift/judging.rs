@@ -1,4 +1,4 @@
-//! A judge that took no part: its questions, and what it answers.
+//! An independent judge: its questions and its answers.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -17,20 +17,20 @@ use dialectic_record::protocol::follow_up_info;
 
 use super::{Side, identity};
 
-/// Requests that one question can take: the second asks for JSON that can be read.
+/// The maximum number of requests per question: the second asks for readable JSON.
 const REQUESTS: f64 = 2.0;
 
-/// The most items of a checklist.
+/// The maximum number of items in a checklist.
 const MOST_ITEMS: usize = 15;
-/// The most characters of an item.
+/// The maximum number of characters in an item.
 const MOST_CHARACTERS: usize = 400;
 
-/// Who compares answers.
+/// A judge that compares answers.
 #[derive(Clone)]
 pub struct Judge {
-    /// As configured.
+    /// The configured settings.
     pub settings: EvaluatorSettings,
-    /// How it is called.
+    /// The caller of its model.
     pub caller: Caller,
 }
 
@@ -38,7 +38,7 @@ pub struct Judge {
 pub struct Question {
     /// A hash of the judge, the model, the prompts and the number of the ruling.
     pub id: String,
-    /// Who is asked.
+    /// The judge.
     pub judge: Judge,
     request: Request,
     kind: QuestionKind,
@@ -50,11 +50,11 @@ enum QuestionKind {
     Ruling,
 }
 
-/// What came of a question.
+/// The result of a question.
 pub struct Replied {
     /// The answer, or why there is none.
     pub answer: Result<Value, String>,
-    /// What it cost; absent if that is unknown.
+    /// The cost; absent if unknown.
     pub cost: Option<Usd>,
 }
 
@@ -64,16 +64,16 @@ struct Checklist {
     items: Vec<String>,
 }
 
-/// Which of two texts a judge prefers, in the order in which it was shown them.
+/// A judge's preference between two texts, in the order shown.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Preference {
     /// The items that the first text fulfils.
     #[serde(default)]
     pub first: Vec<bool>,
-    /// Those that the second does.
+    /// The items that the second text fulfils.
     #[serde(default)]
     pub second: Vec<bool>,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
     better: Better,
@@ -97,7 +97,7 @@ impl Preference {
         }
     }
 
-    /// From what was kept.
+    /// Reads a saved ruling.
     pub fn read(answer: &Value) -> Option<Self> {
         serde_json::from_value(answer.clone()).ok()
     }
@@ -130,8 +130,8 @@ pub fn ruling_question(judge: &Judge, problem: &str, checklist: &[String], texts
     Question::new(judge, lift_ruling(problem, checklist, texts), QuestionKind::Ruling, number)
 }
 
-/// A checklist as long as a judge makes one: 15 items at most, of which most are a short sentence. For what is not there
-/// yet, in a forecast.
+/// A checklist of the usual length: at most 15 items, mostly short sentences. Stands in for a missing one in a
+/// forecast.
 pub fn foreseen_checklist() -> Span<Vec<String>> {
     Span { low: vec!["x".repeat(100); 8], high: vec!["x".repeat(MOST_CHARACTERS); MOST_ITEMS] }
 }
@@ -172,7 +172,7 @@ impl Question {
         }
     }
 
-    /// Its call, with tokens and cost, if the first answer can be read.
+    /// The call, with tokens and cost, if the first answer can be read.
     pub fn planned(&self) -> PlannedCall {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.judge.settings;
         // Belongs to no stage, like a follow-up.
@@ -180,13 +180,13 @@ impl Question {
         planned_call(key, (provider, model), *max_tokens, self.judge.caller.price, request_bytes(&self.request))
     }
 
-    /// What it is likely to cost at least, and can cost at most; nothing where the price is unknown.
+    /// The likely and maximum cost; `None` if the price is unknown.
     pub fn cost(&self) -> Option<Span<Usd>> {
         let cost = self.planned().cost?;
         Some(Span { low: cost.low, high: cost.high.times(REQUESTS) })
     }
 
-    /// Puts it.
+    /// Asks the question.
     pub async fn ask(self) -> Replied {
         let before = Arc::new(Mutex::new(Some(Usd::ZERO)));
         let noted = Arc::clone(&before);
@@ -223,7 +223,7 @@ impl Question {
                 let answer = answer.map_err(|unreadable| unreadable.error.to_string());
                 Replied { answer, cost: with(record.cost_usd) }
             }
-            // An attempt that broke off may be on the bill, and one that was refused is not.
+            // An attempt that broke off may be billed; a refused one is not.
             Err(failed) => {
                 let cost = match failed.spent.as_deref() {
                     Some(spent) => spent.cost_usd,

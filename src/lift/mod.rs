@@ -1,8 +1,9 @@
-//! What a debate is worth: the same problems solved by a debate and by cheaper ways to spend its money, compared blind.
+//! Measures the worth of debates: the same problems are solved by a debate and by cheaper ways to spend its money, and
+//! compared blind.
 //!
-//! A [`ProblemSet`] is read, each of its problems is solved by the debate and by its arms, and [`Judge`]s compare the
-//! answers. [`Notes`] keep what was paid for. A [`Comparison`] counts what was decided, and [`statistics`] says what the
-//! counts show. Nothing here prints. `docs/worth.md` describes it from outside.
+//! A debate and its arms solve each problem of a [`ProblemSet`], and [`Judge`]s compare the answers. [`Notes`] save
+//! everything that was paid for. A [`Comparison`] counts the decisions, and [`statistics`] evaluates the counts.
+//! Nothing here prints. `docs/worth.md` describes its use.
 
 mod comparison;
 mod identity;

@@ -1,5 +1,5 @@
-//! What is known of one group, a problem with its debate and its arms: a file of lines beside the debates. It is written
-//! as things happen, so that nothing that was paid for is paid for again.
+//! The log of one group (a problem with its debate and arms): a JSON Lines file next to the debates. Each step is
+//! logged at once, so that nothing is paid for twice.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -17,39 +17,39 @@ use dialectic_record::debate::DebateId;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Note {
-    /// What the file is about; the first line.
+    /// The subject of the file; the first line.
     Group {
         /// The problem's id.
         problem: String,
     },
-    /// The debate, or an arm, was begun.
+    /// The debate or an arm was started.
     Begun {
         /// `debate`, or the arm's name and model.
         part: String,
-        /// Its record.
+        /// The record.
         debate: DebateId,
     },
-    /// A judge is asked. Until the answer is there, it may have cost so much.
+    /// A question to a judge. Until it is answered, it counts at its maximum cost.
     Asked {
         /// The question's id.
         question: String,
-        /// Who is asked.
+        /// The judge.
         judge: String,
-        /// What it can cost at most; absent if that is unknown.
+        /// The maximum cost; absent if unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         most: Option<Usd>,
     },
-    /// What came of it.
+    /// The result.
     Answered {
         /// The question's id.
         question: String,
         /// The answer; absent if the call failed or the answer could not be read.
         #[serde(skip_serializing_if = "Option::is_none")]
         answer: Option<Value>,
-        /// Why there is none.
+        /// Why there is no answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         fault: Option<String>,
-        /// What it cost; absent if that is unknown.
+        /// The cost; absent if unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<Usd>,
     },
@@ -58,12 +58,12 @@ pub enum Note {
 /// Why notes cannot be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum NotesError {
-    /// They cannot be read or written.
+    /// The notes cannot be read or written.
     #[error("cannot keep notes in {}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A line is not a note.
@@ -71,13 +71,13 @@ pub enum NotesError {
     Line {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
     /// Another process writes them.
-    #[error("another process works on {}", path.display())]
+    #[error("another process is using {}", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
@@ -97,17 +97,17 @@ impl Diagnostic for NotesError {
         match self {
             Self::Io { .. } | Self::Busy { .. } => None,
             Self::Line { .. } => {
-                Some("repair the line, or move the file away and pay again for what it holds".to_owned())
+                Some("repair the line, or move the file away and pay again for its contents".to_owned())
             }
         }
     }
 }
 
-/// The notes of a group. Nobody else writes them meanwhile.
+/// The notes of a group. They are locked while they are open for writing.
 #[derive(Debug)]
 pub struct Notes {
     path: PathBuf,
-    /// Absent where nothing is to be written.
+    /// Absent if the notes are read-only.
     file: Option<File>,
     lines: Vec<Note>,
 }
@@ -116,7 +116,7 @@ impl Notes {
     /// Opens the notes of a group to add to them.
     ///
     /// # Errors
-    /// They cannot be read or written, or somebody else writes them.
+    /// They cannot be read or written, or another process writes them.
     pub fn open(path: &Path, problem: &str) -> Result<Self, NotesError> {
         let failed = |source| NotesError::Io { path: path.to_owned(), source };
         fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
@@ -141,12 +141,12 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Notes that are kept nowhere.
+    /// Notes that are not saved.
     pub fn in_memory() -> Self {
         Self { path: PathBuf::new(), file: None, lines: Vec::new() }
     }
 
-    /// Reads the notes of a group; none where there is no file.
+    /// Reads a group's notes; empty if there is no file.
     ///
     /// # Errors
     /// They cannot be read.
@@ -174,7 +174,7 @@ impl Notes {
         Ok(())
     }
 
-    /// The record of the debate or an arm, the newest.
+    /// The newest record of the debate or an arm.
     pub fn record_of(&self, wanted: &str) -> Option<&DebateId> {
         self.lines.iter().rev().find_map(|note| match note {
             Note::Begun { part, debate } if part == wanted => Some(debate),
@@ -198,7 +198,7 @@ impl Notes {
         })
     }
 
-    /// What judges cost. An answer whose cost is unknown, or that never came, counts with what it can have cost; where
+    /// The cost of the judges. An answer without a known cost, or that never arrived, counts at its maximum cost; if
     /// that is unknown too, so is the sum.
     pub fn judging(&self) -> Option<Usd> {
         let (mut sum, mut open) = (Some(Usd::ZERO), BTreeMap::new());
@@ -206,7 +206,7 @@ impl Notes {
         for note in &self.lines {
             match note {
                 Note::Asked { question, most, .. } => {
-                    // The one before was interrupted.
+                    // The earlier question was interrupted.
                     if let Some(earlier) = open.insert(question, *most) {
                         add(earlier);
                     }

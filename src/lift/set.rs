@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
-/// What is added to a problem whose answer a program checks.
+/// The text added to a problem whose answer a program checks.
 const ASKS_FOR_ANSWER: &str =
     "End with a line of its own that has the result alone, in this form:\n\nAnswer: <the result>";
-/// Marks of Markdown that may stand around a line.
+/// Markdown marks that may surround a line.
 const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
 
 /// The problems of a set, in its order.
@@ -27,11 +27,11 @@ pub struct ProblemSet {
 pub struct Problem {
     /// Names it in results: a file's name without `.md`, or the `id` of a line.
     pub id: String,
-    /// The problem as it is debated.
+    /// The text of the problem.
     pub text: String,
-    /// The right answer, where a program can check it.
+    /// The right answer, if a program can check it.
     pub answer: Option<Answer>,
-    /// The checklist by which answers are judged, where the set has one.
+    /// The checklist for judging answers, if the set has one.
     pub checklist: Vec<String>,
 }
 
@@ -43,11 +43,11 @@ pub enum Answer {
     Text(String),
     /// A number.
     Number(f64),
-    /// A number that may be off by so much.
+    /// A number with a tolerance.
     Near {
         /// The number.
         number: f64,
-        /// By how much an answer may differ.
+        /// The tolerance.
         within: f64,
     },
 }
@@ -60,7 +60,7 @@ pub enum SetError {
     Unreadable {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A line is not a problem.
@@ -68,12 +68,12 @@ pub enum SetError {
     Line {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
-    /// There is no problem.
+    /// The set has no problems.
     #[error("{} has no problems", path.display())]
     Empty {
         /// The file or directory.
@@ -99,12 +99,12 @@ impl Diagnostic for SetError {
     }
 
     fn hint(&self) -> Option<String> {
-        let forms = "a set is a directory of Markdown files, Markdown files, or a file `.jsonl` whose lines have `id` and \
-                     `problem`, and where a program can check it, `answer`";
+        let forms = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have \
+            `id`, `problem` and, if a program can check it, `answer`";
         match self {
             Self::Unreadable { .. } | Self::Line { .. } | Self::Empty { .. } => Some(forms.to_owned()),
             Self::Twice { .. } => Some("rename one of them".to_owned()),
-            Self::Same { .. } => Some("leave one of them out: one result would count twice".to_owned()),
+            Self::Same { .. } => Some("remove one of them: one result would count twice".to_owned()),
         }
     }
 }
@@ -170,7 +170,7 @@ impl Problem {
 }
 
 impl Answer {
-    /// Whether a text ends with the right answer. One without an answer is wrong.
+    /// Whether a text ends with the right answer. A text without an answer is wrong.
     pub fn is_in(&self, text: &str) -> bool {
         let Some(given) = given(text) else { return false };
         let number = || given.replace([',', '_'], "").parse::<f64>().ok();
@@ -181,7 +181,7 @@ impl Answer {
         }
     }
 
-    /// What is wrong with it, if it can never be met.
+    /// The fault of an answer that no text can match, if any.
     fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Text(text) if plain(text).is_empty() => Some("`answer` is empty"),
@@ -191,7 +191,7 @@ impl Answer {
     }
 }
 
-/// What the last line that begins with `Answer:` says.
+/// The content of the last line that begins with `Answer:`.
 fn given(text: &str) -> Option<String> {
     let value = |line: &str| {
         let line = line.trim().trim_start_matches(MARKS);
@@ -202,12 +202,12 @@ fn given(text: &str) -> Option<String> {
     text.lines().rev().find_map(value)
 }
 
-/// Without the marks and the full stop around an answer.
+/// Removes the marks and the full stop around an answer.
 fn bare(text: &str) -> &str {
     text.trim_start_matches(['*', '_', '`', ' ']).trim_end_matches(['*', '_', '`', ' ', '.'])
 }
 
-/// Without what does not count.
+/// Normalizes case and white space.
 fn plain(text: &str) -> String {
     bare(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
@@ -216,7 +216,7 @@ fn read(path: &Path) -> Result<String, SetError> {
     fs::read_to_string(path).map_err(|source| SetError::Unreadable { path: path.to_owned(), source })
 }
 
-/// The Markdown files of a directory, by name. Its README tells of the set.
+/// The Markdown files of a directory, by name. Its README describes the set.
 fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, SetError> {
     let unreadable = |source| SetError::Unreadable { path: directory.to_owned(), source };
     let mut files = Vec::new();
@@ -232,7 +232,7 @@ fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, SetError> {
     Ok(files)
 }
 
-/// A Markdown file. Its checklist may be beside it: `checklists/<name>.md`.
+/// A problem from a Markdown file. Its checklist may be next to it: `checklists/<name>.md`.
 fn of_markdown(path: &Path) -> Result<Option<Problem>, SetError> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));

@@ -1,29 +1,29 @@
-//! Exact statistics of wins and losses. Ties count for nothing: they do not say which is better.
+//! Exact statistics of wins and losses. Ties do not count: they do not show which is better.
 
 /// The level of every test and, with [`POWER`], of [`smallest_difference`].
 pub const SIGNIFICANCE: f64 = 0.05;
-/// The probability with which a difference has to be found to count as one that could have been shown.
+/// The required probability of detecting a difference for it to count as detectable.
 pub const POWER: f64 = 0.8;
-/// The fewest decided problems that can show anything: five wins of five still have p = 0.0625.
+/// The minimum number of decided problems for a significant result: five wins of five still have p = 0.0625.
 pub const FEWEST: u32 = 6;
 
-/// The shares of wins between which the truth lies, with 95 % confidence.
+/// The 95 % confidence interval of the share of wins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The least.
+    /// The lower bound.
     pub low: f64,
-    /// The most.
+    /// The upper bound.
     pub high: f64,
 }
 
-/// The sign test, two-sided and exact: how probable a result is that is at least as uneven, if wins and losses are
-/// equally likely. 1 of nothing.
+/// The exact two-sided sign test: the probability of a result at least as uneven if wins and losses are equally likely.
+/// Returns 1 for no results.
 pub fn sign_test(wins: u32, losses: u32) -> f64 {
     let n = wins + losses;
     (2.0 * at_most(wins.min(losses), n, 0.5)).min(1.0)
 }
 
-/// The Clopper–Pearson interval of the share of wins, 95 %. Everything is possible of nothing.
+/// The 95 % Clopper–Pearson interval of the share of wins. For no results, it is 0 to 1.
 pub fn clopper_pearson(wins: u32, losses: u32) -> Interval {
     let n = wins + losses;
     let tail = SIGNIFICANCE / 2.0;
@@ -46,7 +46,7 @@ pub fn holm(values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The smallest share of wins that `n` decided problems show in 80 % of cases; none where they can show nothing.
+/// The smallest share of wins that `n` decided problems detect with 80 % power; `None` if they are too few.
 pub fn smallest_difference(n: u32) -> Option<f64> {
     let critical = (n / 2..=n).find(|wins| sign_test(*wins, n - wins) <= SIGNIFICANCE)?;
     let power = |share: f64| at_least(critical, n, share) + at_most(n - critical, n, share);
@@ -75,7 +75,7 @@ fn probabilities(n: u32, share: f64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Where a function that rises from 0 to 1 crosses zero.
+/// The point between 0 and 1 where a rising function crosses zero.
 fn crossing(rising: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     // Each step halves the distance; after 60 a float has no more digits.

@@ -40,7 +40,7 @@ pub(super) enum LimitError {
     Unknown(#[from] SpendingError),
 }
 
-/// A permission to spend. While it is held, no one else with the daily limit begins anything.
+/// A permission to spend. While it is held, no other process with the daily limit starts anything.
 pub(super) struct Leave {
     /// The limit in dollars, if any.
     most: Option<Usd>,
@@ -54,8 +54,8 @@ impl Limits {
         if left == Usd::ZERO { Err(LimitError::Day(day)) } else { Ok(Some(left)) }
     }
 
-    /// Leave for a new debate. It takes until nobody else is beginning something: it is for a
-    /// thread that may wait.
+    /// Permission to spend on a new debate. May block while another process holds the spending
+    /// lock.
     pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<Leave, LimitError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
@@ -66,8 +66,8 @@ impl Limits {
         Ok(Leave { most, lock })
     }
 
-    /// Leave for a question about a debate. What the answer may cost is noted on top of what the debate has cost, where others
-    /// see it who keep to the limit of the day.
+    /// Permission to ask about a debate. The answer's maximum cost is recorded on top of the debate's cost, so that
+    /// other processes count it towards the daily limit.
     pub(super) fn leave_to_ask(
         &self,
         directory: &Directory,
@@ -110,8 +110,8 @@ impl Leave {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Runs a command that takes a debate up, and lets the next waiting call proceed as soon as it has the record, by which
-    /// it counts from then on.
+    /// Runs a command that takes up a debate. The next waiting call proceeds as soon as the command has the record, by
+    /// which the debate counts from then on.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
         let is_held = async {
             let is_held = || {

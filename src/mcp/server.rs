@@ -1,4 +1,4 @@
-//! Runs the tools for a client: debates as detached runs, and what their records say.
+//! Runs the tools for a client: debates as detached runs, and their status from their records.
 
 mod arguments;
 mod handler;
@@ -155,15 +155,15 @@ struct Patience<'a> {
     most: Duration,
 }
 
-/// What is waited for.
+/// The event to wait for.
 enum Awaited<'a> {
-    /// That no process is at the debate any more.
+    /// No process runs the debate any more.
     Rest,
-    /// That the user has dealt with this form.
+    /// The user has completed or dismissed this form.
     Form(&'a str),
 }
 
-/// A tool's failure, in words for the client.
+/// A tool's failure, as text for the client.
 #[derive(Debug)]
 struct Refusal(String);
 
@@ -325,7 +325,7 @@ impl Server {
         self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether that is still to come.
+    /// Whether the event is still pending.
     async fn is_awaited(&self, entry: &Entry, awaited: &Awaited<'_>) -> bool {
         match awaited {
             Awaited::Form(form) => self.form(form) == Some(FormState::Open),
@@ -336,7 +336,7 @@ impl Server {
         }
     }
 
-    /// Waits for that, but no longer than the client wants to. One that wants to know is told how it goes.
+    /// Waits for an event, but no longer than the client's limit. Reports progress to clients that request it.
     async fn sit_out(&self, entry: &Entry, patience: &Patience<'_>, awaited: &Awaited<'_>) -> Result<(), Refusal> {
         let Patience { context, begun, most } = patience;
         let token = context.meta.get_progress_token();
@@ -541,7 +541,7 @@ fn progress(status: &DebateStatus) -> String {
     format!("{place}{}{planned} calls{cost}", status.calls.done)
 }
 
-/// A result with the record's figures, without anyone's words.
+/// A result with the record's figures, without texts of models or users.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
     result.structured_content = Some(json!({

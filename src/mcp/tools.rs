@@ -99,8 +99,8 @@ fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
 fn of_debate() -> Value {
     let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
     json!({
-        "problem": {"type": "string", "minLength": 1, "description": "The whole problem: what is to be decided, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
-        "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files that everybody reads, by paths below the server's --context directory"},
+        "problem": {"type": "string", "minLength": 1, "description": "The whole problem: the decision to make, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
+        "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files for all agents, as paths inside the server's --context directory"},
         "protocol": {"type": "string", "enum": protocols, "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
         "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
@@ -131,8 +131,7 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "debate",
-            "Start a debate of language models about a hard decision. It costs money, takes minutes and \
-                 runs by itself: call `wait` with the returned id until it is over.",
+            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs on its own: call `wait` with the returned id until it is over.",
             schema(of_debate(), &["problem"]),
             pays(),
         ),

@@ -136,7 +136,7 @@ pub(super) struct DebateListPage {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Debate")]
 pub(super) struct DebateBody {
-    /// Its row in the list.
+    /// The row in the list.
     summary: DebateRow,
     /// Open questions.
     questions: Vec<QuestionView>,
@@ -147,7 +147,7 @@ pub(super) struct DebateBody {
     problem: Option<ProblemDetails>,
     /// Warnings about its files.
     warnings: Vec<String>,
-    /// Its state as in its file: see `docs/state-format.md`.
+    /// The state as in its file: see `docs/state-format.md`.
     state: Value,
 }
 
@@ -166,7 +166,7 @@ pub(super) struct QuestionView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Started {
-    /// Its id.
+    /// The id.
     id: String,
     /// Whether it runs or waits for a slot.
     status: DebateStanding,

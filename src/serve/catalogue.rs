@@ -20,23 +20,23 @@ use super::registry::{RunRegistry, Whereabouts};
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Standing")]
 pub(super) enum DebateStanding {
-    /// It waits for a slot on this server.
+    /// The debate waits for a slot on this server.
     Waiting,
-    /// It runs.
+    /// The debate is running.
     Running,
-    /// It runs, and waits for answers.
+    /// The debate is running, and waits for answers.
     Asking,
-    /// It is paused, or not running with open questions.
+    /// The debate is paused, or not running with open questions.
     Paused,
-    /// Its process ended while it ran.
+    /// The process ended while the debate ran.
     Interrupted,
     /// Interrupted, and an older program left no journal to resume from.
     Unfinished,
-    /// It has an answer.
+    /// The debate has an answer.
     Completed,
-    /// It ended without one.
+    /// The debate ended without an answer.
     Failed,
-    /// Its files cannot be read.
+    /// The debate's files cannot be read.
     Unreadable,
 }
 
@@ -45,11 +45,11 @@ pub(super) enum DebateStanding {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Summary")]
 pub(super) struct DebateRow {
-    /// Its id.
+    /// The id.
     pub(super) id: String,
-    /// Its title: the judge's, else the first sentence of its problem.
+    /// The title: the judge's, else the first sentence of its problem.
     pub(super) title: String,
-    /// Its status.
+    /// The status.
     pub(super) status: DebateStanding,
     /// Whether this server can control it now.
     pub(super) here: bool,
@@ -58,13 +58,13 @@ pub(super) struct DebateRow {
     pub(super) before: Option<usize>,
     /// The protocol.
     pub(super) protocol: Option<String>,
-    /// Its outcome: `full`, `degraded`, …; absent while it has not ended.
+    /// The outcome: `full`, `degraded`, …; absent while it has not ended.
     pub(super) outcome: Option<&'static str>,
     /// The rounds so far.
     pub(super) rounds: usize,
     /// The judge's confidence, 0 to 100.
     pub(super) confidence: Option<f64>,
-    /// Its cost in US dollars; absent if unknown.
+    /// The cost in US dollars; absent if unknown.
     pub(super) cost_usd: Option<f64>,
     /// The cost limit in US dollars.
     pub(super) limit_usd: Option<f64>,
@@ -72,13 +72,13 @@ pub(super) struct DebateRow {
     pub(super) offline: bool,
     /// The winner, if there can be one.
     pub(super) winner: Option<String>,
-    /// The debate that it is a fork of; absent if it is none.
+    /// The original debate of a fork; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) forked_from: Option<String>,
-    /// Its start.
+    /// The start.
     #[schemars(with = "Option<String>")]
     pub(super) created_at: Option<Timestamp>,
-    /// Its last change.
+    /// The last change.
     #[schemars(with = "Option<String>")]
     pub(super) updated_at: Option<Timestamp>,
 }

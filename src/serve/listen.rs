@@ -1,9 +1,9 @@
 //! Limits connections and their idle times.
 //!
 //! A connection without the token or its cookie has a slot among strangers. When those are full, one of them is closed:
-//! the oldest silent one, else the oldest. Each has a moment to show the token first; others wait to be accepted
-//! meanwhile. So clients with the token always get in. The first request with the token moves its connection to the
-//! known clients, which strangers cannot displace.
+//! the oldest silent one, else the oldest. Each has a moment to show the token first; others wait to be accepted. So
+//! clients with the token always get in. The first request with the token moves its connection to the known clients,
+//! which strangers cannot displace.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,8 +54,8 @@ struct Stranger {
 }
 
 impl Room {
-    /// Makes room for another stranger by closing the oldest silent one, or the oldest. If even that one has not had
-    /// its moment, returns since when it waits.
+    /// Makes room for another stranger by closing the oldest silent one, or the oldest. If that one's moment is not
+    /// over, returns the start of its wait.
     fn make_place(&mut self) -> Result<(), Instant> {
         if self.strangers.len() < MOST_STRANGERS {
             return Ok(());

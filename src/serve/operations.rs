@@ -55,7 +55,7 @@ const GET: Operation = Operation {
     description: "",
     query: None,
     body: None,
-    gives: Gives::Nothing(202, "The debate was told."),
+    gives: Gives::Nothing(202, "The request was passed to the debate."),
     problems: &[],
     handler: MethodRouter::new,
 };

@@ -147,7 +147,8 @@ fn shell() -> Html<String> {
                 div #said .visually-hidden role="status" aria-live="polite" {}
             }
             main #main tabindex="-1" {}
-            noscript { p.plain { "This page needs JavaScript. `dialectic list` and `dialectic show` work without." } }
+            noscript { p.plain { "This page needs JavaScript. `dialectic list` and `dialectic show` work without \
+                it." } }
         },
     )
 }
@@ -161,13 +162,13 @@ fn sign_in(is_used: bool) -> Html<String> {
             main.plain {
                 h1 { "Sign in to dialectic" }
                 @if is_used {
-                    p { "The address that you opened lets one browser in, once, and was already used." }
+                    p { "The address that you opened works only once and was already used." }
                 } @else {
-                    p { "Open the address that the server printed at its start: it lets one browser in." }
+                    p { "Open the address that the server printed at startup. It signs in one browser." }
                 }
                 p {
-                    "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " of its environment, \
-                     or what it printed. Or start the server anew for a new address."
+                    "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " from its \
+                        environment, or the one it printed. Or restart the server for a new address."
                 }
                 form #sign-in {
                     label for="token" { "Token" }

@@ -45,7 +45,7 @@ pub(super) struct ProblemDetails {
     /// The kind of error.
     #[serde(rename = "type")]
     pub(super) kind: Kind,
-    /// The kind in words.
+    /// The kind as text.
     pub(super) title: &'static str,
     /// The status of the answer.
     pub(super) status: u16,

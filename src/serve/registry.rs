@@ -73,11 +73,11 @@ struct WaitingRun {
 /// The location of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// It runs here.
+    /// The debate is running here.
     Running,
-    /// It is queued here; the number of debates before it.
+    /// The debate is queued here, after this number of others.
     Waiting(usize),
-    /// It does not run here.
+    /// The debate does not run here.
     Elsewhere,
 }
 
@@ -307,7 +307,7 @@ impl RunRegistry {
         ids
     }
 
-    /// Waits until the condition holds, at most for `most`.
+    /// Waits until the condition holds, for at most `most`.
     async fn comes_to(&self, most: Duration, is_so: impl Fn(&RegistryState) -> bool) {
         let mut changes = self.changes();
         let waited = async { while !is_so(&self.state()) && changes.changed().await.is_ok() {} };

@@ -72,7 +72,7 @@ pub(super) struct NewDebate {
     /// The problem in Markdown or plain text.
     #[schemars(length(min = 1))]
     pub(super) problem: String,
-    /// Texts attached to the problem: everybody sees them, and the record keeps them. Their names are not paths: the
+    /// Texts attached to the problem: all agents see them, and the record keeps them. Their names are not paths: the
     /// server reads no files.
     #[serde(default)]
     #[schemars(length(max = 20))]
@@ -121,10 +121,10 @@ pub(super) struct Choices {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TextFile {
-    /// Its name.
+    /// The name.
     #[schemars(length(max = 255))]
     pub(super) name: String,
-    /// Its content; not empty.
+    /// The content; not empty.
     pub(super) text: String,
 }
 
@@ -277,7 +277,7 @@ impl NewDebate {
         Ok(self.problem.as_str().into())
     }
 
-    /// Its files, checked like those of the command line.
+    /// The files, checked like those of the command line.
     pub(super) fn attachments(
         &self,
         settings: &Settings,

@@ -1,4 +1,4 @@
-//! The server as a whole: its options, its parts, and its end.
+//! The server: its options, its parts, and its shutdown.
 
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;
@@ -94,9 +94,9 @@ impl Diagnostic for ServeError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::ShortToken => "make one with: openssl rand -hex 16",
+            Self::ShortToken => "create one with: openssl rand -hex 16",
             Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everybody with access can spend your money"
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money"
             }
             Self::Listen { .. } => "name another port with --port; 0 takes a free one",
             Self::Host(_) | Self::Origin(_) | Self::Start(_) => return None,
@@ -218,7 +218,7 @@ impl Server {
         Ok(Self { app, listener, keys, url, client_timeout })
     }
 
-    /// Its address with the one-time token.
+    /// The address with the one-time token.
     pub fn address(&self) -> String {
         self.address_of("/")
     }

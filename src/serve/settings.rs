@@ -76,7 +76,7 @@ pub(super) struct ForecastBody {
     /// The number of rounds that the limit covers at list prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds_bought: Option<u32>,
-    /// The dispensable parts that the limit does not cover, in words.
+    /// The dispensable parts that the limit does not cover, as text.
     left_out: Vec<String>,
     /// The assumptions of the figures.
     assumptions: Vec<String>,
@@ -140,7 +140,7 @@ struct MemberInfo {
     role: String,
     model: String,
     provider: String,
-    /// Its side in a debate on a motion.
+    /// The side in a debate on a motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
 }
@@ -269,7 +269,7 @@ impl DebateInputs {
         BudgetSettings { max_calls, max_calls_per_day, ..BudgetSettings::default() }
     }
 
-    /// Sees to it that calls are limited where a program is called: a configuration may have changed since the server was
+    /// Checks that calls are limited if a program is called: the configuration may have changed since the server
     /// started.
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
@@ -310,7 +310,7 @@ impl DebateInputs {
         }
     }
 
-    /// The total limit for a debate that has spent so much, by the server's limits; `None` without any.
+    /// The total limit for a debate that has already spent `spent`, by the server's limits; `None` without any.
     fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, ProblemDetails> {
         if left_today == Some(Usd::ZERO) {
             return Err(ProblemDetails::cost("today's cost limit is used up"));

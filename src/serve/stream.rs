@@ -44,9 +44,9 @@ pub(super) enum StreamFormat {
 
 /// A message for a client.
 enum Frame {
-    /// For a debate: a journal event has its number.
+    /// An event of a debate: a journal event has its number.
     Of { debate: Arc<str>, seq: Option<u64>, line: String },
-    /// For the list.
+    /// A change of the list.
     List(String),
     /// A debate was removed.
     Gone(String),
@@ -289,7 +289,7 @@ async fn standing(app: &App, entry: &Entry) -> DebateStanding {
 /// Writes frames.
 struct Writer {
     form: StreamFormat,
-    /// For several debates: the last written event of each.
+    /// For a stream of several debates, the last written event of each.
     positions: Option<BTreeMap<Arc<str>, u64>>,
 }
 

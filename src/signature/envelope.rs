@@ -1,6 +1,7 @@
-//! What a signature says of itself: with which key it was made, and what for.
+//! The contents of a signature: its key and its purpose.
 //!
-//! The form is OpenSSH's (`PROTOCOL.sshsig`): Base64 between two lines, in it fields that begin with their length.
+//! The format is OpenSSH's (`PROTOCOL.sshsig`): Base64 between two lines, containing fields that begin with their
+//! length.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -11,27 +12,27 @@ const END: &str = "-----END SSH SIGNATURE-----";
 const MAGIC: &[u8] = b"SSHSIG";
 const VERSION: u32 = 1;
 
-/// What a signature says of itself.
+/// The contents of a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// The kind of key, such as `ssh-ed25519`.
     pub kind: String,
     /// The key's fingerprint, as `ssh-keygen -l` prints it.
     pub fingerprint: String,
-    /// What it was made for.
+    /// The purpose for which it was made.
     pub namespace: String,
 }
 
 /// It is not an SSH signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is not a signature of ssh-keygen")]
+#[error("it is not an ssh-keygen signature")]
 pub struct NotAnEnvelope;
 
 impl Envelope {
-    /// What the signature says of itself. Whether it fits anything is not checked.
+    /// Parses a signature without verifying it.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not an SSH signature.
     pub fn read(signature: &[u8]) -> Result<Self, NotAnEnvelope> {
         let read = || {
             let text = std::str::from_utf8(signature).ok()?;

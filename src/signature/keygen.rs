@@ -13,24 +13,24 @@ use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::{find, searched};
 
-/// What is signed is called like this in the directory of its own in which that happens.
+/// The name of the signed file in its temporary directory.
 const SIGNED: &str = "record";
 
-/// `ssh-keygen`, where it was found.
+/// The path of `ssh-keygen`.
 pub(super) struct Keygen(PathBuf);
 
 impl Keygen {
-    /// Looks for it on `PATH`, outside of the working directory.
+    /// Searches `PATH`, except the working directory, for `ssh-keygen`.
     ///
     /// # Errors
-    /// It is not there.
+    /// It does not exist.
     pub(super) fn find(environment: &Environment) -> Result<Self, SignatureError> {
         let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
         let directories = environment.get("PATH").map(|path| searched(path, &here)).unwrap_or_default();
         find("ssh-keygen", &directories).map(Self).map_err(|_| SignatureError::NoProgram)
     }
 
-    /// Signs `bytes`. It may ask the user for a passphrase or to touch a key, and says itself why it does not sign.
+    /// Signs `bytes`. `ssh-keygen` may ask the user for a passphrase or a touch, and prints why it does not sign.
     ///
     /// # Errors
     /// It cannot be run, or does not sign.
@@ -45,8 +45,8 @@ impl Keygen {
         signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
     }
 
-    /// Whether `signature` is one of `bytes`, whosever it is. Only an answer that is known counts: a program that
-    /// crashes, or is too old for the question, knows nothing of the signature.
+    /// Whether `signature` is a valid signature of `bytes`, by any key. Only known answers count: a program that
+    /// crashes, or is too old for the question, does not judge the signature.
     ///
     /// # Errors
     /// It cannot be run.
@@ -63,7 +63,7 @@ impl Keygen {
         })
     }
 
-    /// Who of `signers` made `signature` of `bytes`.
+    /// The `signers` who made `signature` of `bytes`.
     ///
     /// # Errors
     /// It cannot be run.
@@ -97,34 +97,34 @@ impl Keygen {
         Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner(said)) } else { Ok(signed_by) })
     }
 
-    /// Runs it with `input`, without a word to the user.
+    /// Runs `ssh-keygen` with `input`, silently.
     fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, SignatureError> {
         let mut command = Command::new(&self.0);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(SignatureError::Program)?;
-        // It may have refused before it read any of this.
+        // The program may have failed before it read any of this.
         drop(child.stdin.take().map(|mut stdin| stdin.write_all(input)));
         child.wait_with_output().map_err(SignatureError::Program)
     }
 }
 
-/// What `ssh-keygen` says of a signature and bytes.
+/// The verdict of `ssh-keygen` on a signature and bytes.
 pub(super) enum Fit {
     /// It is the signature of these bytes.
     Fits,
     /// It is the signature of other bytes.
     Altered,
-    /// Something else, and this is how it ended.
+    /// Another result, with how the program ended.
     Unknown(String),
 }
 
-/// Whether it says that a signature for records is good. That it ends well is not enough: another program of this
-/// name may do so.
+/// Whether the output confirms a signature for records. A successful exit is not enough: another program with this name
+/// may exit so.
 fn is_good(answer: &Output) -> bool {
     answer.status.success() && answer.stdout.starts_with(format!("Good \"{NAMESPACE}\" signature ").as_bytes())
 }
 
-/// Whether it failed and says `why`.
+/// Whether it failed with the message `why`.
 fn refuses(answer: &Output, why: &[u8]) -> bool {
     let says = |text: &[u8]| text.windows(why.len()).any(|part| part == why);
     !answer.status.success() && (says(&answer.stderr) || says(&answer.stdout))
@@ -134,7 +134,7 @@ fn unclear(answer: &Output) -> Refusal {
     Refusal::Unclear(described(answer))
 }
 
-/// Its first words, or how it ended.
+/// The first words, or how it ended.
 fn described(answer: &Output) -> String {
     first_line(&answer.stderr)
         .or_else(|| first_line(&answer.stdout))
@@ -149,7 +149,8 @@ fn place() -> Result<TempDir, SignatureError> {
     tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(SignatureError::Program)
 }
 
-/// Files in a directory of their own, so that they stay as they were read, and no name of a stranger's is an argument.
+/// Files in a temporary directory, so that they stay as they were read, and no file name from elsewhere becomes an
+/// argument.
 struct Files(TempDir);
 
 impl Files {

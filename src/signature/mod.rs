@@ -1,4 +1,4 @@
-//! Signatures of records: made and checked by `ssh-keygen -Y`, of what [`Statement`] says of a journal.
+//! Signatures of records, made and checked with `ssh-keygen -Y`. They cover the [`Statement`] about a journal.
 
 mod envelope;
 mod keygen;
@@ -16,12 +16,12 @@ use dialectic_record::store::{
 pub use envelope::{Envelope, NotAnEnvelope};
 use keygen::{Fit, Keygen};
 
-/// What signatures of records are for. One that was made for something else does not count.
+/// The namespace of record signatures. Signatures with another namespace are rejected.
 pub const NAMESPACE: &str = "dialectic-record@v1";
 
-/// The keys that are tried, in this order, where none is named: those that `ssh` tries.
+/// The keys to try, in this order, if none is named; `ssh` tries the same ones.
 const USUAL_KEYS: [&str; 5] = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
-/// Bytes of a statement or a signature at most: more is neither.
+/// The maximum number of bytes of a statement or a signature; a larger file is neither.
 const MOST_BYTES: u64 = 64 * 1024;
 
 /// Why nothing was signed, or a signature cannot be checked.
@@ -30,18 +30,18 @@ pub enum SignatureError {
     /// There is no `ssh-keygen`.
     #[error("there is no program `ssh-keygen` on PATH")]
     NoProgram,
-    /// It cannot be started or fed.
+    /// The program cannot be started, or its input cannot be written.
     #[error("cannot run ssh-keygen")]
     Program(#[source] std::io::Error),
-    /// None of the usual keys is there.
-    #[error("which key to sign with? There is none of {} in ~/.ssh", USUAL_KEYS.join(", "))]
+    /// None of the usual keys exists.
+    #[error("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", "))]
     NoKey,
     /// The key cannot be read.
     #[error("cannot read the key {path}")]
     Key {
         /// The key.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// `ssh-keygen` did not sign.
@@ -52,7 +52,7 @@ pub enum SignatureError {
     Signers {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The record has no event.
@@ -85,10 +85,10 @@ impl Diagnostic for SignatureError {
     }
 }
 
-/// Signs all lines of a whole record, in place of an earlier signature. `ssh-keygen` may ask for a passphrase.
+/// Signs all lines of an undamaged record and replaces an earlier signature. `ssh-keygen` may ask for a passphrase.
 ///
 /// # Errors
-/// When there is no key or no program, when that refuses, or a file cannot be written. In the last case an earlier
+/// There is no key or no program, the program refuses, or a file cannot be written. In the last case an earlier
 /// signature may be lost.
 pub fn sign(
     entry: &Entry,
@@ -115,21 +115,21 @@ fn usual_key(environment: &Environment) -> Result<PathBuf, SignatureError> {
     keys.into_iter().find(|key| key.is_file()).ok_or(SignatureError::NoKey)
 }
 
-/// What a signature beside a record says.
+/// The result of checking the signature next to a record.
 #[derive(Debug, Default)]
 pub struct CheckedSignature {
-    /// With which key it was made, and what for; absent where it cannot be read.
+    /// The signing key and namespace; absent if the signature is unreadable.
     pub envelope: Option<Envelope>,
-    /// How many lines are signed, and how many came later; absent where the signature does not hold.
+    /// The numbers of signed and later lines; absent if the signature is invalid.
     pub signed: Option<SignedLines>,
-    /// Who of the signers made it; empty where no signers are named, or none of them did.
+    /// The signers who made it; empty if no signers are given or none match.
     pub signers: Vec<String>,
-    /// Why it counts for less than was asked.
+    /// Why it does not satisfy the request.
     pub refusal: Option<Refusal>,
 }
 
 impl CheckedSignature {
-    /// Whether the signature holds, whosever it is.
+    /// Whether the signature is valid, by any key.
     pub fn is_signed(&self) -> bool {
         self.signed.is_some()
     }
@@ -143,48 +143,48 @@ impl CheckedSignature {
 /// How much of a journal is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedLines {
-    /// How many of its lines, from the first.
+    /// The number of signed lines, from the first.
     pub lines: u64,
-    /// How many came later.
+    /// The number of later lines.
     pub later: u64,
 }
 
-/// Why a signature counts for less than was asked.
+/// Why a signature does not satisfy the request.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// One of its two files is not there.
+    /// One of its two files is missing.
     #[error("{} is missing", .0.display())]
     Missing(PathBuf),
-    /// A file is there and cannot be read.
+    /// A file exists but cannot be read.
     #[error("{} cannot be read: {why}", .path.display())]
     Unreadable {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It was made for something else.
+    /// The signature has another namespace.
     #[error("it was made for `{0}`, not for `{NAMESPACE}`")]
     OtherNamespace(String),
-    /// It is the signature of other bytes.
-    #[error("it does not fit {}: one of the two was changed", .0.display())]
+    /// The signature belongs to other bytes.
+    #[error("it does not match {}: one of the two was changed", .0.display())]
     Altered(PathBuf),
-    /// The record is not the one that was signed.
+    /// The record differs from the signed one.
     #[error(transparent)]
     Record(#[from] StatementFault),
-    /// None of the signers made it; what `ssh-keygen` says of a signer who has the key and may not sign.
+    /// None of the signers made it; with the message of `ssh-keygen` about a signer who has the key and may not sign.
     #[error("none of your signers made it{}", .0.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
     UnknownSigner(Option<String>),
-    /// `ssh-keygen` answers something else than that it holds, or that it does not.
+    /// `ssh-keygen` reported neither a valid nor an invalid signature.
     #[error("it was not checked: ssh-keygen says: {0}")]
     Unclear(String),
-    /// Nothing here can check it.
+    /// `ssh-keygen` is missing, so the signature was not checked.
     #[error("it was not checked: there is no program `ssh-keygen` on PATH")]
     Unchecked,
 }
 
 impl Refusal {
-    /// One word for programs.
+    /// The name in JSON output.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Missing(_) => "missing",
@@ -202,12 +202,11 @@ impl Refusal {
     }
 }
 
-/// Checks the signature beside a record, where there is one. `signers` is a file as `ssh-keygen` calls it
-/// `allowed_signers`.
+/// Checks the signature next to a record, if there is one. `signers` is a file in the `allowed_signers` format of
+/// `ssh-keygen`.
 ///
 /// # Errors
-/// When `ssh-keygen` cannot be run, or the signers cannot be read. Without signers, a program that is not there is a
-/// refusal.
+/// `ssh-keygen` cannot be run, or the signers cannot be read. Without signers, a missing program counts as a refusal.
 pub fn check(
     entry: &Entry,
     record: &VerifiedRecord,
@@ -233,12 +232,12 @@ pub fn check(
     Ok(Some(checked))
 }
 
-/// Whether anything has that name, be it a link that leads nowhere.
+/// Whether the path exists, even as a broken link.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Why a check goes no further.
+/// Why a check stops.
 enum Stop {
     Refused(Refusal),
     Failed(SignatureError),
@@ -250,7 +249,7 @@ impl<R: Into<Refusal>> From<R> for Stop {
     }
 }
 
-/// What is checked, in this order; `checked` says how far it came.
+/// The checks, in order; `checked` records how far they got.
 fn steps(
     checked: &mut CheckedSignature,
     [statement_path, signature_path]: [&Path; 2],
@@ -281,13 +280,13 @@ fn steps(
     Ok(())
 }
 
-/// What is in a file of a signature.
+/// The content of a signature file.
 fn file(path: &Path) -> Result<Vec<u8>, Refusal> {
     let unreadable = |why: String| Refusal::Unreadable { path: path.to_owned(), why };
     match path.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Refusal::Missing(path.to_owned())),
         Err(error) => return Err(unreadable(error.to_string())),
-        Ok(found) if !found.is_file() => return Err(unreadable("it is no file".to_owned())),
+        Ok(found) if !found.is_file() => return Err(unreadable("it is not a regular file".to_owned())),
         Ok(found) if found.len() > MOST_BYTES => return Err(unreadable("it is too large".to_owned())),
         Ok(_) => {}
     }

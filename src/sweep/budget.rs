@@ -25,7 +25,8 @@ use super::store::{Creation, SharedStore, StoreFault};
 /// The prefix of the chain's entries.
 pub const PREFIX: &str = "budget";
 
-/// What a worker is about to create in the chain. It is kept in the header of a segment, where the last one counts.
+/// The entry that a worker is about to create in the chain. It is saved in the header of a segment; the last one
+/// counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Claim {
@@ -41,23 +42,23 @@ pub enum Claim {
     Returns {
         /// The number of the entry.
         entry: u64,
-        /// What was granted.
+        /// The granted amount.
         #[serde(with = "exact")]
         granted: Usd,
-        /// What is left of it.
+        /// The amount left of it.
         #[serde(with = "exact")]
         left: Usd,
     },
 }
 
-/// Where a debate's claims are written: into its next segment.
+/// Writes a debate's claims into its next segment.
 pub trait Claims: Send {
     /// Writes the claim. It returns when the segment is acknowledged; an error means that this worker no longer owns the
     /// debate or cannot know, and nothing more is done for it.
     fn note<'a>(&'a mut self, claim: &'a Claim) -> BoxFuture<'a, Result<(), Box<dyn Diagnostic>>>;
 }
 
-/// What became of a debate's demand.
+/// The result of a debate's demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grant {
     /// The debate may spend its cost limit.
@@ -72,7 +73,7 @@ pub enum Grant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Sums {
-    /// What can still be granted.
+    /// The amount that can still be granted.
     #[serde(with = "exact")]
     pub balance: Usd,
     /// The cost limits of debates that have a grant and have not ended.
@@ -336,7 +337,7 @@ pub enum BudgetError {
     #[error("the budget of the set cannot be used")]
     Store(#[from] StoreFault),
     /// The chain began with another budget.
-    #[error("the set in {place} was begun with another budget")]
+    #[error("the set in {place} was started with another budget")]
     OtherBudget {
         /// The store.
         place: String,
@@ -344,7 +345,7 @@ pub enum BudgetError {
     /// An entry is missing, is no entry, or cannot follow the one before it.
     #[error("entry {entry} of the budget in {place} is damaged")]
     Damaged {
-        /// Its number.
+        /// The number.
         entry: u64,
         /// The store.
         place: String,
@@ -367,7 +368,7 @@ impl Diagnostic for BudgetError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::OtherBudget { .. } => Some("use the plan that the set was begun with, or another store".to_owned()),
+            Self::OtherBudget { .. } => Some("use the plan that started the set, or another store".to_owned()),
             Self::Store(_) | Self::Damaged { .. } => None,
             Self::NotNoted(error) => error.hint(),
         }

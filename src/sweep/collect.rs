@@ -1,5 +1,5 @@
-//! What a set came to: a function of its plan and its finished debates, in the plan's order. Clocks, attempts, workers
-//! and what was lost with them do not count, so it is the same however the work was spread.
+//! The results of a set: a function of its plan and its finished debates, in the plan's order. Clocks, attempts,
+//! workers and lost calls do not count, so the results do not depend on how the work was distributed.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::segment::SegmentError;
 use super::store::{Store, StoreFault};
 use super::{Finished, Stored};
 
-/// How many debates are read at once.
+/// The number of debates read at once.
 pub(super) const AT_ONCE: usize = 8;
 
 /// The result of a debate.
@@ -29,7 +29,7 @@ pub struct Row {
     pub problem: String,
     /// The variant.
     pub variant: String,
-    /// Which of several equal debates it is, counted from 1.
+    /// The number among several equal debates, from 1.
     pub repeat: u32,
     /// The protocol.
     pub protocol: &'static str,
@@ -38,7 +38,7 @@ pub struct Row {
     /// Why it is not full.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Whether its answer is right, where a program can check it.
+    /// Whether its answer is right, if a program can check it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correct: Option<bool>,
     /// The judge's confidence, from 0 to 100.
@@ -49,9 +49,9 @@ pub struct Row {
     pub input_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,
-    /// Its cost; absent if a price is unknown.
+    /// The cost; absent if a price is unknown.
     pub cost_usd: Option<Usd>,
-    /// Its title.
+    /// The title.
     pub title: Option<String>,
     /// Its answer in Markdown.
     pub answer: Option<String>,
@@ -60,9 +60,9 @@ pub struct Row {
 /// The results of a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
-    /// Those of finished debates, in the plan's order.
+    /// The results of finished debates, in the plan's order.
     pub rows: Vec<Row>,
-    /// How many debates are not finished.
+    /// The number of unfinished debates.
     pub missing: usize,
 }
 
@@ -82,11 +82,11 @@ pub enum ReadError {
         id: DebateId,
         /// The store.
         place: String,
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
     /// The store has another set.
-    #[error("the store {place} has another set than this plan")]
+    #[error("the store {place} belongs to another plan")]
     OtherSet {
         /// The store.
         place: String,
@@ -106,15 +106,15 @@ impl Diagnostic for ReadError {
         match self {
             Self::Store(_) => None,
             Self::Segment(error) => error.hint(),
-            Self::Journal { .. } => Some("restore it, or plan the set anew with another store".to_owned()),
+            Self::Journal { .. } => Some("restore it, or plan the set again with another store".to_owned()),
             Self::OtherSet { .. } => {
-                Some("name the plan that the store was begun with, or another store with --store".to_owned())
+                Some("name the plan that started the store, or another store with --store".to_owned())
             }
         }
     }
 }
 
-/// Sees to it that a store, unless it is empty, has this plan's set.
+/// Checks that a store, unless it is empty, belongs to this plan.
 pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), ReadError> {
     let Some(bytes) = store.get("set").await? else { return Ok(()) };
     let set: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -205,7 +205,7 @@ const COLUMNS: [&str; 14] = [
     "title",
 ];
 
-/// A text as a spreadsheet may read it: models write titles, and none is to become a formula.
+/// A text that no spreadsheet reads as a formula, since models write titles.
 fn harmless(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{text}") } else { text.to_owned() }
@@ -247,25 +247,25 @@ impl Row {
     }
 }
 
-/// What a variant came to.
+/// The results of a variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfVariant<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// Its finished debates.
+    /// The finished debates.
     pub finished: u64,
-    /// How many of its debates are planned.
+    /// The number of planned debates.
     pub planned: u64,
-    /// How many of them are full.
+    /// The number of full outcomes.
     pub full: u64,
     /// The right answers and those that can be checked.
     pub right: (u64, u64),
-    /// What they cost; absent if a price is unknown.
+    /// The cost; absent if a price is unknown.
     pub cost: Option<Usd>,
 }
 
 impl Collected {
-    /// What each variant came to, in the plan's order.
+    /// The results of each variant, in the plan's order.
     pub fn by_variant<'a>(&self, plan: &'a Plan) -> Vec<OfVariant<'a>> {
         let of = |name: &'a str| {
             let rows = || self.rows.iter().filter(move |row| row.variant == name);

@@ -22,8 +22,8 @@ use super::store::{Creation, SharedStore};
 /// The first pause after an error of the store; each further one doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// Writes what a run appends to its journal into segments, one at a time: what is appended meanwhile goes together into
-/// the next. Sends beats until it is closed.
+/// Writes the lines that a run appends to its journal into segments, one at a time; lines appended in the meantime go
+/// into the next one together. Sends beats until it is closed.
 #[derive(Debug)]
 pub(super) struct Copy {
     shared: Arc<Shared>,
@@ -39,7 +39,7 @@ struct Shared {
     worker: Arc<str>,
     lease: Arc<Lease>,
     pending: Mutex<Pending>,
-    /// Tells the writer of something to write.
+    /// Notifies the writer of new lines.
     news: Notify,
     progress: watch::Sender<Progress>,
 }
@@ -50,9 +50,9 @@ struct Pending {
     lines: Vec<u8>,
     /// The number of the last event among them.
     last: u64,
-    /// What the worker is about to create in the set's budget.
+    /// The entry that the worker is about to create in the set's budget.
     claim: Option<Claim>,
-    /// Whether the next segment is the last: another worker may go on at once.
+    /// Whether the next segment is the last, so that another worker may continue at once.
     is_released: bool,
 }
 
@@ -62,7 +62,7 @@ struct Progress {
     stored: u64,
     /// The number of the next segment.
     next: u64,
-    /// How many claims are in the store.
+    /// The number of claims in the store.
     claims: u64,
     /// Why nothing more is stored: another worker has taken over.
     lost: Option<ReplicaError>,

@@ -84,7 +84,7 @@ pub enum DescriptionError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// Something in it is not what it should be.
@@ -92,10 +92,10 @@ pub enum DescriptionError {
     Fault {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
-    /// Its problems cannot be used.
+    /// The problems cannot be used.
     #[error(transparent)]
     Set(#[from] SetError),
 }

@@ -13,7 +13,7 @@ use super::store::{Store, StoreFault};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub segment: u64,
     /// How often the debate has been taken over, from 1. The segment that begins an epoch has no lines.
     pub epoch: u32,
@@ -22,7 +22,7 @@ pub struct Header {
     /// Whether the worker left the debate: another may go on with it at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub released: bool,
-    /// What the worker is about to create in the set's budget.
+    /// The entry that the worker is about to create in the set's budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
 }
@@ -56,7 +56,7 @@ impl Diagnostic for SegmentError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint(),
-            Self::Damaged { .. } => Some("restore it, or plan the set anew with another store".to_owned()),
+            Self::Damaged { .. } => Some("restore it, or plan the set again with another store".to_owned()),
         }
     }
 }

@@ -26,13 +26,13 @@ pub struct Progress {
     pub finished: u64,
     /// Those that were begun and have not ended: a worker runs them, or the next one resumes them.
     pub running: u64,
-    /// Those that have no answer.
+    /// The debates without an answer.
     pub failed: u64,
-    /// Those that were not begun.
+    /// The debates that were not started.
     pub waiting: u64,
-    /// What they have cost, without lost calls; absent if a price is unknown.
+    /// The cost so far, without lost calls; absent if a price is unknown.
     pub cost_usd: Option<Usd>,
-    /// What all of them are expected to cost: what the ended ones did, and what is likely for the others.
+    /// The expected cost of all debates: the cost of the ended ones, plus the likely cost of the others.
     pub expected_usd: Option<Usd>,
     /// Calls in flight when their worker was lost: they may have been paid for, and were made again.
     pub lost: Lost,
@@ -47,7 +47,7 @@ pub struct SetStatus {
     pub all: Progress,
     /// Each variant, by its name.
     pub variants: BTreeMap<String, Progress>,
-    /// The set's budget, where it has one that a worker has opened.
+    /// The set's budget, if it has one that a worker has opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetStatus>,
 }
@@ -58,9 +58,9 @@ pub struct SetStatus {
 pub struct BudgetStatus {
     /// The budget.
     pub budget_usd: Usd,
-    /// What debates under way may still spend.
+    /// The amount that running debates may still spend.
     pub held_usd: Usd,
-    /// What can still be granted.
+    /// The amount that can still be granted.
     pub left_usd: Usd,
 }
 

@@ -1,5 +1,4 @@
-//! How a worker comes to run a debate: nobody has begun it, its worker left it, or its worker was not heard of for too
-//! long.
+//! How a worker takes a debate: it was not started, its worker left it, or its worker has been silent for too long.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +20,7 @@ pub(super) struct Watch {
     pub(super) is_alive: bool,
 }
 
-/// What was last seen of another worker.
+/// The last sign of another worker.
 #[derive(Debug)]
 struct Seen {
     last: Header,
@@ -30,7 +29,7 @@ struct Seen {
     since: Instant,
 }
 
-/// What a look shows.
+/// The result of a look at a debate.
 #[derive(Debug)]
 pub(super) enum Sight {
     /// It is finished.
@@ -59,7 +58,7 @@ pub(super) struct Holding {
     pub(super) lease: Arc<Lease>,
 }
 
-/// What came of an attempt to take a debate.
+/// The result of an attempt to take a debate.
 #[derive(Debug)]
 pub(super) enum Taking {
     /// This worker runs it.
@@ -124,12 +123,12 @@ impl Watch {
 }
 
 impl Vacancy {
-    /// Whether nobody has begun the debate.
+    /// Whether no worker has started the debate.
     pub(super) fn is_first(&self) -> bool {
         self.segment == 1
     }
 
-    /// Takes the debate with a segment that has no lines, and reads what there is.
+    /// Takes the debate with a segment without lines, and reads the existing ones.
     pub(super) async fn take(
         self,
         store: &SharedStore,

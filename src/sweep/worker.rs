@@ -1,4 +1,4 @@
-//! A worker: runs debates of a plan, several at once, and goes on with those that other workers left.
+//! A worker: runs debates of a plan, several at once, and continues those that other workers left.
 
 mod queue;
 mod tally;
@@ -46,9 +46,9 @@ struct Inner {
     machine: Machine,
     services: Services,
     times: Times,
-    /// Its name in the store, which no other process has.
+    /// The name in the store, which no other process has.
     name: Arc<str>,
-    /// Where the journals of running debates are.
+    /// The directory of running debates' journals.
     directory: Directory,
     stop: Stop,
     news: UnboundedSender<News>,
@@ -63,7 +63,7 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
-/// What happens to the debates of a worker.
+/// A change of a worker's debates.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
     /// A debate runs.
@@ -79,33 +79,33 @@ pub enum News {
 pub enum Ended {
     /// It is finished.
     Finished {
-        /// Its known cost, if this worker finished it.
+        /// The known cost, if this worker finished it.
         cost: Option<Usd>,
         /// Whether it was finished before this worker came to it.
         before: bool,
     },
     /// It has no answer; it can be resumed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The budget of the set has no room for it.
     Spent {
-        /// Its cost limit.
+        /// The cost limit.
         limit: Usd,
-        /// What is left of the budget.
+        /// The rest of the budget.
         left: Usd,
     },
     /// It cannot run as it is planned, or not on this machine.
     Refused {
-        /// Why, with its causes.
+        /// The reason, with its causes.
         reason: String,
-        /// Who has to act.
+        /// The category that determines who has to act.
         blame: ErrorCategory,
     },
-    /// It is to be tried again.
+    /// It should be tried again.
     Later {
-        /// Why, as a clause.
+        /// The reason, as a clause.
         reason: String,
     },
 }
@@ -123,13 +123,13 @@ pub enum WorkerError {
     #[error(transparent)]
     Budget(#[from] BudgetError),
     /// The store has another set.
-    #[error("the store {place} has another set than this plan")]
+    #[error("the store {place} belongs to another plan")]
     OtherSet {
         /// The store.
         place: String,
     },
     /// The workers of the set have other times.
-    #[error("the workers of the set in {place} have other times between beats")]
+    #[error("the workers of the set in {place} use a different interval between beats")]
     OtherTimes {
         /// The store.
         place: String,
@@ -156,7 +156,7 @@ impl Diagnostic for WorkerError {
             Self::Segment(error) => error.hint(),
             Self::Budget(error) => error.hint(),
             Self::OtherSet { .. } => {
-                Some("name the plan that the store was begun with, or another store with --store".to_owned())
+                Some("name the plan that started the store, or another store with --store".to_owned())
             }
             Self::OtherTimes { .. } => Some("all workers of a set need the same version of the program".to_owned()),
             Self::Runner(error) => error.hint(),
@@ -173,7 +173,7 @@ impl Diagnostic for WorkerError {
     }
 }
 
-/// What a store's set is.
+/// The identity of a store's set.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Set {
     /// The SHA-256 of the plan.

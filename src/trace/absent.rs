@@ -22,7 +22,7 @@ impl TraceDestination {
         Err(MissingFeature::Trace)
     }
 
-    /// Its address.
+    /// The address.
     pub fn url(&self) -> &Url {
         match *self {}
     }

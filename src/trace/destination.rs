@@ -71,7 +71,7 @@ pub enum TraceConfigError {
         /// The fault.
         fault: &'static str,
     },
-    /// A found destination would receive keys of somebody else.
+    /// A found destination would receive keys that are not its own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }
@@ -98,7 +98,7 @@ impl Diagnostic for TraceConfigError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing(variables) => format!(
-                "put {}=... into the environment or a `.env` file, or remove `trace` from the configuration",
+                "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
             Self::Stranger(error) => return error.hint(),

@@ -124,7 +124,7 @@ impl Exporter {
             return Err(SendError::Refused(response.status()));
         }
         let answer = response.bytes().await.map_err(SendError::NoAnswer)?;
-        // Servers may answer with JSON or nothing: other content says nothing about spans.
+        // Servers may answer with JSON or nothing: other content is no statement about spans.
         let answer = ExportTraceServiceResponse::decode(answer).unwrap_or_default();
         match answer.partial_success {
             Some(partly) if partly.rejected_spans > 0 => Err(SendError::Partly(partly.rejected_spans)),

@@ -23,7 +23,7 @@ pub(super) struct Generation {
     /// The recorded usage.
     record: Option<CallRecord>,
     output: Option<String>,
-    /// Its choices.
+    /// The choices.
     choices: Vec<KeyValue>,
     /// The conversation before this call; `None` without content.
     asked: Option<Vec<Value>>,
@@ -33,9 +33,9 @@ pub(super) struct Generation {
 
 /// The end of a call.
 pub(super) enum CallEnd<'a> {
-    /// With the values of the signal.
+    /// The call ended, with the values of the signal.
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
-    /// With a reply that is not yet a result; the same key is called again.
+    /// The call returned a reply that is not yet a result; the same key is called again.
     Replied { reply: &'a StoredReply, call: &'a CallRecord },
     /// Failed for good, as recorded. `call` is the usage of an unreadable answer.
     Failed { failure: &'a Failure, call: Option<&'a CallRecord> },

@@ -94,7 +94,7 @@ fn begin(
     };
     let mut limit = TOO_LITTLE;
     let mut refused = attempt(limit, None)?;
-    while refused.code == Some(2) && refused.stderr.contains("does not cover a debate") {
+    while refused.code == Some(2) && refused.stderr.contains("does not cover one round") {
         // Amounts are told to a hundredth of a cent, upwards.
         let said = amounts(&refused.stderr).into_iter().filter(|amount| *amount > limit + 1e-9);
         let Some(least) = said.min_by(f64::total_cmp) else { break };

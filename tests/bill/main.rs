@@ -35,7 +35,7 @@ use plan::Plan;
 
 /// What came of a debate.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 struct Verdict {
     /// It was billed more than its limit.
     is_over: bool,

@@ -69,7 +69,7 @@ fn a_file_that_is_no_archive_is_named_and_holds_up_no_debate() {
         .file("debates/archive.sqlite", "not a database")
         .config(&json!({ "debate": { "memory": true, "rounds": 1 } }));
     let searched = sandbox.run(["memory", "search", "x"]).expect_code(1);
-    assert!(searched.stderr.contains("archive.sqlite") && searched.stderr.contains("made anew"), "{searched}");
+    assert!(searched.stderr.contains("archive.sqlite") && searched.stderr.contains("is rebuilt"), "{searched}");
     let debated = sandbox.run(["debate", "--offline", "-c", "debate-config.json", SESSIONS]).expect_code(0);
     assert!(debated.stderr.contains("warning: the debate is not indexed yet"), "{debated}");
     assert_eq!(sandbox.read("debates/archive.sqlite"), "not a database");

@@ -235,12 +235,12 @@ fn a_dry_run_says_who_decides_on_its_calls() {
     };
     let whole = planned(&json!({"trickster": true, "extendedRounds": 2}));
     assert!(whole.contains("is made only when the agreements and the judgements ask for it)"), "{whole}");
-    assert!(whole.contains("1 to 5 rounds are run, depending on the agreements and the judgements, and"), "{whole}");
+    assert!(whole.contains("1 to 5 rounds run, depending on the agreements and the judgements, and"), "{whole}");
     assert!(whole.contains("maximum: the judgements find something missing and add 2 rounds"), "{whole}");
-    assert!(whole.contains("maximum: the challenges send back every agreement that they may"), "{whole}");
+    assert!(whole.contains("maximum: the challenges send back as many agreements as they may"), "{whole}");
     let plain = planned(&json!({"extendedRounds": 0}));
     assert!(plain.contains("is made only when the agreements ask for it)"), "{plain}");
-    assert!(plain.contains("1 to 3 rounds are run, depending on the agreements, and"), "{plain}");
+    assert!(plain.contains("1 to 3 rounds run, depending on the agreements, and"), "{plain}");
     assert!(!plain.contains("at the most"), "{plain}");
     assert!(server.requests().is_empty());
 }

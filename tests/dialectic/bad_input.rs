@@ -133,7 +133,7 @@ fn keys() {
 
     --- stderr
     error: no API key is set, and no model is configured
-    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or answer the questions of `dialectic init`. With the program `claude` or `codex`, `-m claude` and `-m codex` need no key either
+    hint: set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY in the environment or a `.env` file; or try `--offline`, which needs no key; or run `dialectic init`. With the program `claude` or `codex`, `-m claude` and `-m codex` need no key either
     ");
     // An empty one is none, and every provider in use is looked at.
     let mut settings = config(&["architect", "kiss"], &json!({}));
@@ -151,7 +151,7 @@ fn keys() {
         MISTRAL_API_KEY (provider `mistral`, needed by agent-architect)
         LOCAL_KEY (provider `local`, needed by agent-kiss)
         OPENAI_API_KEY (provider `openai`, needed by judge)
-    hint: put MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... into the environment or a `.env` file, or try `--offline`, which needs no key
+    hint: set MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... in the environment or a `.env` file, or try `--offline`, which needs no key
     ");
     assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
 }

@@ -196,9 +196,9 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let server = MockServer::start();
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(too_low.stderr.contains("does not cover a debate: one round and the answer: likely $0."), "{too_low}");
+    assert!(too_low.stderr.contains("does not cover one round and the answer: likely $0."), "{too_low}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("does not cover a debate"), "{dry}");
+    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("does not cover one round"), "{dry}");
     let many = sandbox.run(["debate", "--dry-run", "-r", "1000000", "Design a queue"]).expect_code(2);
     assert!(many.stderr.contains("expected a whole number from 1 to 100"), "{many}");
     sandbox.run(["debate", "--dry-run", "-r", "100", "Design a queue"]).expect_code(0);
@@ -249,7 +249,7 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
     let before = server.requests().len();
     let set = |limit| format!("debate.budget.maxCostUsd={limit}");
     let too_low = sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.0001")]).expect_code(2);
-    assert!(too_low.stderr.contains("does not cover a debate: one round and the answer: likely $0."), "{too_low}");
+    assert!(too_low.stderr.contains("does not cover one round and the answer: likely $0."), "{too_low}");
     assert_eq!((sandbox.only_debate(), server.requests().len()), (parent.clone(), before));
 
     // What the parent paid counts for nothing, and neither does the round that it has: only the judge is to be paid.
@@ -394,7 +394,11 @@ fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
             let (state, told) = (sandbox.state(&sandbox.only_debate()), &finished.stderr);
             assert!(cost(&state) <= limit.parse().unwrap(), "{}", cost(&state));
             assert!(dry.contains("buys all 5 rounds") || !is_bought, "{dry}");
-            assert_eq!(dry.contains(&format!("without {VOTES}; all of it can take ${all:.4}")), !is_bought, "{dry}");
+            assert_eq!(
+                dry.contains(&format!("without {VOTES}; the whole debate can use ${all:.4}")),
+                !is_bought,
+                "{dry}"
+            );
             let warned = told.find(&format!("the cost limit of ${limit} has no room for {VOTES}"));
             assert_eq!(warned.is_none(), is_bought, "{finished}");
             if let Some(warned) = warned {
@@ -515,9 +519,12 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
     let models = state["usage"].as_object().unwrap();
     assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
-    assert!(report.contains("\nIn all: at least ") && report.contains(" tokens (2 calls did not say)\n"), "{report}");
+    assert!(
+        report.contains("\nIn all: at least ") && report.contains(" tokens (2 calls did not report theirs)\n"),
+        "{report}"
+    );
     sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
-    assert!(sandbox.read("report.html").contains(" tokens (2 calls did not say)"));
+    assert!(sandbox.read("report.html").contains(" tokens (2 calls did not report theirs)"));
     sandbox.run(["verify", &id]).expect_code(0);
     // A state that an earlier build saved is without the count.
     for model in state["usage"].as_object_mut().unwrap().values_mut() {

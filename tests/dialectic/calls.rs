@@ -19,7 +19,7 @@ fn sandbox(server: &MockServer, debate: &serde_json::Value) -> Sandbox {
 /// How many calls one round and the answer take, and all of it, by the refusal of a limit that buys neither.
 fn needed(sandbox: &Sandbox, problem: &str) -> (usize, usize) {
     let refused = sandbox.run(["debate", "--max-calls", "1", problem]).expect_code(2).stderr;
-    assert!(refused.contains("the limit of 1 call does not cover a debate: one round and the answer: "), "{refused}");
+    assert!(refused.contains("the limit of 1 call does not cover one round and the answer: "), "{refused}");
     let words: Vec<&str> = refused.split_whitespace().collect();
     let of_calls = words.windows(2).filter(|pair| pair[1].starts_with("calls"));
     let counts: Vec<usize> = of_calls.filter_map(|pair| pair[0].parse().ok()).collect();
@@ -83,7 +83,7 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let (one, all) = needed(&sandbox, PROBLEM);
     let limit = one + 1;
     let dry = sandbox.run(["debate", "--dry-run", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
-    let said = format!("The limit of {limit} calls buys 1 of 3 rounds; all can take {all} calls.");
+    let said = format!("The limit of {limit} calls buys 1 of 3 rounds; all rounds can use {all} calls.");
     assert!(dry.stderr.contains(&said), "{dry}");
     let finished = sandbox.run(["debate", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
     assert!(finished.stderr.contains(&format!("the limit of {limit} calls has no room for more")), "{finished}");
@@ -128,7 +128,7 @@ fn eight_processes_share_the_calls_of_a_day_and_go_on_the_next() {
     assert!(paused.len() >= 5, "{ended:?}");
     assert!(ended.iter().all(|(code, _)| [0, 75].contains(code)), "{ended:?}");
     for (_, told) in paused {
-        assert!(told.contains("today's 50 calls are used up; the limit ends at "), "{told}");
+        assert!(told.contains("today's 50 calls are used up; the limit resets at "), "{told}");
     }
     let one = sandbox.debates().into_iter().find(|id| sandbox.state(id)["status"] == "paused").unwrap();
     sandbox.run(["resume", &one]).expect_code(75);

@@ -119,7 +119,11 @@ fn what_is_foreseen_of_a_limit_counts_the_check_and_what_is_written_after_it() {
         for (limit, is_bought) in [(one, false), (all - 0.0001, false), (all, true)] {
             let dry = ["debate", "--dry-run", "--max-cost", &format!("{limit:.4}"), PROBLEM];
             let dry = sandbox(&server, &debate).run(dry).expect_code(0).stderr;
-            assert_eq!(dry.contains(&format!("without {words}; all of it can take ${all:.4}")), !is_bought, "{dry}");
+            assert_eq!(
+                dry.contains(&format!("without {words}; the whole debate can use ${all:.4}")),
+                !is_bought,
+                "{dry}"
+            );
         }
         let (state, kinds, told) = run(&server, &debate, all);
         assert_eq!((state["rounds"].as_array().unwrap().len(), kinds.len()), (2, 5), "{told}");

@@ -25,14 +25,14 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
     assert_eq!((&*after.stdout, &*after.stderr), (&*before.stdout, ""));
-    assert!(before.stderr.contains("gpt-5.6-luna of openai is used (OPENAI_API_KEY is set)"), "{before}");
+    assert!(before.stderr.contains("gpt-5.6-luna of openai (OPENAI_API_KEY is set)"), "{before}");
     sandbox.write("debate-config.json", "mine");
     insta::assert_snapshot!(sandbox.run(["config", "init"]).expect_code(1), @"
     exit: 1
     --- stdout
 
     --- stderr
-    error: ./debate-config.json exists already
+    error: ./debate-config.json already exists
     hint: name another file, or remove this one first
     ");
     assert_eq!(sandbox.read("debate-config.json"), "mine");
@@ -61,7 +61,7 @@ fn check_needs_the_keys_and_calls_nobody() {
 
     --- stderr
     error: missing environment variable OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-kiss, judge)
-    hint: put OPENAI_API_KEY=... into the environment or a `.env` file, or try `--offline`, which needs no key
+    hint: set OPENAI_API_KEY=... in the environment or a `.env` file, or try `--offline`, which needs no key
     ");
     let file = format!("OPENAI_API_KEY={TEST_KEY}");
     without_key.file("keys.env", file).run(["config", "check", "-e", "keys.env"]).expect_code(0);
@@ -98,7 +98,7 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `operations`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; using architect
-    warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; the built-in prompt is used
+    warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; using the built-in prompt
     The configuration is valid: 3 agents and a judge, at most 1 round.
     ");
     // A debate says the same.
@@ -112,7 +112,7 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `operations`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; using architect
-    warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; the built-in prompt is used
+    warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; using the built-in prompt
     ");
     // Three agents are left.
     assert_eq!(server.requests().len(), 13);

@@ -104,7 +104,7 @@ fn where_nothing_can_be_kept_the_error_names_the_remedy() {
 fn on_a_terminal_it_is_the_live_view_and_can_be_interrupted() {
     let sandbox = Sandbox::new();
     let mut terminal = Terminal::start(&sandbox, ["demo"]);
-    terminal.wait_for("you see it in 0:20");
+    terminal.wait_for("shown here in 0:20");
     terminal.wait_for("proposals");
     terminal.type_control('c');
     let (code, output, screen) = terminal.finish();

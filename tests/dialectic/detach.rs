@@ -81,7 +81,7 @@ fn a_detached_debate_is_a_session_of_its_own_and_leaves_what_the_foreground_woul
     assert_eq!((&running["status"], &running["exitCode"]), (&json!("running"), &json!(124)), "{running:#}");
     assert_eq!((&running["calls"]["done"], &running["calls"]["planned"]), (&json!(0), &json!(7)), "{running:#}");
     let waited = sandbox.run(["wait", &id, "--timeout", "0"]).expect_code(124);
-    assert!(waited.stderr.contains("still runs"), "{waited}");
+    assert!(waited.stderr.contains("is still running"), "{waited}");
 
     gate.open();
     let waited = sandbox.run(["wait", &id]).expect_code(0);
@@ -184,7 +184,7 @@ fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
     assert_eq!(asking["questions"][1]["question"], "What does kiss have to know?");
     for (arguments, said) in [
         (vec![], "no answer is given"),
-        (vec!["q1=a"], "q2 would stay without an answer"),
+        (vec!["q1=a"], "q2 would remain unanswered"),
         (vec!["q1=a", "q3=b"], "there is no open question `q3`; open are q1 and q2"),
         (vec!["q1"], "`q1` is not an answer"),
     ] {

@@ -254,7 +254,7 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
     warning: agent-kiss failed in the proposal: the request was refused (400): no such model
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: agent-kiss failed in the proposal: the request was refused (400): no such model
-    hint: everything said is saved; when the cause is fixed: dialectic resume [id]
+    hint: all texts are saved; when the cause is fixed: dialectic resume [id]
     ");
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);

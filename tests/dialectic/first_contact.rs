@@ -39,7 +39,7 @@ fn one_model_for_all_without_a_configuration() {
     let here = sandbox(&server);
     let finished = here.run(debate(&["-m", "my-model"])).expect_code(0);
     assert_eq!(models(&here), ["openai/my-model"; 4]);
-    assert!(finished.stderr.contains("my-model of openai is used (--model says so)"), "{finished}");
+    assert!(finished.stderr.contains("Using my-model of openai (from --model)"), "{finished}");
 
     let here = sandbox(&server).env("DIALECTIC_MODEL", "by-variable").env("DIALECTIC_PROVIDER", "openai");
     here.run(debate(&["--judge-model", "wiser"])).expect_code(0);
@@ -67,7 +67,10 @@ fn a_model_over_several_providers_needs_to_know_whose_it_is() {
     settings["providers"] = json!({"local": {"baseUrl": server.base_url()}});
     let here = sandbox(&server).config(&settings);
     let finished = here.run(debate(&["-m", "other"])).expect_code(2);
-    assert!(finished.stderr.contains("--model replaces the models of several providers (local, openai)"), "{finished}");
+    assert!(
+        finished.stderr.contains("--model would replace the models of several providers (local, openai)"),
+        "{finished}"
+    );
     assert!(finished.stderr.contains("`--provider`"), "{finished}");
     assert_eq!(server.requests().len(), 0);
     here.run(debate(&["-m", "other", "--provider", "local"])).expect_code(0);
@@ -101,7 +104,7 @@ fn panels_are_made_from_the_keys_that_are_there() {
     let said = "Panel mixed: gemini-3.8-flash of google, mistral-large-2512 of mistral (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
     assert!(mixed.contains(said), "{mixed}");
     let strong = shown(&two, &["strong", "--provider", "mistral"]);
-    assert!(strong.contains("Panel strong: mistral-large-4 of mistral (--provider says so)."), "{strong}");
+    assert!(strong.contains("Panel strong: mistral-large-4 of mistral (from --provider)."), "{strong}");
     // A router serves several families by itself.
     let routed = shown(&Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY), &["mixed"]);
     assert!(routed.contains("openai/gpt-5.6-luna of openrouter, anthropic/claude-haiku-5.5 of openrouter"), "{routed}");
@@ -240,8 +243,8 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(&["--attach", "empty.md"], "", "the attachment empty.md is empty");
     refused(&["--attach", "-"], "", "the attachment standard input is empty");
     refused(&["--attach", "latin1.md"], "", "the attachment latin1.md is not UTF-8 text");
-    refused(&["--attach", "ok.md", "--attach", "long.md"], "", "more than 20 characters together, with long.md");
-    refused(&["--attach", "wide.md"], "", "more than 20 characters together, with wide.md");
+    refused(&["--attach", "ok.md", "--attach", "long.md"], "", "with long.md, the attachments exceed 20 characters");
+    refused(&["--attach", "wide.md"], "", "with wide.md, the attachments exceed 20 characters");
     refused(&["--attach", ".env.local"], "", "may contain keys or passwords");
     refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
     let larger = config(&["architect", "kiss"], &json!({}));

@@ -116,7 +116,7 @@ fn the_newest_debate_is_meant_where_none_is_named() {
         let refused = here.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("None is named") && refused.stderr.contains("latest"), "{refused}");
         let (_, output, _) = Terminal::start(&here, arguments).finish();
-        assert!(output.contains("Taking the newest debate:") && output.contains("Design a queue"), "{output}");
+        assert!(output.contains("Using the newest debate:") && output.contains("Design a queue"), "{output}");
     }
     let ending = &parent[parent.len() - 4..];
     for name in [ending, &parent, "latest"] {
@@ -132,7 +132,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
     let at = ["fork", &parent, "--at", "1.review", "--offline"];
     let rounds = here.state(&parent)["settings"]["debate"]["rounds"].to_string();
     let refused = here.run([&at[..], &["--set", &format!("debate.rounds={rounds}")]].concat()).expect_code(2);
-    assert!(refused.stderr.contains(&format!("debate.rounds is {rounds} already")), "{refused}");
+    assert!(refused.stderr.contains(&format!("debate.rounds is already {rounds}")), "{refused}");
     let same = here.run(at).expect_code(0);
     assert!(same.stderr.contains("without changes, so this is a second sample"), "{same}");
     let other = here.run([&at[..], &["--set", "debate.check=1"]].concat());

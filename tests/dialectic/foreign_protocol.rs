@@ -183,7 +183,7 @@ fn it_keeps_a_cost_limit() {
         runner(&server, &sandbox).prepare(spec(settings)).unwrap()
     };
     let refused = limited(0.000_1).check_limit().unwrap_err().to_string();
-    assert!(refused.contains("does not cover a debate"), "{refused}");
+    assert!(refused.contains("does not cover one round"), "{refused}");
     assert!(server.requests().is_empty());
     let prepared = limited(0.30);
     prepared.check_limit().unwrap();

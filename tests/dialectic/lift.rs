@@ -117,7 +117,7 @@ fn a_judge_that_takes_the_longer_text_is_found_out() {
     let finished = sandbox.run(LIFT.into_iter().chain(["--against", "single"])).expect_code(0);
     assert!(finished.stdout.contains("Warning: the longer text won"), "{finished}");
     assert!(finished.stdout.contains("Against single (not equal: it costs less)"), "{finished}");
-    assert!(finished.stdout.contains("The order of the texts turned 0 of 8 rulings (0 %)."), "{finished}");
+    assert!(finished.stdout.contains("The order of the texts changed 0 of 8 rulings (0 %)."), "{finished}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_arm_with_nothing_left_to_mend_is_shown_with_its_share() {
     });
     let sandbox = sandbox(&server).file("set/checklists/queue.md", "- [ ] Does it queue?\n");
     let finished = sandbox.run(LIFT.into_iter().chain(["--against", "self-refine"])).expect_code(0);
-    assert!(finished.stdout.contains("below 90 %: 2, 2 of them with nothing left to mend"), "{finished}");
+    assert!(finished.stdout.contains("below 90 %: 2, 2 of them with nothing left to fix"), "{finished}");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
         .file("bad.jsonl", "{\"id\": \"a\"}\n")
         .file("unpriced.json", crate::support::config(&["kiss"], &json!({})).to_string());
     for (arguments, code, expected) in [
-        (&["lift", "set"][..], 2, "nobody judges: 2 of the problems have no `answer`"),
+        (&["lift", "set"][..], 2, "no judges are configured, and 2 of the problems have no `answer`"),
         (&["lift", "bad.jsonl", "--judges", "judges.json"], 2, "bad.jsonl, line 1: missing field `problem`"),
         (&["lift", "nothing", "--judges", "judges.json"], 2, "cannot read nothing"),
         (&["lift", "set", "--judges", "judges.json", "--arm-model", "new"], 4, "the price of new is unknown"),
@@ -175,7 +175,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
             4,
             "the price of new is unknown",
         ),
-        (&["lift", "set", "--judges", "judges.json", "--protocol", "oxford"], 2, "ends without a text"),
+        (&["lift", "set", "--judges", "judges.json", "--protocol", "oxford"], 2, "produces no text"),
         (&["lift", "set", "--judges", "judges.json", "--max-cost", "0.001"], 2, "does not cover cache: the debate"),
     ] {
         let finished = sandbox.run(arguments).expect_code(code);
@@ -236,7 +236,7 @@ fn a_rehearsal_counts_as_nothing_and_says_so() {
     let finished = sandbox.run(arguments).expect_code(0);
     assert!(finished.stderr.contains("Offline: no model was called, and nothing was measured"), "{finished}");
     assert!(
-        finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few to say"),
+        finished.stdout.contains("Against best-of-n: 0 won, 0 lost, 2 not decided\n  Too few for a conclusion"),
         "{finished}"
     );
     assert_eq!(sandbox.debates().len(), 8);
@@ -310,7 +310,7 @@ fn variants_are_compared_debate_against_debate_each_with_its_cost() {
     let asked = server.requests().len();
     assert_eq!(sandbox.run(VARIANTS).expect_code(0).stdout, finished.stdout);
     let text = sandbox.run(VARIANTS.into_iter().take(8)).expect_code(0).stdout;
-    assert!(text.contains("long against short (not held to its money): 0 won, 0 lost, 2 not decided"), "{text}");
+    assert!(text.contains("long against short (not limited to its cost): 0 won, 0 lost, 2 not decided"), "{text}");
     assert!(text.contains("  long cost $") && text.contains("  short cost $"), "{text}");
     assert_eq!(server.requests().len(), asked, "nothing is asked twice");
     server.assert_clean();

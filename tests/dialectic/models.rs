@@ -32,7 +32,7 @@ fn each_single_key_is_enough_for_a_debate_with_a_current_model() {
         let facts = dialectic_llm::models::facts(provider, model).expect("the table lists it");
         assert!(!facts.is_retired(chrono::Utc::now().date_naive()), "{model}");
         let first = ran.stderr.lines().next().unwrap_or_default();
-        assert_eq!(first, format!("No model is configured: {model} of {provider} is used ({variable} is set)."));
+        assert_eq!(first, format!("No model is configured; using {model} of {provider} ({variable} is set)."));
         let state = sandbox.state(&sandbox.only_debate());
         assert_eq!(state["outcome"]["kind"], "full", "{provider}");
         server.assert_clean();
@@ -62,11 +62,11 @@ fn show_and_dry_run_say_which_model_and_why() {
     assert_eq!(row("agents[0].model"), "agents[0].model mistral-large-2512 chosen: MISTRAL_API_KEY is set");
     assert_eq!(row("judge.provider"), "judge.provider mistral chosen: MISTRAL_API_KEY is set");
     let dry = with_key.run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
-    let chosen = "No model is configured: mistral-large-2512 of mistral is used (MISTRAL_API_KEY is set).";
+    let chosen = "No model is configured; using mistral-large-2512 of mistral (MISTRAL_API_KEY is set).";
     assert_eq!(dry.stderr.lines().next(), Some(chosen));
 
     let without = Sandbox::new().run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
-    let assumed = "No model is configured: gpt-5.6-luna of openai is used (assumed, because no API key is set).";
+    let assumed = "No model is configured; using gpt-5.6-luna of openai (assumed, because no API key is set).";
     assert_eq!(without.stderr.lines().next(), Some(assumed));
     assert!(without.stdout.contains("gpt-5.6-luna"), "{without}");
 }

@@ -51,7 +51,7 @@ fn a_record_with_embeddings_is_whole_and_reported_as_it_was() {
         sandbox.write(format!("debates/{name}"), fs::read_to_string(fixtures.join(&name)).unwrap());
     }
     let verified = sandbox.run(["verify", "latest"]).expect_code(0);
-    assert!(verified.stdout.contains("the record is whole"), "{verified}");
+    assert!(verified.stdout.contains("the record is intact"), "{verified}");
     let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
     // Its facts stay as they were, to the byte. The words are today's: points go by numbers for life, and what happened
     // to one is told in its order, claims apart from what was verified. To keep the old words as well would take a second

@@ -284,10 +284,10 @@ fn a_dry_run_says_what_makes_a_call_uncertain_and_how_many_rounds_that_means() {
     let review = dry("review");
     let by_choice = |deciders: &str| format!("(a call with a question mark is made only when {deciders} ask for it)");
     assert!(review.contains(&by_choice("the reviews and the checks")), "{review}");
-    assert!(review.contains("1 to 2 rounds are run, depending on the reviews, and no call is repeated"), "{review}");
+    assert!(review.contains("1 to 2 rounds run, depending on the reviews, and no call is repeated"), "{review}");
     for protocol in ["dialectic", "oxford", "roundtable"] {
         let dry = dry(protocol);
-        assert!(dry.contains("every round is run, and no call is repeated"), "{dry}");
+        assert!(dry.contains("all rounds run, and no call is repeated"), "{dry}");
         // What is written after the check depends on what that finds; nothing of a motion is checked.
         if protocol == "dialectic" {
             assert!(dry.contains(&by_choice("the checks")), "{dry}");

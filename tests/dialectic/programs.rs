@@ -271,7 +271,7 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
         let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
         assert!(finished.stderr.contains("out of usage, "), "{finished}");
-        for part in ["the usage limit is reached; it ends at 20", "error: out of usage", "dialectic resume"] {
+        for part in ["the usage limit is reached; it resets at 20", "error: out of usage", "dialectic resume"] {
             assert!(finished.stderr.contains(part), "{part}: {finished}");
         }
         programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
@@ -406,7 +406,7 @@ fn a_mixed_panel_takes_no_program_that_nobody_is_logged_in_to() {
     programs.login("claude", nobody);
     programs.login("codex", "Logged in using ChatGPT");
     let refused = programs.sandbox().run(mixed).expect_code(4);
-    assert!(refused.stderr.contains("nobody is logged in to claude"), "{refused}");
+    assert!(refused.stderr.contains("not logged in to claude"), "{refused}");
     assert_eq!(programs.sandbox().run(mixed).code, Some(4));
     // With a key it is no matter of the panel's; `models --probe` says it.
     let probed = programs.sandbox().run(["models", "--probe", "--yes", "--json"]);

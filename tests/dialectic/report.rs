@@ -477,8 +477,8 @@ fn what_is_shared_leaves_out_files_tools_and_prompts_and_says_so() {
     ] {
         let shared = written(arguments, name);
         assert!(!shared.contains("MARK-") && !shared.contains(&root), "{name}:\n{shared}");
-        let notice = "Left out to share this report: 1 attachment, what tools were asked and answered (1 call), paths, addresses \
-                      of servers and where prompts come from. The texts of the debate are complete and may quote it.";
+        let notice = "Omitted so that this report can be shared: 1 attachment, tool calls and their results (1 call), paths, addresses \
+                      of servers and the origins of prompts. The texts of the debate are complete and may quote it.";
         assert!(shared.contains(notice), "{name}:\n{shared}");
     }
     for form in [["--format", "json"], ["--format", "adr"], ["-o", "x.json"]] {

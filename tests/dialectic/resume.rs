@@ -182,7 +182,7 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
 
     --- stderr
     error: line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not match
-    hint: a damaged journal cannot be continued; `dialectic verify` tells which parts are intact
+    hint: a damaged journal cannot be continued; `dialectic verify` shows which parts are intact
     ");
 }
 
@@ -322,7 +322,7 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
     judge continues with openai/model-judge, as saved; the configuration says openai/model-new
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     --
-    warning: agent-kiss: prompt file [directory]/own.md does not exist; the built-in prompt is used
+    warning: agent-kiss: prompt file [directory]/own.md does not exist; using the built-in prompt
     warning: agent-kiss now uses the built-in prompt; this debate began with [directory]/own.md
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ");

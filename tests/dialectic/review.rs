@@ -180,8 +180,8 @@ fn there_may_be_nothing_to_review_and_nothing_to_compare() {
     schema::assert_valid("sarif-2.1.0.json", &parsed(&run.stdout));
     assert!(run.stderr.contains("There is no change to review"), "{}", run.stderr);
     for (arguments, said) in [
-        (vec!["--base", "nowhere"], "`nowhere` is no commit"),
-        (vec!["--base=--output=x"], "`--output=x` is no commit"),
+        (vec!["--base", "nowhere"], "`nowhere` is not a commit"),
+        (vec!["--base=--output=x"], "`--output=x` is not a commit"),
     ] {
         let run = sandbox.run(["review"].into_iter().chain(arguments)).expect_code(2);
         assert!(run.stderr.contains(said), "{}", run.stderr);

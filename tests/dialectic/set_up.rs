@@ -193,7 +193,7 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
     let mut terminal = Terminal::start_in(100, 40, &here, ["init", "--server", &below]);
     terminal.wait_for("Model [small]");
     terminal.type_line("");
-    terminal.wait_for("Do its calls cost nothing? [y/N]");
+    terminal.wait_for("Are its calls free? [y/N]");
     terminal.type_line("y");
     terminal.wait_for("Directory for debates");
     terminal.type_line("");

@@ -81,9 +81,9 @@ fn a_signature_is_made_and_plain_ssh_keygen_accepts_it() {
     assert!(keygen(&sandbox, &verify, &path(&id, "signed.json")));
 
     let text = |arguments: &[&str]| sandbox.run([&["verify", &id], arguments].concat()).expect_code(0).stdout;
-    assert!(text(&[]).starts_with(&format!("{id}: the record is whole and signed\n")), "{}", text(&[]));
+    assert!(text(&[]).starts_with(&format!("{id}: the record is intact and signed\n")), "{}", text(&[]));
     let trusted = text(&["--signers", "signers"]);
-    assert!(trusted.starts_with(&format!("{id}: the record is whole, signed and trusted\n")), "{trusted}");
+    assert!(trusted.starts_with(&format!("{id}: the record is intact, signed and trusted\n")), "{trusted}");
     assert!(trusted.contains(" events by alice@example.org with ssh-ed25519 SHA256:"), "{trusted}");
     assert_eq!(words(&verified(&sandbox, &[&id], 0)), [true, true, false]);
     let json = verified(&sandbox, &[&id, "--signers", "signers"], 0);
@@ -167,11 +167,11 @@ fn each_forgery_is_refused_in_its_own_words() {
     sandbox.write(path(&id, "events.jsonl"), journal.replacen("Design a queue", "Design a quevr", 1));
     let (said, refusal, _, error) = refused(&[]);
     assert_eq!((said, refusal.as_str()), ([false, false, false], "damaged"));
-    assert_eq!(error, "error: the record of [id] is not whole");
+    assert_eq!(error, "error: the record of [id] is damaged");
     sandbox.write(path(&id, "signed.json"), statement.replacen("\"head\":\"", "\"head\":\"0", 1));
     let changed = refused(&[]);
     assert_eq!((changed.0, changed.1.as_str()), ([true, false, false], "altered"));
-    assert_eq!(changed.2, "it does not fit ./debates/[id].signed.json: one of the two was changed");
+    assert_eq!(changed.2, "it does not match ./debates/[id].signed.json: one of the two was changed");
     let middle = signature.len() / 2;
     for (place, refusal) in [(middle, "altered"), (3, "unreadable")] {
         let mut bytes = signature.clone().into_bytes();
@@ -188,8 +188,8 @@ fn each_forgery_is_refused_in_its_own_words() {
     let shortened = refused(&["--signers", "signers"]);
     assert_eq!((shortened.0, shortened.1.as_str()), ([true, false, false], "shortened"));
     let (all, left) = (lines.len(), lines.len() - 2);
-    assert_eq!(shortened.2, format!("the journal was shortened: {all} events were signed, and it has {left}"));
-    assert_eq!(shortened.3, "error: the signature of [id] does not hold");
+    assert_eq!(shortened.2, format!("the journal was shortened: {all} events were signed, but it has {left}"));
+    assert_eq!(shortened.3, "error: the signature of [id] is not valid");
 
     // Another end of the same length, whose hashes fit.
     sandbox.write(path(&id, "events.jsonl"), &shorter);
@@ -268,7 +268,7 @@ fn only_what_is_whole_and_at_rest_is_signed() {
     let journal = sandbox.read(path(&id, "events.jsonl"));
     sandbox.write(path(&id, "events.jsonl"), journal.replacen("Design a queue", "Design a stack", 1));
     let refused = sandbox.run(["sign", &id, "--key", "key"]).expect_code(2);
-    assert!(refused.stderr.contains("is not whole, so it was not signed"), "{refused}");
+    assert!(refused.stderr.contains("is damaged, so it was not signed"), "{refused}");
     assert_eq!(sandbox.read(path(&id, "signed.json")), statement);
     assert_eq!(sandbox.read(path(&id, "signed.json.sig")), signature);
     // One of an older version, which kept no journal.

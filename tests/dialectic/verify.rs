@@ -25,7 +25,7 @@ fn a_record_that_nobody_touched_is_whole() {
     let finished = sandbox.run(["verify", "latest"]).expect_code(0);
     assert_eq!(finished.stderr, "");
     let expected = format!(
-        "{id}: the record is whole\n  journal  {events} events, every line intact \
+        "{id}: the record is intact\n  journal  {events} events, every line intact \
          (./debates/{id}.events.jsonl)\n  state    matches the journal (./debates/{id}.json)\n"
     );
     assert_eq!(finished.stdout, expected);
@@ -53,7 +53,7 @@ fn a_flipped_byte_is_found_wherever_it_is() {
         sandbox.write(journal_path(&id), &flipped);
         let bad_line = line_breaks.iter().filter(|line_break| **line_break < place).count() + 1;
         let finished = sandbox.run(["verify", &id, "--json"]).expect_code(2);
-        assert_eq!(finished.stderr, format!("error: the record of {id} is not whole\n"));
+        assert_eq!(finished.stderr, format!("error: the record of {id} is damaged\n"));
         let json: Value = serde_json::from_str(&finished.stdout).unwrap();
         assert_eq!((&json["whole"], &json["state"]), (&json!(false), &json!("unknown")), "{json:#}");
         assert_eq!(json["badLine"], bad_line, "byte {place}: {json:#}");
@@ -216,7 +216,7 @@ fn records_of_builds_that_stated_no_outcome_are_whole_for_ever() {
         let id = saved["id"].as_str().unwrap();
         let sandbox = Sandbox::new().file(journal_path(id), journal).file(format!("debates/{id}.json"), state);
         let finished = sandbox.run(["verify", id]).expect_code(0);
-        assert!(finished.stdout.contains("the record is whole"), "{finished}");
+        assert!(finished.stdout.contains("the record is intact"), "{finished}");
         assert_eq!(saved["outcome"]["kind"], outcome);
         assert!(!journal.contains("\"outcome\""), "this one states its outcome");
         // It goes on from there as it was.

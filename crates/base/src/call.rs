@@ -1,4 +1,4 @@
-//! One paid call of a model: what it took.
+//! The usage of one paid model call.
 
 use std::ops::Add;
 
@@ -53,14 +53,14 @@ impl Tokens {
 
 /// The usage of one finished call. Added to the state's `usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts about one call, each a key of its own in the journal")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     /// The model as configured.
     pub model: String,
     /// The configured provider.
     pub provider: String,
-    /// The model that the server says it used.
+    /// The model that the server reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
     /// Token counts; absent when the server reports none.
@@ -74,7 +74,7 @@ pub struct CallRecord {
     pub notional_usd: Option<Usd>,
     /// Milliseconds from the first attempt to the answer, including the waits between attempts.
     pub latency_ms: u64,
-    /// Attempts made, the successful one included; 0 if the cost limit allowed none.
+    /// The number of attempts, including the successful one; 0 if the cost limit allowed none.
     pub attempts: u32,
     /// Whether the provider stated the cost; otherwise it is computed from list prices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -92,7 +92,7 @@ pub struct CallRecord {
     /// Set when the server broke the answer off for its own reasons.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The server's finish reason, if it is neither one of the above nor that of a complete answer.
+    /// The server's finish reason, if it is none of the above and does not mark a complete answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.
@@ -106,23 +106,23 @@ impl CallRecord {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
     }
 
-    /// How its answer was cut, if it was.
+    /// How the answer was cut, if it was.
     pub fn cut(&self) -> Option<Cut> {
         Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 }
 
-/// Why an answer is incomplete that is used all the same.
+/// Why an answer that is used anyway is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
-    /// At the output limit of the call.
+    /// Cut at the call's output limit.
     OutputLimit,
-    /// By the provider's content filter.
+    /// Cut by the provider's content filter.
     ContentFilter,
-    /// By the server for its own reasons: aborted, out of resources, repeating itself.
+    /// Cut by the server for its own reasons: it aborted, ran out of resources, or detected repetition.
     Interrupted,
-    /// At the maximum length of summaries.
+    /// Cut at the maximum length of summaries.
     MaxLength,
 }
 

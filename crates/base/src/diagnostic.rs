@@ -34,9 +34,9 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     }
 }
 
-/// What warnings say of a configuration that was found, after its path in backticks.
+/// The text of warnings about a found configuration, after its path in backticks.
 const FOUND: &str = "was found and not named";
-/// How warnings about such a configuration end.
+/// The end of warnings about such a configuration.
 const NAME_IT: &str = "name it as the configuration";
 
 /// A warning about the configuration at `path`, which was found and not named, for users who trust it.

@@ -25,12 +25,12 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
-/// A sum of tokens that lacks some calls: `at least 132 tokens (2 calls did not say)`.
+/// A sum of tokens that lacks some calls: `at least 132 tokens (2 calls did not report theirs)`.
 pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     if silent_calls == 0 {
         return tokens(known);
     }
-    format!("at least {} ({} did not say)", tokens(known), counted(silent_calls, "call"))
+    format!("at least {} ({} did not report theirs)", tokens(known), counted(silent_calls, "call"))
 }
 
 /// `1 call`, `3 calls`: a number and a noun whose plural ends in s.
@@ -116,8 +116,11 @@ mod tests {
         assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
         assert_eq!([0, 1, 2].map(tokens), ["0 tokens", "1 token", "2 tokens"]);
         let sums = [(132, 0), (132, 2), (0, 1)].map(|(known, silent)| sum_of_tokens(known, silent));
-        let expected =
-            ["132 tokens", "at least 132 tokens (2 calls did not say)", "at least 0 tokens (1 call did not say)"];
+        let expected = [
+            "132 tokens",
+            "at least 132 tokens (2 calls did not report theirs)",
+            "at least 0 tokens (1 call did not report theirs)",
+        ];
         assert_eq!(sums, expected);
     }
 

@@ -50,12 +50,12 @@ impl KeyPath {
         (!path.0.is_empty()).then_some(path)
     }
 
-    /// This path extended by a key.
+    /// Extends this path by a key.
     pub fn key(&self, key: &str) -> Self {
         self.then(Segment::Key(key.to_owned()))
     }
 
-    /// This path extended by an index.
+    /// Extends this path by an index.
     pub fn index(&self, index: usize) -> Self {
         self.then(Segment::Index(index))
     }

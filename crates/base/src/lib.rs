@@ -1,7 +1,7 @@
-//! The ground floor, used by every other crate: amounts and prices, calls and their tokens, tool calls, figures
-//! and text for people, files with secrets, and diagnostics of errors.
+//! The foundation of every other crate: amounts and prices, calls and their tokens, tool calls, figures and text for
+//! people, files with secrets, and diagnostics of errors.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | [`call`] | one paid call of a model: tokens, cost, attempts |
 //! | [`diagnostic`] | an error's category, hint and remedy |

@@ -17,7 +17,7 @@ fn major_requirement(line: &str) -> Option<String> {
     (states_major_requirement(line) && line.chars().count() > SHORTEST).then(|| line.to_owned())
 }
 
-/// Whether a line or sentence holds a word of duty.
+/// Whether a line or sentence contains a word of obligation.
 pub fn states_major_requirement(text: &str) -> bool {
     let words: Vec<String> =
         text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
@@ -26,7 +26,7 @@ pub fn states_major_requirement(text: &str) -> bool {
         || words.windows(2).any(|pair| pair == ["needs", "to"])
 }
 
-/// Without `-`, `*`, `+`, `•`, `1.` or `1)` at the beginning, where white space follows.
+/// Removes a leading `-`, `*`, `+`, `•`, `1.` or `1)` that is followed by white space.
 fn without_bullet(line: &str) -> &str {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let mark = if digits.len() < line.len() {

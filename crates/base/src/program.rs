@@ -12,37 +12,37 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "Program")]
 pub struct ProgramSettings {
     /// The program and its arguments; the prompt goes to its standard input. `{model}` in an argument stands for the
-    /// agent's model. Of a built-in program: where it is, and arguments before its own.
+    /// agent's model. For a built-in program: its path, and arguments that come before its own.
     #[schemars(inner(length(min = 1)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
-    /// What it prints: its answer (`text`), or JSON with the answer in it (`json`). Of programs of your own.
+    /// The output format: the answer (`text`), or JSON that contains the answer (`json`). Only for your own programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<ProgramOutput>,
-    /// Where in the JSON the answer is, as a JSON pointer.
+    /// The JSON pointer to the answer.
     #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/result")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Where in the JSON it says that it failed: anything but `false`, `null` and `""` is a failure.
+    /// The JSON pointer to the error: any value but `false`, `null` and `""` is a failure.
     #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/is_error")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Where in the JSON the input tokens are counted; several are added up.
+    /// The JSON pointers to the counts of input tokens, which are added up.
     #[schemars(inner(regex(pattern = r"^(/.*)?$")))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_tokens: Vec<String>,
-    /// Where in the JSON the output tokens are counted; several are added up.
+    /// The JSON pointers to the counts of output tokens, which are added up.
     #[schemars(inner(regex(pattern = r"^(/.*)?$")))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub output_tokens: Vec<String>,
-    /// Where in the JSON the cost is, in US dollars.
+    /// The JSON pointer to the cost in US dollars.
     #[schemars(regex(pattern = r"^(/.*)?$"), example = &"/cost")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<String>,
-    /// Changes to the environment that it is given.
+    /// Changes to the program's environment.
     #[serde(skip_serializing_if = "ProgramEnvironment::is_empty")]
     pub env: ProgramEnvironment,
-    /// The argument before the output limit of a call, where it takes one.
+    /// The argument that precedes the output limit of a call, if the program has one.
     #[schemars(length(min = 1), example = &"--max-tokens")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens_arg: Option<String>,

@@ -12,7 +12,7 @@ pub const OFFLINE: &str = "offline";
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
-/// Each provider's default model. The first provider with a key serves everybody. The models are current, affordable
+/// Each provider's default model. The first provider with a key serves all agents. The models are current, affordable
 /// and general; they are reviewed whenever the table of models is updated.
 pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-5.6-luna"),
@@ -22,7 +22,7 @@ pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-5.6-luna"),
 ];
 
-/// Which API a server speaks.
+/// The API that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApiKind {

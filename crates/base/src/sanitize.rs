@@ -1,7 +1,8 @@
-//! Cleans text of models, servers and files for a terminal or a page: it may say anything, but control nothing.
+//! Cleans text of models, servers and files for a terminal or a page: such text can contain anything, but must not
+//! control the output.
 //!
-//! Each output cleans its text: `cli::terminal` results and notices, `display` the view of a run,
-//! `report::html` the page. Clippy forbids standard output and standard error everywhere else.
+//! Each output cleans its text: `cli::terminal` results and notices, `display` the view of a run, `report::html` the
+//! page. Clippy forbids standard output and standard error everywhere else.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -20,7 +20,7 @@ const DIRECTORIES: &str = "\
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
-/// Files by their whole names.
+/// Secret files, by exact name.
 const NAMES: &str = "\
     .envrc .flaskenv .dev.vars .netrc _netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pgpass pgpass.conf .my.cnf \
     .mylogin.cnf .htpasswd htpasswd .htdigest .git-credentials .gitconfig .dockercfg .dockerconfigjson \
@@ -83,7 +83,7 @@ pub fn is_secret_place(path: &Path) -> bool {
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a path leads through, or to, git's data, which hold every text ever committed.
+/// Whether a path leads through, or to, git's data, which contains every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
@@ -131,7 +131,7 @@ impl std::fmt::Debug for KnownKeys {
 }
 
 impl KnownKeys {
-    /// Keeps the values that are real keys: long enough and no placeholders.
+    /// Keeps the values that are real keys: long enough, and not placeholders.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
         let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();

@@ -8,7 +8,7 @@ crate::named! {
     pub enum Severity {
         /// A major requirement fails.
         Blocking = "blocking",
-        /// A major requirement is at risk, or a minor one fails. Also the default for texts that do not say.
+        /// A major requirement is at risk, or a minor one fails. Also the default for texts without a severity.
         Major = "major",
         /// Anything less.
         Minor = "minor",

@@ -44,7 +44,7 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
 }
 
 /// A warning if all agents and the judge belong to one family of models, with advice. `None` if they do not, if their
-/// names do not tell, or if no model is called.
+/// family is unknown, or if no model is called.
 pub fn one_family(settings: &Settings) -> Option<String> {
     let called = settings.everybody().filter(|agent| agent.provider != OFFLINE);
     let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();

@@ -41,7 +41,7 @@ impl AgentScope<'_> {
 }
 
 pub(super) struct ResolvedAgent {
-    /// Its place in the file; `None` for a built-in agent.
+    /// The place in the file; `None` for a built-in agent.
     pub(super) place: Option<usize>,
     pub(super) agent: AgentSettings,
     /// The source of its model, unless it is the file.
@@ -91,7 +91,7 @@ pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
-/// The judge of the file. Missing values are the default judge's, except that without a provider and model it uses
+/// The judge from the file. Missing values are the default judge's, except that without a provider and model it uses
 /// those of the first agent.
 pub(super) fn judge(
     entry: &Map<String, Value>,

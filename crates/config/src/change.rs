@@ -120,7 +120,7 @@ pub fn check_changes(settings: &Settings, changes: &[SettingChange]) -> Result<(
     for change in changes {
         let path = known_path(&file, &change.path)?;
         if at(&file, &path).is_some_and(|now| is_equal(now, &change.value)) {
-            return Err(fault(format!("{path} is {} already", change.value)));
+            return Err(fault(format!("{path} is already {}", change.value)));
         }
     }
     Ok(())

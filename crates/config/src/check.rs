@@ -39,7 +39,7 @@ pub(super) fn is_remark(key: &str) -> bool {
     key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
 }
 
-/// Checks `value` against a schema. `is_repeated` tells which keys occur more than once.
+/// Checks `value` against a schema. `is_repeated` returns whether a key occurs more than once.
 ///
 /// # Errors
 /// The first value of a wrong type.

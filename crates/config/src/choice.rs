@@ -25,7 +25,7 @@ pub(super) const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 /// The models for agents and judges that name none, and the reason for the choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// Pairs of provider and model: one for everybody, or several that are assigned in turn. Never empty.
+    /// Pairs of provider and model: one for all agents, or several that are assigned in turn. Never empty.
     pub models: Vec<(String, String)>,
     /// The name of the panel, if one was requested.
     pub panel: Option<PanelName>,
@@ -59,7 +59,7 @@ impl ModelChoice {
     /// Checks that a key is available for a call.
     ///
     /// # Errors
-    /// Lists the variables of which one is needed.
+    /// No key is set. Lists the variables of which one is needed.
     pub fn callable(&self) -> Result<(), NoKey> {
         match self.because {
             ChoiceReason::KeyIsSet(_)
@@ -90,8 +90,8 @@ impl fmt::Display for ChoiceReason {
                 if variables.is_empty() { Ok(()) } else { write!(f, "; {}", Self::KeyIsSet(variables.clone())) }
             }
             Self::NoKeyIsSet => f.write_str("assumed, because no API key is set"),
-            Self::File(path) => write!(f, "{} says so", path.display()),
-            Self::Variable(name) | Self::Option(name) => write!(f, "{name} says so"),
+            Self::File(path) => write!(f, "from {}", path.display()),
+            Self::Variable(name) | Self::Option(name) => write!(f, "from {name}"),
         }
     }
 }
@@ -106,10 +106,10 @@ impl fmt::Display for ModelChoice {
         match (self.panel, because) {
             (Some(panel), _) => write!(f, "Panel {}: {models} ({because}).", panel.name()),
             (None, ChoiceReason::KeyIsSet(_) | ChoiceReason::ProgramIsThere { .. } | ChoiceReason::NoKeyIsSet) => {
-                write!(f, "No model is configured: {models} is used ({because}).")
+                write!(f, "No model is configured; using {models} ({because}).")
             }
             (None, ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_)) => {
-                write!(f, "{models} is used ({because}).")
+                write!(f, "Using {models} ({because}).")
             }
         }
     }
@@ -129,7 +129,7 @@ impl Diagnostic for NoKey {
         let none = BTreeMap::new();
         let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
-        Some(format!("put one of {} into the environment or a `.env` file", variables.join(", ")))
+        Some(format!("set one of {} in the environment or a `.env` file", variables.join(", ")))
     }
 
     fn remedy(&self) -> Option<Remedy> {
@@ -182,7 +182,7 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
-    /// The same, with a program in place of a model's name that means one.
+    /// Replaces a model's name that stands for a program with that program.
     pub(super) fn with_program_named(self, own: &[String]) -> Self {
         let meant = self.model.as_deref().filter(|_| self.provider.is_none()).and_then(|model| of_program(model, own));
         match meant {
@@ -207,7 +207,7 @@ pub(super) struct ModelResolver<'a> {
     pub(super) usual_path: Option<PathBuf>,
     /// The requested panel and who requested it: the command line, or else the user's own configuration.
     pub(super) panel: Option<(PanelName, ChoiceReason)>,
-    /// Finds the programs that are there and have a login of their own.
+    /// Finds installed programs that have their own login.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
     /// Whether no model is called, so that no key is needed.
     pub(super) is_offline: bool,
@@ -224,7 +224,7 @@ impl ModelResolver<'_> {
         }
     }
 
-    /// One model for all: that of the highest layer that names one, else that of the first provider with a key. No
+    /// One model for all agents: from the highest layer that names one, else from the first provider with a key. No
     /// second provider receives anything just because its key is set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let variables =
@@ -302,7 +302,7 @@ impl ModelResolver<'_> {
     /// One model per provider with a key, or models of several families through a router.
     fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
-            findings.argument("--panel", format!("`mixed` needs several providers, and `{provider}` is one"));
+            findings.argument("--panel", format!("`mixed` needs several providers, and `{provider}` is only one"));
         }
         let with_key = |(provider, model): &(&str, &str)| {
             let variable = self.key_of(provider)?;
@@ -375,8 +375,8 @@ impl ModelResolver<'_> {
         ModelChoice { models: vec![((*provider).to_owned(), (*model).to_owned())], panel: None, because }
     }
 
-    /// The provider of a model that was named alone: one known to serve it, preferably with a key; else the only one
-    /// that can be called.
+    /// The provider of a model that was named without one: a provider known to serve it, preferably with a key; else
+    /// the only one that can be called.
     pub(super) fn provider_of(&self, model: &str) -> Result<String, Fault> {
         let known = || DEFAULT_MODELS.iter().map(|(name, _)| *name);
         let listing = || known().filter(|name| facts(name, model).is_some());
@@ -402,7 +402,7 @@ impl ModelResolver<'_> {
         Err(format!("names an {}", unknown("provider", &served.provider, &names)).into())
     }
 
-    /// Explains why a provider alone does not determine the model.
+    /// Explains why a provider without a model does not determine the model.
     pub(super) fn no_default_model(&self, provider: &str) -> Fault {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
@@ -424,8 +424,9 @@ impl ModelResolver<'_> {
     }
 }
 
-/// The program and the model that a model's name means: `claude` the program and its usual model, `claude/opus` another one
-/// of it. `own` are the user's own programs; their default model has the program's name.
+/// The program and the model that a model's name stands for: `claude` is the program with its default model,
+/// `claude/opus` another of its models. `own` lists the user's own programs; their default model has the program's
+/// name.
 pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
     let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
     let preset = program_preset(name);
@@ -436,14 +437,14 @@ pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
     Some(ServedModel { provider: name.to_owned(), model: rest.unwrap_or(usual).to_owned() })
 }
 
-/// Whether a provider may have a model: a program of one vendor has none that is listed at other providers alone.
+/// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.
 pub(super) fn may_serve(provider: &str, model: &str) -> bool {
     let Some(vendor) = program_preset(provider).and_then(|preset| preset.vendor) else { return true };
     let is_elsewhere = || DEFAULT_MODELS.iter().any(|(name, _)| facts(name, model).is_some());
     facts(vendor, model).is_some() || !is_elsewhere()
 }
 
-/// The options with programs in place of the models' names that mean them.
+/// Replaces models' names in the options that stand for programs with those programs.
 pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overrides {
     let mut options = options.clone();
     if options.provider.is_some() {

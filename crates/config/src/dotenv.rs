@@ -19,9 +19,9 @@ pub(super) struct Parsed {
 /// A fault in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DotenvFault {
-    /// It sets nothing.
+    /// The line sets no variable.
     NoPair,
-    /// Its value begins with a quote that is never closed; it was taken literally.
+    /// The value begins with a quote that is never closed; it was taken literally.
     OpenQuote,
 }
 
@@ -70,7 +70,7 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
     let (name, after) = named.split_at(end);
     let value = match after.trim_start().strip_prefix('=') {
         Some(value) => value,
-        // YAML requires a blank here: `http://x` is no pair.
+        // YAML requires a blank here: `http://x` is not a pair.
         None => after.strip_prefix(':').filter(|value| value.is_empty() || value.starts_with(char::is_whitespace))?,
     };
     (!name.is_empty()).then(|| (name, line.len() - value.len()))

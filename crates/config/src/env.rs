@@ -16,7 +16,7 @@ use super::dotenv::{DotenvFault, parse};
 /// The file that is read by default.
 const DEFAULT_FILE: &str = ".env";
 
-/// Which environment file to read.
+/// The environment file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvFile {
     /// `.env` in the working directory, if it exists.
@@ -41,7 +41,7 @@ pub enum EnvError {
     NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
 }
@@ -89,7 +89,7 @@ pub fn users_environment() -> Result<Environment, EnvError> {
     Ok(environment)
 }
 
-/// The process's variables alone, for settings of the terminal.
+/// Only the process's variables, for terminal settings.
 pub fn process_environment() -> Environment {
     let mut environment = places();
     environment.extend(process_variables(), &Author::User);
@@ -117,7 +117,7 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     environment.warn(warnings);
     if let Some(mode) = open_to_others(&path) {
         let path = path.display();
-        environment.warn([format!("others can read your keys in {path} (mode {mode:04o}): chmod 600 {path}")]);
+        environment.warn([format!("other users can read your keys in {path} (mode {mode:04o}): chmod 600 {path}")]);
     }
     Ok(environment)
 }

@@ -31,7 +31,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The first invalid byte.
         location: Location,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
     /// It is not JSON.
@@ -87,13 +87,13 @@ pub enum ConfigError {
         option: &'static str,
         /// The problem.
         message: String,
-        /// What is missing.
+        /// The remedy.
         remedy: Remedy,
     },
     /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
     ContextDir {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -124,7 +124,7 @@ impl fmt::Display for SyntaxFault {
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// Its subject.
+    /// The subject.
     pub subject: ProblemSubject,
     /// The message as it follows the subject; never a secret.
     pub message: String,

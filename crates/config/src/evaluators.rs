@@ -1,7 +1,7 @@
 //! The configuration of `dialectic eval`: the evaluators and their providers.
 //!
-//! A separate file with the keys and checks of a debate's. Unlike there, a missing file or an empty list is an error: a
-//! user who names evaluators wants these.
+//! A separate file with the keys and checks of a debate's. Unlike for a debate, a missing file or an empty list is an
+//! error: a user who names evaluators wants them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub struct EvaluationSettings {
 pub struct EvaluatorSettings {
     /// Unique among the enabled evaluators.
     pub id: AgentId,
-    /// Its display name.
+    /// The display name.
     pub name: String,
     /// The model, by its provider's name.
     pub model: String,

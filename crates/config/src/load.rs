@@ -208,7 +208,7 @@ impl FileSet<'_> {
         self.project.is_none() && self.user.is_none() && self.panel.is_none()
     }
 
-    /// What they say, the lowest first. `own` are the programs of the user's own.
+    /// The contents of the files, lowest layer first. `own` are the user's own programs.
     fn layers(&self, own: &[String]) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| programs::named_by_models(tree.clone(), own);
@@ -263,13 +263,13 @@ pub(super) fn assemble(
         .collect();
     let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_program_named(&own));
     let of_project = of_project.filter(|named| !named.is_none());
-    // A project that says whom to ask leaves open who takes part, as the user's own configuration does.
+    // A project that selects models leaves the agents open, as the user's own configuration does.
     let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
     let usual = usual(files, of_project.clone());
     let overrides = &with_programs_named(overrides, &own);
     let none = BTreeMap::new();
     let there = |providers: &_| {
-        // What was found says nothing of programs: it is refused, but only after this.
+        // Ignores programs in found files: they are refused, but only later.
         let own = user.map_or(&none, |user| &user.settings.providers);
         programs_there(if is_found { own } else { providers }, environment)
     };
@@ -322,7 +322,8 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
 }
 
-/// The default model: the project's preference, else the user's. The user's provider serves a model named alone.
+/// The default model: the project's preference, else the user's. The user's provider serves a model named without a
+/// provider.
 fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     let own = files.user.map(|user| user.usual.clone()).unwrap_or_default();
     let (Some(ModelPreference { provider, model }), Some(project)) = (of_project, files.project) else { return own };

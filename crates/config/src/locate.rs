@@ -32,7 +32,7 @@ impl fmt::Display for Location {
 pub enum ProblemSubject {
     /// A key of the file.
     Key {
-        /// Its path.
+        /// The path.
         path: KeyPath,
         /// The position of the key, or of its nearest container.
         location: Option<Location>,
@@ -92,7 +92,7 @@ impl Scanner<'_> {
         Some(self.bytes[self.at])
     }
 
-    /// Whether a list goes on after an element.
+    /// Whether a list continues after an element.
     fn goes_on(&mut self) -> Option<bool> {
         let goes_on = self.peek()? == b',';
         self.at += 1;

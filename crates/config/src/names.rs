@@ -15,7 +15,7 @@ pub(super) fn built_in_roles() -> Vec<&'static str> {
     Role::built_in_names()
 }
 
-/// The available roles: the built-in ones, and files beside a configuration.
+/// The available roles: the built-in ones, and files next to a configuration.
 pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     let built_in = Role::built_in_names().into_iter().map(str::to_owned);
     built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()

@@ -30,7 +30,7 @@ impl PanelName {
     /// All ready-made panels.
     pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cheap => "cheap",
@@ -63,7 +63,7 @@ pub struct Overrides {
     pub model: Option<String>,
     /// `--judge-model`.
     pub judge_model: Option<String>,
-    /// The provider of that, where it is another than `provider`.
+    /// The provider of `judge_model`, if it differs from `provider`.
     pub judge_provider: Option<String>,
     /// `--provider`.
     pub provider: Option<String>,

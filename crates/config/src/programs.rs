@@ -19,7 +19,7 @@ use super::schema;
 /// The value of `type` of a program.
 const COMMAND: &str = "command";
 
-/// The keys of a program, but for `type`.
+/// All keys of a program except `type`.
 fn keys() -> Vec<String> {
     let schema = schema::schema_of::<ProgramSettings>();
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
@@ -52,8 +52,8 @@ pub(super) fn names(tree: &Value) -> Vec<String> {
     entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
 }
 
-/// A file with programs in place of the models' names that mean them, where an agent or the judge has a model and no
-/// provider. `own` are the programs of the user's own.
+/// Replaces models' names that stand for programs with those programs, where an agent or the judge has a model and no
+/// provider. `own` are the user's own programs.
 pub(super) fn named_by_models(mut tree: Value, own: &[String]) -> Value {
     let name = |entry: &mut Value| {
         let meant = entry["model"].as_str().and_then(|model| of_program(model, own));
@@ -86,7 +86,7 @@ pub(super) fn program(
         for key in own.keys() {
             findings.problem(
                 path.key(key),
-                "is a key of programs, and this is a server: `\"type\": \"command\"` is missing",
+                "is a key of programs, and this is a server; for a program, add `\"type\": \"command\"`",
             );
         }
         return None;

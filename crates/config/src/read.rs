@@ -15,7 +15,7 @@ use super::locate::{Location, Offsets};
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigDocument {
-    /// Its path, as given.
+    /// The path, as given.
     pub(super) path: PathBuf,
     pub(super) tree: Value,
     /// Unknown keys, each with the nearest known one.

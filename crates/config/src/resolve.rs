@@ -25,7 +25,7 @@ pub(super) struct ResolveContext<'a> {
     pub(super) own_roles: &'a [String],
     /// The fallbacks from the user's own configuration.
     pub(super) usual: &'a Usual,
-    /// Finds the programs that are there and have a login of their own: they are looked for only where they are needed.
+    /// Finds installed programs that have their own login. Called only when needed.
     pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
     /// Whether a file should name the agents.
     pub(super) is_expected: bool,
@@ -52,8 +52,7 @@ pub(super) struct Resolved {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides every value. `layers` are those of the files; this adds the command line. `findings` are the problems so
-/// far.
+/// Decides every value. `layers` come from the files; this adds the command line. `findings` are the problems so far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
     // A user's own configuration need not name agents.
@@ -72,7 +71,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let section = layers.section("debate");
     let mut debate = rules::debate(&section, &mut findings);
     let protocol = Protocol::named(&debate.protocol);
-    // The rounds of a file belong to its protocol; a protocol with a single round ignores them.
+    // The number of rounds in a file belongs to its protocol; a protocol with a single round ignores it.
     let is_of_file = overrides.protocol.is_none() && overrides.quick == Switch::AsConfigured;
     let is_single = |protocol: &Protocol| !is_of_file && overrides.rounds.is_none() && protocol.default_rounds == 1;
     if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {

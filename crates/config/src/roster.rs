@@ -23,7 +23,7 @@ pub(super) struct Roster {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides the agents and judge for `protocol`. `is_expected` says whether a file should name them.
+/// Decides the agents and judge for `protocol`. `is_expected` is whether a file should name them.
 pub(super) fn roster(
     layers: &mut Layers,
     is_expected: bool,
@@ -179,7 +179,7 @@ impl ModelResolver<'_> {
                             "--model",
                             Fault {
                                 message: format!(
-                                    "replaces the models of several providers ({}): choose the one that serves \
+                                    "would replace the models of several providers ({}): choose the one that serves \
                                      `{model}`",
                                     several.join(", ")
                                 ),

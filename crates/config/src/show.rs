@@ -15,7 +15,7 @@ use super::programs;
 /// One effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// Its path, such as `debate.rounds` or `endpoints.openai.baseUrl`.
+    /// The path, such as `debate.rounds` or `endpoints.openai.baseUrl`.
     pub path: String,
     /// The value; for an API key, whether it is set.
     pub value: String,

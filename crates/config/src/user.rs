@@ -35,7 +35,7 @@ const DIRECTORY: &str = "./debates";
 pub(super) struct UserConfig {
     pub(super) usual: Usual,
     pub(super) document: ConfigDocument,
-    /// Its settings without other files.
+    /// The settings without other files.
     pub(super) settings: Settings,
     pub(super) warnings: Vec<String>,
 }
@@ -78,12 +78,12 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     Some((provider, model))
 }
 
-/// What the user's own configuration says of programs that answer.
+/// The programs in the user's own configuration.
 #[derive(Debug, Default)]
 pub struct UserPrograms {
-    /// Its providers.
+    /// The providers.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// The entries of those that are programs, as they are written.
+    /// The entries that are programs, as written.
     pub entries: Map<String, Value>,
 }
 
@@ -166,7 +166,7 @@ impl UserConfig {
         OWN.into_iter().filter_map(shown).collect()
     }
 
-    /// Its prompt file for summaries in every debate.
+    /// The prompt file for summaries in every debate.
     pub(super) fn summary_prompt(&self) -> Option<PathBuf> {
         let path = self.settings.debate.summarization.prompt_path.as_ref()?;
         Some(parent(&self.document.path).join(path))

@@ -1,7 +1,7 @@
-//! Runs a debate from a program of your own: `cargo run -p dialectic-engine --example embed`. No key is needed:
-//! nobody but the offline provider is asked.
+//! Runs a debate from a program of your own: `cargo run -p dialectic-engine --example embed`. It needs no key, because
+//! it only calls the offline provider.
 
-#![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
+#![expect(clippy::print_stdout, reason = "an example prints its output")]
 
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{Runner, Services, Spec};

@@ -1,8 +1,8 @@
-//! Asks a program once, as a debate does: `tests/vendors/run` holds what reaches a server against what was asked.
+//! Calls a program once, as a debate does: `tests/vendors/run` compares what reaches a server with the request.
 //!
-//! `program <provider> <model> <settings as JSON>`, the prompt on the standard input.
+//! `program <provider> <model> <settings as JSON>` takes the prompt from standard input.
 
-#![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
+#![expect(clippy::print_stdout, reason = "an example prints its output")]
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,12 +1,12 @@
-//! Runs debates: what another program embeds. `examples/embed.rs` is an example of a few lines.
+//! Runs debates, also inside other programs: `examples/embed.rs` is a short example.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`runner`] | the one door to a debate: start, resume or fork it, and get a handle to the run |
+//! | [`runner`] | the entry point to debates: start, resume or fork one, and get a handle to the run |
 //! | [`engine`] | runs a debate by its protocol: starts the calls that are ready, records results, keeps the budget |
 //! | [`agent`] | debaters and judge: from a step to a request, from a reply to a value |
-//! | [`access`] | how providers are called: addresses, headers, keys, and trust |
-//! | [`tools`] | what agents may look up while they write, and the sandbox around it |
+//! | [`access`] | access to providers: addresses, headers, keys, and trust |
+//! | [`tools`] | the tools for agents, and their sandbox |
 //! | [`process`] | runs the user's commands in a shell, with limits |
 //!
 //! Nothing here prints, reads a configuration or the process's environment, or knows a terminal.

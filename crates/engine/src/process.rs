@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 /// The time for output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
-/// The kept bytes of a command's standard error.
+/// The maximum number of bytes kept of a command's standard error.
 const COMPLAINT: usize = 2000;
 
 /// A command and its limits.
@@ -20,11 +20,11 @@ const COMPLAINT: usize = 2000;
 pub struct Limited<'a> {
     /// The command line for the shell.
     pub command: &'a str,
-    /// Its standard input, if any.
+    /// The standard input, if any.
     pub input: Option<&'a [u8]>,
-    /// Its time limit.
+    /// The time limit.
     pub limit: Duration,
-    /// The kept bytes of its standard output; the rest is discarded.
+    /// The maximum number of bytes kept of its standard output; the rest is discarded.
     pub keep: usize,
     /// Environment variables withheld from it.
     pub without: &'a BTreeSet<String>,
@@ -33,7 +33,7 @@ pub struct Limited<'a> {
 /// The output of a successful command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
-    /// Its standard output, with invalid UTF-8 replaced.
+    /// The standard output, with invalid UTF-8 replaced.
     pub text: String,
     /// Whether its output was cut.
     pub cut: bool,
@@ -53,10 +53,10 @@ pub enum ProcessError {
     Failed {
         /// The status.
         status: std::process::ExitStatus,
-        /// Its standard error.
+        /// The standard error.
         complaint: String,
     },
-    /// Its output could not be read.
+    /// The output could not be read.
     #[error("its output cannot be read: {0}")]
     Unreadable(#[source] io::Error),
 }

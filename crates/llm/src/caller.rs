@@ -77,7 +77,7 @@ pub struct Caller {
 pub struct CompletedCall {
     /// The reply.
     pub reply: Reply,
-    /// Its usage.
+    /// The usage.
     pub record: CallRecord,
 }
 

@@ -16,7 +16,7 @@ pub(super) fn may_bill(status: u16) -> bool {
 
 /// The end of a limit in local time.
 fn goes_on(until: DateTime<Utc>) -> String {
-    format!("; it ends at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
+    format!("; it resets at {}", until.with_timezone(&Local).format("%Y-%m-%d %H:%M"))
 }
 
 /// A failed attempt. Its kind, never its text, decides whether another may help.
@@ -99,19 +99,19 @@ pub enum ModelError {
     /// The provider's filter or the model refused.
     #[error("the model refused: {message}")]
     Filtered {
-        /// Its message.
+        /// The message.
         message: String,
     },
     /// A provider's program failed for another reason.
     #[error("the program failed: {message}")]
     ProgramFailed {
-        /// Its message.
+        /// The message.
         message: String,
     },
     /// The program has no login, or its key was refused.
     #[error("the program is not logged in: {message}")]
     LoggedOut {
-        /// Its message.
+        /// The message.
         message: String,
     },
     /// The subscription's limit is reached.
@@ -130,7 +130,7 @@ pub enum ModelError {
     },
     /// Two attempts failed that were charged in full under the cost limit. A third could cost as much again, so the
     /// call ends as if the server were unreachable.
-    #[error("two attempts failed that may have been billed, the last one with: {last}")]
+    #[error("two attempts that may have been billed failed, the last one with: {last}")]
     FailedTwice {
         /// The last failure.
         last: Box<Self>,
@@ -142,7 +142,7 @@ pub enum ModelError {
         limit: BudgetLimit,
     },
     /// Not sent: the directory's daily limit of requests is reached.
-    #[error("today's {limit} calls are used up; the limit ends at {}", until.format("%Y-%m-%d %H:%M UTC"))]
+    #[error("today's {limit} calls are used up; the limit resets at {}", until.format("%Y-%m-%d %H:%M UTC"))]
     NoCallsToday {
         /// The daily limit.
         limit: u32,

@@ -18,11 +18,10 @@ pub const ANSWER_LIMIT: u32 = 4096;
 /// first token's time limit and concurrency.
 pub trait ChatModel: Send + Sync {
     /// Makes one attempt. The answer is always streamed if the model supports it, so that cost and outcome do not
-    /// depend on
-    /// watchers.
+    /// depend on watchers.
     ///
     /// # Errors
-    /// A typed failure that tells whether another attempt may help, with the attempt's usage.
+    /// A typed failure that states whether another attempt may help, with the attempt's usage.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 
     /// Whether its server cannot bill: it is local, or receives no key.
@@ -35,8 +34,8 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// What all models of this process share that has the same name, and how many attempts may be in flight there at
-    /// once; nothing where only the debate's own bound holds.
+    /// The name of a limit that all models of this process with the same name share, and its number of attempts in
+    /// flight; `None` if only the debate's own limit applies.
     fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
         None
     }
@@ -91,9 +90,9 @@ pub fn request_bytes(request: &Request) -> usize {
 pub enum Turn {
     /// The model's turn.
     Assistant {
-        /// Its text, possibly empty.
+        /// The text, possibly empty.
         text: String,
-        /// Its tool calls.
+        /// The tool calls.
         calls: Vec<ToolCall>,
     },
     /// The results of tools.
@@ -105,9 +104,9 @@ pub enum Turn {
 /// A tool as offered to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it does, for the model.
+    /// What the tool does, for the model.
     pub description: String,
     /// The JSON schema of its parameters.
     pub parameters: Value,
@@ -122,9 +121,9 @@ pub struct Reply {
     pub tool_calls: Vec<ToolCall>,
     /// Why it ended.
     pub finish: FinishReason,
-    /// The server's finish reason, if it tells more.
+    /// The server's finish reason, if it adds information.
     pub finish_word: Option<String>,
-    /// The model that the server says it used.
+    /// The model that the server reports.
     pub served_model: Option<String>,
     /// The reported token counts.
     pub tokens: Option<Tokens>,
@@ -142,10 +141,10 @@ impl Reply {
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FinishReason {
-    /// It was complete, or the server did not report otherwise.
+    /// The answer was complete, or the server did not report otherwise.
     #[default]
     Complete,
-    /// It was cut at the output limit.
+    /// The answer was cut at the output limit.
     Length,
     /// The provider's filter or the model's refusal ended it.
     Filtered,

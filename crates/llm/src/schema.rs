@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// A named JSON schema for an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerSchema {
-    /// Its name, as the API wants one: letters, digits, `_` and `-`.
+    /// The name, as the API requires it: letters, digits, `_` and `-`.
     pub name: &'static str,
     /// The schema, strict: every property required, no additional ones.
     pub schema: Value,

@@ -1,9 +1,9 @@
 //! The record of a debate, the protocols that govern it, and its storage.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | [`debate`] | state, events, settings with their defaults, and the one function that turns events into state |
-//! | [`protocol`] | the declarations: stages, the calls of each, and where each leads; one file a protocol |
+//! | [`protocol`] | the declarations: stages, the calls of each, and their transitions; one file per protocol |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`store`] | debates on disk: journal, state file, lock, look-up by id |
 //! | [`signals`] | delivers the signals of a running debate to its watchers without waiting for them |

@@ -1,9 +1,9 @@
 //! Displays and reports of a debate. Both depend on the record and its signals, not on protocols.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! | --- | --- |
-//! | [`display`] | shows a running debate: live block, plain lines, NDJSON, summary |
-//! | [`report`] | writes about a debate in Markdown and HTML, from one view of it |
+//! | [`display`] | the display of a running debate: live block, plain lines, NDJSON, summary |
+//! | [`report`] | reports in Markdown and HTML, from one view of the debate |
 
 pub mod display;
 pub mod report;

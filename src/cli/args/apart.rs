@@ -13,7 +13,7 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     pub(in crate::cli) which: NewestArg,
 
-    /// Wait no longer than this, and exit with 124 if the debate still runs [default: wait for its end]
+    /// Wait no longer than this, and exit with 124 if the debate is still running [default: wait for its end]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) timeout: Option<u64>,
 
@@ -55,15 +55,15 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) file: Option<PathBuf>,
 
-    /// Skip every question that is not answered here, and be asked no more
+    /// Skip every question that is not answered here, and allow no further ones
     #[arg(long)]
     pub(in crate::cli) skip_rest: bool,
 
-    /// Who answers; the record and the reports say so of an agent
+    /// The author of the answers; the record and reports mark answers by an agent
     #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
     pub(in crate::cli) by: By,
 
-    /// Never spend more than this many dollars on the whole debate, whatever limit it began with
+    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
@@ -79,19 +79,19 @@ pub(in crate::cli) struct AnswerArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The most that a debate may cost, in dollars; required unless models are called through a command-line program
+    /// The maximum cost of a debate, in dollars; required unless models are called through a command-line program
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
-    /// The most that all debates of a day (UTC) may cost, in dollars; then none is begun
+    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts after that
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost_per_day: Option<Usd>,
 
-    /// The most calls of models that a debate may make; required where models are called through a command-line program
+    /// The maximum number of model calls in a debate; required if models are called through a command-line program
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls: Option<u32>,
 
-    /// The most calls of models that debates may make in a day (UTC); a debate that needs more pauses
+    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls_per_day: Option<u32>,
 

@@ -113,7 +113,7 @@ pub(in crate::cli) enum DebatePart {
     Stage,
     /// All critiques of an agent's texts
     Critiques,
-    /// Every objection and what became of it
+    /// Every objection and its outcome
     Points,
     /// The follow-up questions and their answers
     FollowUps,
@@ -134,7 +134,7 @@ pub(in crate::cli) struct AskArgs {
     #[arg(short, long, value_name = "AGENT")]
     pub(in crate::cli) agent: Option<String>,
 
-    /// Never spend more than this many dollars on the answer [default: what is left of the debate's limit]
+    /// The cost limit of the answer, in dollars [default: the rest of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 

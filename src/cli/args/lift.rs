@@ -1,4 +1,4 @@
-//! What can be typed to measure what a debate is worth.
+//! Arguments of `lift`, which measures the worth of debates.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use dialectic_base::money::Usd;
 use super::{ModelArgs, dollars, repeat, rounds};
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(in crate::cli) struct LiftArgs {
     /// The problems: directories of Markdown files, Markdown files, or `.jsonl` files whose lines have `id`, `problem`
-    /// and, where a program can check it, `answer`
+    /// and, if a program can check it, `answer`
     #[arg(value_name = "SET", required = true)]
     pub(in crate::cli) set: Vec<PathBuf>,
 
-    /// What the debate is compared with, separated by commas
+    /// The alternatives to compare the debate with, separated by commas
     #[arg(
         help_heading = "Comparison",
         long,
@@ -38,8 +38,8 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Comparison", long, requires = "variants")]
     pub(in crate::cli) equal_money: bool,
 
-    /// Who compares the answers: a configuration of evaluators, as for `eval`. Without it, every problem needs an
-    /// `answer`
+    /// The judges that compare the answers: a configuration of evaluators, as for `eval`. Without it, every problem
+    /// needs an `answer`
     #[arg(help_heading = "Comparison", long, value_name = "PATH")]
     pub(in crate::cli) judges: Option<PathBuf>,
 
@@ -47,7 +47,7 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Comparison", long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(in crate::cli) repeat: NonZeroU32,
 
-    /// The model of the arms, of the judge's provider [default: the judge's model]
+    /// The model of the arms, at the judge's provider [default: the judge's model]
     #[arg(help_heading = "Comparison", long, value_name = "MODEL")]
     pub(in crate::cli) arm_model: Option<String>,
 
@@ -74,11 +74,11 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(in crate::cli) rounds: Option<u32>,
 
-    /// Begin nothing that could bring the cost of the whole set, earlier runs included, above this many dollars
+    /// The cost limit of the set in dollars, including earlier runs
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
-    /// Say what the whole set would cost, and call nothing
+    /// Print the cost of the whole set, and call nothing
     #[arg(help_heading = "Cost", long)]
     pub(in crate::cli) dry_run: bool,
 
@@ -86,12 +86,12 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Output", long)]
     pub(in crate::cli) json: bool,
 
-    /// Say only warnings while it runs
+    /// Print only warnings while it runs
     #[arg(help_heading = "Output", long)]
     pub(in crate::cli) quiet: bool,
 }
 
-/// What a debate is compared with.
+/// An alternative to a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ArmName {
     /// One agent answers, criticises its answer and rewrites it, for the debate's money
@@ -102,14 +102,14 @@ pub(in crate::cli) enum ArmName {
     Single,
 }
 
-/// A variant of the debate: what it sets, over the other options.
+/// A variant of the debate: its settings, over the other options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::cli) struct VariantArg {
     /// As it was typed.
     pub(in crate::cli) text: String,
-    /// Its configuration.
+    /// The configuration.
     pub(in crate::cli) config: Option<PathBuf>,
-    /// Its protocol.
+    /// The protocol.
     pub(in crate::cli) protocol: Option<String>,
     /// The model of its agents.
     pub(in crate::cli) model: Option<String>,
@@ -117,7 +117,7 @@ pub(in crate::cli) struct VariantArg {
     pub(in crate::cli) judge_model: Option<String>,
     /// Their provider.
     pub(in crate::cli) provider: Option<String>,
-    /// Its number of rounds.
+    /// The number of rounds.
     pub(in crate::cli) rounds: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What `review` takes.
+//! Arguments of `review`.
 
 use std::path::PathBuf;
 
@@ -15,12 +15,12 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(value_name = "PATHS")]
     pub(in crate::cli) paths: Vec<PathBuf>,
 
-    /// What to compare with, a branch or a commit: the change begins where yours left it [default: the main branch of
-    /// origin, else main or master]
+    /// The base branch or commit: the change begins where your branch left it [default: the main branch of origin, else
+    /// main or master]
     #[arg(help_heading = "Change", long, value_name = "REVISION")]
     pub(in crate::cli) base: Option<String>,
 
-    /// Where the change ends, a branch or a commit [default: the working tree, with what is not committed]
+    /// The head branch or commit [default: the working tree, including uncommitted changes]
     #[arg(help_heading = "Change", long, value_name = "REVISION")]
     pub(in crate::cli) head: Option<String>,
 
@@ -28,14 +28,14 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
     pub(in crate::cli) format: ReviewFormat,
 
-    /// Exit with 6 if a finding is as grave as this
+    /// Exit with 6 if a finding is at least this severe
     #[arg(help_heading = "Output", long, value_name = "SEVERITY", value_enum, conflicts_with = "detach")]
     pub(in crate::cli) fail_on: Option<FailOn>,
 
     #[command(flatten)]
     pub(in crate::cli) models: ModelArgs,
 
-    /// Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
+    /// Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
     #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
     pub(in crate::cli) panel: Option<String>,
 
@@ -43,7 +43,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     pub(in crate::cli) agents: Option<Vec<String>>,
 
-    /// The configuration file [default: ./debate-config.json as it stands at the base]
+    /// The configuration file [default: ./debate-config.json as of the base]
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(in crate::cli) config: Option<PathBuf>,
 
@@ -51,7 +51,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Who debates", long)]
     pub(in crate::cli) offline: bool,
 
-    /// Never spend more than this many dollars; the judge's ruling is included
+    /// The cost limit in dollars, including the judge's ruling
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 
@@ -77,11 +77,11 @@ pub(in crate::cli) struct ReviewArgs {
 /// The form of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ReviewFormat {
-    /// For you to read
+    /// Text for reading
     Terminal,
-    /// Markdown, in which nothing that a model wrote links, mentions or suggests anything
+    /// Markdown in which links, mentions and suggestions by models are disabled
     Markdown,
-    /// Findings, who confirmed them, rulings and what was read, as JSON
+    /// Findings, confirmations, rulings and the files that were read, as JSON
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
@@ -89,7 +89,7 @@ pub(in crate::cli) enum ReviewFormat {
     Github,
 }
 
-/// From which severity on findings fail.
+/// The minimum severity of findings that fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum FailOn {
     /// Only blocking findings
@@ -99,7 +99,7 @@ pub(in crate::cli) enum FailOn {
 }
 
 impl FailOn {
-    /// The least grave that fails.
+    /// The minimum severity that fails.
     pub(in crate::cli) fn severity(self) -> Severity {
         match self {
             Self::Blocking => Severity::Blocking,

@@ -40,11 +40,11 @@ pub(in crate::cli) struct SkillPlaceArgs {
 pub(in crate::cli) enum CodingAgent {
     /// The directory that many agents share: .agents/skills
     Agents,
-    /// Claude Code: ~/.claude/skills, or below `CLAUDE_CONFIG_DIR`
+    /// Claude Code: ~/.claude/skills, or in `CLAUDE_CONFIG_DIR`
     Claude,
-    /// Codex: ~/.codex/skills, or below `CODEX_HOME`
+    /// Codex: ~/.codex/skills, or in `CODEX_HOME`
     Codex,
-    /// `OpenCode`: ~/.config/opencode/skills, or below `XDG_CONFIG_HOME`
+    /// `OpenCode`: ~/.config/opencode/skills, or in `XDG_CONFIG_HOME`
     #[value(name = "opencode")]
     OpenCode,
 }

@@ -1,4 +1,4 @@
-//! What can be typed for sets of debates.
+//! Arguments for sets of debates.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -19,13 +19,13 @@ pub(in crate::cli) struct SweepArgs {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SweepCommand {
-    /// Plan a set: a line for each debate, with its id and what it may cost; call nothing
+    /// Plan a set: a line for each debate, with its id and its maximum cost; call nothing
     #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
     Plan(SweepPlanArgs),
-    /// Run debates of a plan; what is finished is not done again, and what was begun is resumed
+    /// Run debates of a plan: skip finished ones, and resume unfinished ones
     #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8 --wait 120"]))]
     Run(SweepRunArgs),
-    /// Show how far a set is, and what it has cost
+    /// Show the progress and the cost of a set
     #[command(after_help = examples(&["dialectic sweep status plan.jsonl", "dialectic sweep status plan.jsonl --json"]))]
     Status(SweepStatusArgs),
     /// Collect the results of a set, in the plan's order
@@ -59,7 +59,7 @@ pub(in crate::cli) struct PlanArgs {
     #[arg(value_name = "PLAN")]
     pub(in crate::cli) plan: PathBuf,
 
-    /// Where the debates are kept: a directory that all machines share, or `s3://bucket/prefix` [default: beside the
+    /// The store of the debates: a directory that all machines share, or `s3://bucket/prefix` [default: next to the
     /// plan, with the ending `.store`]
     #[arg(long, value_name = "DIR|s3://...")]
     store: Option<String>,
@@ -78,7 +78,7 @@ pub(in crate::cli) struct SweepRunArgs {
     #[command(flatten)]
     pub(in crate::cli) plan: PlanArgs,
 
-    /// Run one debate: that in this place, counted from 0
+    /// Run only the debate at this index, from 0
     #[arg(help_heading = "Which debates", long, value_name = "N", conflicts_with = "shard")]
     pub(in crate::cli) index: Option<usize>,
 
@@ -107,7 +107,7 @@ pub(in crate::cli) struct SweepRunArgs {
     #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
     pub(in crate::cli) env_file: Option<PathBuf>,
 
-    /// Say only warnings while it runs
+    /// Print only warnings while it runs
     #[arg(long)]
     pub(in crate::cli) quiet: bool,
 }
@@ -170,9 +170,9 @@ pub(in crate::cli) enum CollectFormat {
 /// A part of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct Shard {
-    /// Which part, counted from 1.
+    /// The number of the part, from 1.
     part: NonZeroUsize,
-    /// Of how many.
+    /// The number of parts.
     of: NonZeroUsize,
 }
 

@@ -30,7 +30,7 @@ pub(super) enum AnswersError {
     /// There is no answer.
     #[error("no answer is given")]
     None,
-    /// It does not have the form of an answer.
+    /// The text does not have the form of an answer.
     #[error("`{0}` is not an answer: write the question's id, `=` and the answer")]
     NoAnswer(String),
     /// Two answers to one question.
@@ -45,7 +45,7 @@ pub(super) enum AnswersError {
         open: String,
     },
     /// Questions are missing an answer.
-    #[error("{0} would stay without an answer")]
+    #[error("{0} would remain unanswered")]
     Unanswered(String),
     /// The file cannot be read.
     #[error("cannot read the answers from {path}")]

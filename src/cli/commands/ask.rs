@@ -40,7 +40,7 @@ enum QuestionError {
     /// Standard input cannot be read, or is not UTF-8.
     #[error("cannot read the question from standard input")]
     Unreadable(#[source] io::Error),
-    /// It is empty.
+    /// The question is empty.
     #[error("the question is empty")]
     Empty,
 }
@@ -53,7 +53,7 @@ impl Diagnostic for QuestionError {
 
 /// The prompt for a typed question.
 const PROMPT: &str = "Question (empty line: end, Ctrl-G: editor): ";
-/// The shown characters of a repeated question.
+/// The maximum number of characters shown of a repeated question.
 const SHOWN: usize = 200;
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
 const BEGIN: &str = "Ask it?";
 
 /// Whether a person can continue to ask.
-#[expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
+#[expect(clippy::disallowed_methods, reason = "it only checks whether it is a terminal")]
 fn is_talking() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

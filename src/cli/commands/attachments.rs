@@ -34,7 +34,7 @@ pub(super) enum AttachError {
     /// It is a directory.
     #[error("the attachment {0} is a directory")]
     Directory(String),
-    /// Its content cannot be attached.
+    /// The content cannot be attached.
     #[error(transparent)]
     Unfit(#[from] AttachmentError),
 }

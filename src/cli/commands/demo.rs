@@ -33,7 +33,7 @@ const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CAC
 /// The recorded debate cannot be saved.
 #[derive(Debug, thiserror::Error)]
 enum NotKept {
-    #[error("the recorded debate has no place: your home directory is unknown")]
+    #[error("cannot save the recorded debate: your home directory is unknown")]
     NoHome,
     #[error("the recorded debate cannot be written to {}", directory.display())]
     Unwritable { directory: PathBuf, source: Box<dyn StdError + Send + Sync> },
@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let watch = if args.quiet { Watch::Quiet } else { Watch::Compact };
     let is_watched = terminal.shows(watch);
     let calls = counted(debate.total_usage().requests, "call");
-    let shown_in = if is_watched { format!("; you see it in {}", clock(LENGTH.min(took))) } else { String::new() };
+    let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
     // Short lines fit narrow terminals.
     terminal.notice("A recorded debate; no model is called.");
     terminal.notice(&format!("“{}”", one_line(&debate.title())));

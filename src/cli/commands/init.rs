@@ -45,7 +45,7 @@ struct SetupAnswers {
     is_free: bool,
     panel: Option<PanelName>,
     directory: Option<String>,
-    /// What the replaced configuration says of programs: without it, some of them cannot be called.
+    /// The programs of the replaced configuration, some of which could not be called without it.
     programs: Map<String, Value>,
 }
 
@@ -92,7 +92,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     if let Some(variable) = missing_variable(&wanted, &environment) {
         let keys = environment.keys_path().unwrap_or_default();
         terminal.warning(&format!(
-            "{variable} is not set yet: put {variable}=... into the environment, or into {} with mode 0600",
+            "{variable} is not set yet: set {variable}=... in the environment, or in {} with mode 0600",
             keys.display()
         ));
     }
@@ -322,7 +322,7 @@ fn which_model(
         server.api_key_env.is_none() && server.base_url.as_deref().is_some_and(is_on_this_machine)
     };
     if let Some(dialogue) = dialogue.filter(|_| wanted.server.as_ref().is_some_and(may_be_free)) {
-        wanted.is_free = dialogue.confirm("Do its calls cost nothing?", false)?;
+        wanted.is_free = dialogue.confirm("Are its calls free?", false)?;
     }
     Ok(())
 }

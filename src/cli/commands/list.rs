@@ -33,7 +33,7 @@ struct ListRow {
     id: String,
     created_at: Option<Timestamp>,
     status: &'static str,
-    /// Its current status, which people see instead of `status`.
+    /// The current status, which people see instead of `status`.
     #[serde(skip)]
     standing: &'static str,
     outcome: Option<&'static str>,

@@ -15,7 +15,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::{AccessMode, Directory, ShortNames};
 
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM: usize = 80;
 
 pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -67,7 +67,7 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 terminal.warning(&format!("{} cannot be read", counted(unreadable as u64, "file")));
             }
             let read = counted(read as u64, "debate");
-            terminal.notice(&format!("Read {read}; {} are in the memory.", archive.memories()?));
+            terminal.notice(&format!("Read {read}; the memory now holds {}.", archive.memories()?));
             Ok(())
         }
     }

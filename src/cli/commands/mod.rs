@@ -94,7 +94,7 @@ commands! {
             "dialectic debate -p problem.md --panel mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
-        /// Have a change read by several: findings, confirmed or refuted by the others, and ruled on
+        /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
         Review(Box<ReviewArgs>) = review, [
             "dialectic review",
             "dialectic review --base main src --fail-on blocking --max-cost 0.50",
@@ -228,7 +228,7 @@ commands! {
             "dialectic ratings",
             "dialectic ratings --json",
         ];
-        /// Check that the record of a debate is whole, and who signed it
+        /// Check a debate's record for damage, and show who signed it
         Verify(VerifyArgs) = verify, [
             "dialectic verify latest",
             "dialectic verify vhkp --signers allowed_signers --json",
@@ -259,7 +259,7 @@ commands! {
         ];
     }
     "For programs" {
-        /// Hold debates for coding agents, over the Model Context Protocol (MCP)
+        /// Run debates for coding agents, over the Model Context Protocol (MCP)
         Mcp(McpArgs) = mcp if Mcp "mcp", [
             "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
         ];

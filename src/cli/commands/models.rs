@@ -55,7 +55,7 @@ struct ModelLine {
     output_per_m_tok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
-    /// Of a model that was probed through a command-line program.
+    /// The state of a model's command-line program.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramState>,
 }
@@ -66,7 +66,7 @@ struct ModelLine {
 struct ProbeResult {
     answered: bool,
     latency_ms: u64,
-    /// Its cost as stated by a program; for a subscription, the notional cost.
+    /// The cost as stated by a program; for a subscription, the notional cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ struct ProgramState {
     version: Option<String>,
     /// Whether its version was tested or is allowed.
     may_be_called: bool,
-    /// Whether somebody is logged in; absent where it does not say.
+    /// Whether a user is logged in; absent if the program does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged_in: Option<bool>,
     /// Whether it reports a subscription login.
@@ -283,7 +283,7 @@ fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     names.into_iter().map(|name| line_of(settings, provider, name)).collect()
 }
 
-/// What the settings and the table of models say of a model.
+/// The facts about a model from the settings and the table of models.
 fn line_of(settings: &Settings, provider: &str, name: &str) -> ModelLine {
     let agent = with_model(settings, provider, name);
     let price = price_of(&agent, settings);
@@ -400,7 +400,7 @@ fn of_program(state: &ProgramState) -> String {
     let login = match state.logged_in {
         Some(true) if state.subscription => ", a subscription is logged in",
         Some(true) => ", logged in",
-        Some(false) => ", nobody is logged in",
+        Some(false) => ", not logged in",
         None => "",
     };
     format!(" ({version}{tried}{login})")

@@ -16,9 +16,8 @@ const STANDARD_INPUT: &str = "standard input";
 /// The name of the editor.
 const EDITOR: &str = "the editor";
 /// The note below the text in the editor.
-const NOTE: &str = "\
-    Write the problem above this line, then save and close. What is below it is dropped. Without a problem nothing is\n\
-    debated.";
+const NOTE: &str = "Write the problem above this line, then save and close. Everything below it is ignored. \
+    Without a problem, no debate\nstarts.";
 
 /// Why there is no problem.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +50,7 @@ pub(super) enum ProblemError {
     NotUtf8 {
         /// The file, or standard input.
         from: String,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
     /// The headings of a template are empty.

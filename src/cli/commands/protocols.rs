@@ -34,7 +34,7 @@ pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
 
 fn listed(width: usize) -> String {
     let entries: Vec<_> = PROTOCOLS.iter().map(|protocol| summary(protocol, width)).collect();
-    let how = "`n` is the number of agents, `r` that of rounds. Choose one with `--protocol`; \
+    let how = "`n` is the number of agents, `r` the number of rounds. Choose one with `--protocol`; \
                `dialectic protocols show <NAME>` draws it.";
     format!("{}\n{}", entries.join("\n"), wrapped("", how, width))
 }

@@ -139,7 +139,7 @@ async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, mes
 /// How a replay ended.
 pub(super) enum ReplayEnd {
     ToTheEnd(StreamEnd),
-    /// By a key, successfully.
+    /// The user left with a key.
     Left,
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! `dialectic review`: a change, read by several.
+//! `dialectic review`: has several agents review a change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use dialectic_record::protocol::CODE_REVIEW;
 use super::debate::{panel, today};
 use super::dry_run;
 
-/// Bytes of a diff that are read from a pipe.
+/// The maximum number of bytes of a diff from a pipe.
 const MOST: u64 = 64 << 20;
 /// The environment file of a directory.
 const ENV_FILE: &str = ".env";
 
-/// Where the change comes from.
+/// The source of the change.
 enum Source {
     Repository(Repository),
     Pipe(Vec<u8>),
@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
 }
 
-/// The end of a review that has nothing to read.
+/// Ends a review that has nothing to read.
 fn nothing(said: &str, result: &str, end: &ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(said);
     let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
@@ -104,11 +104,11 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
     terminal.warnings(warnings);
 }
 
-/// What is said of the change when its review begins.
+/// The lines shown when the review of a change begins.
 fn receipt(set: &ChangeSet) -> Vec<String> {
     let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
     let files = counted(set.files.len() as u64, "file");
-    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown whole", set.of)];
+    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown in full", set.of)];
     if !set.left_out.is_empty() {
         let first: Vec<String> =
             set.left_out.iter().take(5).map(|one| format!("{} ({})", one.path, one.reason)).collect();
@@ -124,7 +124,7 @@ fn working_directory() -> Result<PathBuf, ChangeError> {
     Path::new(".").canonicalize().map_err(unreadable)
 }
 
-/// A diff from a pipe where nothing says what to compare, else the repository.
+/// A diff from a pipe if no option names what to compare, else the repository.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, ChangeError> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && stdin::may_have_text() {
@@ -138,7 +138,7 @@ fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Resul
     Repository::open(directory, base, head, &process_environment()).map(Source::Repository)
 }
 
-/// The configuration: named, or as it stood at the base; the change has no say in how it is read.
+/// The configuration: named, or from the base; the change has no influence on its own review.
 fn config_path(
     args: &ReviewArgs,
     source: &Source,

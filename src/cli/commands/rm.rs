@@ -14,7 +14,7 @@ use dialectic_engine::runner::remove;
 use dialectic_record::debate::Debate;
 use dialectic_record::store::{AccessMode, Entry};
 
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM_WIDTH: usize = 60;
 
 /// There is no terminal to ask on, and no `--yes`.

@@ -66,7 +66,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    terminal.notice("Open this address. It lets one browser in. Ctrl-C stops the server and pauses running debates.");
+    terminal.notice("Open this address. It signs in one browser. Ctrl-C stops the server and pauses running debates.");
     terminal.text(&server.address())?;
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
@@ -82,7 +82,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
                 () = tell(&mut said, terminal) => {}
             }
         };
-        // It receives the first interrupt, too.
+        // This receives the first interrupt, too.
         let hurry = async {
             again.next().await;
             again.next().await;
@@ -114,7 +114,7 @@ fn local(workplace: DebateInputs) -> ServeOptions {
     }
 }
 
-/// A server beside a single debate: `debate --serve`.
+/// A server for a single debate: `debate --serve`.
 pub(in crate::cli) fn for_one_debate(
     config: &ConfigPath,
     environment: &Environment,
@@ -169,8 +169,8 @@ impl Served {
         self.stage.show(run, signals)
     }
 
-    /// Goes on until the user interrupts, and pauses what was started meanwhile. `heard` has listened since the debate began:
-    /// who interrupted when it was about to end has done so.
+    /// Serves until the user interrupts, then pauses the debates that were started in the meantime. `heard` has
+    /// listened since the debate began, so that an interrupt at its very end is not lost.
     pub(in crate::cli) fn stay(self, heard: Option<Interrupts>, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         // Listens before the notice, since its reader may interrupt at once.
@@ -182,7 +182,7 @@ impl Served {
         let Self { stage: _, stop, hurry, ended } = self;
         runtime.block_on(async {
             interrupts.next().await;
-            // It may have ended already.
+            // The server may have ended already.
             let _ = stop.send(());
             let mut ended = tokio::task::spawn_blocking(move || drop(ended.join()));
             tokio::select! {

@@ -10,9 +10,9 @@ use dialectic_base::figures::counted;
 use dialectic_config::process_environment;
 use dialectic_record::store::{JournalError, StoreError, verify};
 
-/// Only what is whole is signed.
+/// Only an undamaged record can be signed.
 #[derive(Debug, thiserror::Error)]
-#[error("the record of {id} is not whole, so it was not signed")]
+#[error("the record of {id} is damaged, so it was not signed")]
 struct NotWhole {
     id: String,
 }

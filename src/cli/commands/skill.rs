@@ -20,7 +20,7 @@ use dialectic_record::store::{Readers, write_atomically};
 /// The skill and its folder's name.
 const SKILL: &str = include_str!("../../../assets/skills/dialectic/SKILL.md");
 const NAME: &str = "dialectic";
-/// Its file.
+/// The skill's file.
 const FILE: &str = "SKILL.md";
 /// The mark of this program's folder.
 const MARK: &str = ".installed-by-dialectic";
@@ -37,7 +37,7 @@ enum SkillError {
     /// It cannot be read or written.
     #[error("cannot use {path}")]
     Unusable {
-        /// Its path.
+        /// The path.
         path: PathBuf,
         /// The reason.
         source: io::Error,
@@ -118,7 +118,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
 fn done<T>(result: Result<T, SkillError>, is_named: bool, terminal: &mut Terminal) -> Result<Option<T>, SkillError> {
     match result {
         Err(error @ SkillError::Link(_)) if !is_named => {
-            terminal.warning(&format!("{error}; name the agent with --for for advice"));
+            terminal.warning(&format!("{error}; use --for <agent> for advice"));
             Ok(None)
         }
         result => result.map(Some),

@@ -22,7 +22,7 @@ pub(in crate::cli) fn run(args: &StopArgs, terminal: &mut Terminal) -> Result<()
     entry.order_stop()?;
     let now = standing()?;
     if is_over(now) {
-        // It ended meanwhile, and no run will obey.
+        // The debate ended in the meantime, and no run will obey.
         entry.forget_stop();
         terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
     } else if now == Standing::Running {

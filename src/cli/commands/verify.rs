@@ -1,4 +1,4 @@
-//! `dialectic verify`: whether a debate's record is whole, signed, and signed by somebody whom you trust.
+//! `dialectic verify`: checks whether a debate's record is intact, signed, and signed by someone you trust.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,12 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
 use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
 
-/// A record that is whole, and whose signature is not what it should be.
+/// An undamaged record whose signature is not as required.
 #[derive(Debug, thiserror::Error)]
 enum SignatureRefused {
     #[error("the record of {id} is not signed")]
     Unsigned { id: String },
-    #[error("the signature of {id} does not hold")]
+    #[error("the signature of {id} is not valid")]
     Broken { id: String },
     #[error("the signature of {id} was not checked")]
     Unclear { id: String },
@@ -62,7 +62,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     let refused = match (signature, &args.signers) {
         (None, Some(_)) => SignatureRefused::Unsigned { id },
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
-            // Nobody asked for more than a whole record, which it is.
+            // No option required more than an undamaged record.
             (Refusal::Unchecked, None) => return Ok(()),
             (Refusal::Unclear(_), _) => SignatureRefused::Unclear { id },
             (Refusal::UnknownSigner(_), Some(signers)) => SignatureRefused::Untrusted { id, signers: signers.clone() },
@@ -76,7 +76,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
 /// The JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "they are what is told")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the output")]
 struct VerifyReport {
     id: String,
     whole: bool,
@@ -97,7 +97,7 @@ struct VerifyReport {
     signature: Option<SignatureReport>,
 }
 
-/// What a program is told of a signature.
+/// The signature in the JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SignatureReport {
@@ -162,18 +162,18 @@ impl VerifyReport {
     }
 }
 
-/// The three words: `the record is whole, signed and trusted`.
+/// The three words: `the record is intact, signed and trusted`.
 fn verdict(found: &VerifiedRecord, signature: Option<&CheckedSignature>) -> &'static str {
     let signed = signature.map(|signature| (signature.is_signed(), signature.is_trusted()));
     match (found.is_whole(), signed) {
-        (true, None | Some((false, _))) => "the record is whole",
-        (true, Some((true, false))) => "the record is whole and signed",
-        (true, Some((true, true))) => "the record is whole, signed and trusted",
-        (false, _) => "the record is not whole",
+        (true, None | Some((false, _))) => "the record is intact",
+        (true, Some((true, false))) => "the record is intact and signed",
+        (true, Some((true, true))) => "the record is intact, signed and trusted",
+        (false, _) => "the record is damaged",
     }
 }
 
-/// How much is signed and by whom, or why that does not count.
+/// The signed extent and the signers, or why the signature does not count.
 fn signature_lines(signature: &CheckedSignature) -> Vec<String> {
     let key = signature.envelope.as_ref().map(|envelope| format!("with {}", one_line(&envelope.to_string())));
     let mut lines = Vec::new();
@@ -187,7 +187,7 @@ fn signature_lines(signature: &CheckedSignature) -> Vec<String> {
             lines.push(format!("           {} came later: not signed", counted(later, "event")));
         }
         if signature.signers.is_empty() && signature.refusal.is_none() {
-            lines.push("           --signers says whose key this is".to_owned());
+            lines.push("           --signers shows whose key this is".to_owned());
         }
     } else {
         lines.push(format!("  signed   not counted{}", key.map(|key| format!(" ({key})")).unwrap_or_default()));

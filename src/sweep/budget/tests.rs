@@ -383,7 +383,7 @@ async fn the_chain_is_for_one_budget_and_for_people_to_read() {
     insta::assert_snapshot!(String::from_utf8(entry).unwrap().trim_end(), @r#"{"event":{"grants":{"debate":"swp-1","amount":1500000000000}},"after":{"balance":500000000000,"held":1500000000000}}"#);
 
     let other = Chain::open(store.clone(), Usd::from_dollars(3.0)).await.unwrap_err();
-    assert_eq!(other.to_string(), "the set in memory was begun with another budget");
+    assert_eq!(other.to_string(), "the set in memory was started with another budget");
     assert_eq!(other.blame(), ErrorCategory::Arguments);
     store.create("budget/00000003", b"{}").await.unwrap();
     let damaged = chain.sums().await.unwrap_err();

@@ -78,7 +78,7 @@ pub struct Variant {
 /// A debate of a plan.
 #[derive(Debug, Clone)]
 pub struct PlannedDebate {
-    /// Its place in the plan, counted from 0.
+    /// The place in the plan, counted from 0.
     pub index: usize,
     /// A hash of everything that decides it: the same on every machine.
     pub id: DebateId,
@@ -86,11 +86,11 @@ pub struct PlannedDebate {
     pub problem: Arc<PlannedProblem>,
     /// The variant.
     pub variant: Arc<Variant>,
-    /// Which of several equal debates it is, counted from 1.
+    /// The number among several equal debates, from 1.
     pub repeat: u32,
-    /// Its likely cost; absent if a price is unknown.
+    /// The likely cost; absent if a price is unknown.
     pub likely: Option<Usd>,
-    /// Its maximum cost, without what tools add; absent if a price is unknown.
+    /// The maximum cost, without what tools add; absent if a price is unknown.
     pub most: Option<Usd>,
 }
 
@@ -115,7 +115,7 @@ pub enum PlanError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A line is not what it should be.
@@ -149,7 +149,7 @@ pub enum PlanError {
     Unpacked {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }

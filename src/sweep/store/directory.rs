@@ -9,10 +9,11 @@ use futures_util::future::BoxFuture;
 
 use super::{Creation, Name, Store, StoreFault, check, is_part};
 
-/// Where objects are written before they get their names. No object can have this name.
+/// The directory where objects are written before they get their names. No object can have this name.
 const UNNAMED: &str = "~new";
 
-/// How often a directory is made again that another worker removes, since it was empty, before the object is in it.
+/// The maximum number of times that a directory is recreated after another worker has removed it because it was still
+/// empty.
 const ATTEMPTS: u32 = 100;
 
 /// Objects as files. A file is written and synced without a name and then gets it, if no other file has it: the file
@@ -23,14 +24,14 @@ pub(super) struct DirectoryStore {
 }
 
 impl DirectoryStore {
-    /// Makes the directory, if need be.
+    /// Creates the directory if it is missing.
     pub(super) async fn open(root: &Path) -> Result<Self, StoreFault> {
         let store = Self { root: root.into() };
         store.run("open", UNNAMED, |root, _| make_directory(&root.join(UNNAMED))).await?;
         Ok(store)
     }
 
-    /// Runs what may wait for a disk where it stops no other debate.
+    /// Runs disk work on a thread where it delays no other debate.
     async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,

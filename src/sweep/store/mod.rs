@@ -1,4 +1,4 @@
-//! Where a set of debates is kept: named objects that are created once and never overwritten.
+//! The store of a set of debates: named objects that are created once and never overwritten.
 
 mod directory;
 #[cfg(test)]
@@ -21,13 +21,13 @@ use directory::DirectoryStore;
 /// The name of an object: parts of ASCII letters, digits, `-`, `_` and `.`, separated by `/`; no part is `.` or `..`.
 pub type Name = str;
 
-/// What became of an attempt to create an object.
+/// The result of an attempt to create an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Creation {
-    /// The object is there, whole and durable, with the given bytes: of this attempt, or of an earlier one whose
-    /// acknowledgement was lost.
+    /// The object is stored durably with the given bytes, by this attempt or by an earlier one whose acknowledgement
+    /// was lost.
     Acknowledged,
-    /// An object of that name has other bytes.
+    /// An object with that name exists and has different bytes.
     Taken,
 }
 
@@ -37,7 +37,8 @@ pub enum Creation {
 /// - of several that create one name at once, one is acknowledged, unless their bytes are equal;
 /// - what was acknowledged is found by every later [`get`](Self::get) and [`list`](Self::list).
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Creates an object. Repeats what can be repeated without harm, so an error means: unknown whether it is there.
+    /// Creates an object. Retries where that is harmless, so an error means that it is unknown whether the object
+    /// exists.
     fn create<'a>(&'a self, name: &'a Name, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>>;
 
     /// The object's bytes; `None` if there is no such object.
@@ -50,7 +51,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Removes an object, if it is there.
     fn remove<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<(), StoreFault>>;
 
-    /// Where it is, for messages: a path or a URL.
+    /// The store's location, for messages: a path or a URL.
     fn place(&self) -> String;
 }
 
@@ -78,15 +79,15 @@ impl Diagnostic for StoreFault {
 
     fn hint(&self) -> Option<String> {
         let hint = if is_lasting(&*self.source) {
-            "make sure that it exists and that you may read and write there; what is in it is kept"
+            "make sure that it exists and that you may read and write there; its contents are kept"
         } else {
-            "what is in it is kept; when it can be used again, the same command goes on"
+            "its contents are kept; run the same command again when the store can be used"
         };
         Some(hint.to_owned())
     }
 }
 
-/// Whether another attempt would fail too, until somebody changes the store or the rights.
+/// Whether further attempts would fail too, until the store or its permissions change.
 fn is_lasting(source: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
     let kind = source.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -112,9 +113,9 @@ pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore,
     Ok(Arc::new(DirectoryStore::open(Path::new(place)).await?))
 }
 
-/// A place that is no store.
+/// A location that is not a store.
 #[derive(Debug, thiserror::Error)]
-#[error("`{place}` is no store")]
+#[error("`{place}` is not a store")]
 pub struct AddressError {
     place: String,
 }
@@ -166,7 +167,7 @@ mod tests {
         for place in ["", "gs://bucket", "https://s3.example/bucket", "file:///tmp"] {
             let error = open(place, &Environment::default()).await.unwrap_err();
             assert_eq!(error.exit_code(), 2, "{place}");
-            assert_eq!(error.to_string(), format!("`{place}` is no store"));
+            assert_eq!(error.to_string(), format!("`{place}` is not a store"));
         }
     }
 

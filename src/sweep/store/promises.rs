@@ -1,4 +1,4 @@
-//! What every store promises, as a test of any of them.
+//! The promises of every store, as a test.
 
 use std::sync::Arc;
 

@@ -46,7 +46,7 @@ const VARIABLES: [&str; 20] = [
 
 /// The time limit of one attempt, far below that of a beat.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
-/// How often a request is made before the store counts as gone.
+/// The number of attempts before the store counts as unreachable.
 const ATTEMPTS: u32 = 4;
 /// The pause after the first failed attempt; each one is twice as long as the one before it.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -215,7 +215,7 @@ async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> R
     }
 }
 
-/// Repeats what changes nothing the second time.
+/// Retries an idempotent request.
 async fn repeated<T, F: Future<Output = Result<T, Fault>>>(attempt: impl Fn() -> F) -> Result<T, Fault> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..ATTEMPTS {
@@ -284,8 +284,8 @@ enum S3Error {
     /// A variable has a wrong value, or one is missing.
     #[error("the store {place} cannot be used with these settings")]
     Settings { place: String, source: object_store::Error },
-    /// An address that is none.
-    #[error("{variable} is no URL")]
+    /// An invalid address.
+    #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },
     /// The server ignores the condition.
     #[error("the server of {place} overwrites objects that exist: it does not know `If-None-Match: *`")]
@@ -300,10 +300,9 @@ impl Diagnostic for S3Error {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Settings { .. } => {
-                "look at the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and \
-                                      AWS_ENDPOINT_URL"
+                "check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
             }
-            Self::Endpoint { .. } => "set it to the server's address, as http://127.0.0.1:9000",
+            Self::Endpoint { .. } => "set it to the server's address, such as http://127.0.0.1:9000",
             Self::Overwrites { .. } => "use a server that knows it (AWS, MinIO since 2024), or a directory",
         };
         Some(hint.to_owned())
@@ -394,13 +393,13 @@ mod tests {
     async fn what_cannot_be_used_is_named_and_not_tried_again() {
         let error =
             open("sets", &Environment::from_pairs([("AWS_ENDPOINT_URL", "127.0.0.1:9000/x")])).await.unwrap_err();
-        assert_eq!((error.to_string().as_str(), error.exit_code()), ("AWS_ENDPOINT_URL is no URL", 4));
+        assert_eq!((error.to_string().as_str(), error.exit_code()), ("AWS_ENDPOINT_URL is not a URL", 4));
         let error = open("sets", &Environment::from_pairs([("AWS_ACCESS_KEY_ID", "a")])).await.unwrap_err();
         assert_eq!(error.to_string(), "the store s3://sets cannot be used with these settings");
         assert_eq!(error.exit_code(), 4);
         for address in ["", "/a", "sets/a//b", "sets/../a", "sets/a b", "user:key@sets"] {
             let error = open(address, &Environment::default()).await.unwrap_err();
-            assert_eq!((error.to_string(), error.exit_code()), (format!("`s3://{address}` is no store"), 2));
+            assert_eq!((error.to_string(), error.exit_code()), (format!("`s3://{address}` is not a store"), 2));
         }
         let Some(server) = Server::start(&[]) else { return };
         let error = open("elsewhere", &server.environment()).await.unwrap_err();

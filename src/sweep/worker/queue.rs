@@ -1,4 +1,4 @@
-//! The order of a worker's debates: those that others hold are looked at again and again, and the rest goes on meanwhile.
+//! The order of a worker's debates: those that others hold are checked repeatedly while the rest continues.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl Worker {
         }
     }
 
-    /// Gives up what is not worth waiting for any longer.
+    /// Gives up debates that are not worth waiting for any longer.
     fn give_up(&self, queue: &mut VecDeque<Candidate>, since: Instant, wait: Option<Duration>) {
         let is_over = |candidate: &Candidate, may_be_freed: bool| match (wait, candidate.obstacle) {
             (Some(wait), _) => since.elapsed() >= wait,

@@ -1,4 +1,4 @@
-//! What became of the debates that a worker was to run.
+//! The results of a worker's debates.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use dialectic_base::money::Usd;
 
 use super::Ended;
 
-/// How many debates of a worker ended in each way.
+/// The number of a worker's debates by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     all: usize,
@@ -18,13 +18,13 @@ pub struct Tally {
     failed: usize,
     spent: usize,
     refused: usize,
-    /// Who has to act on the first refused one.
+    /// The category of the first refused one, which determines who has to act.
     blame: Option<ErrorCategory>,
     cost: Usd,
 }
 
 impl Tally {
-    /// So many debates are to be run.
+    /// A tally for this many debates.
     pub fn of(all: usize) -> Self {
         Self { all, ..Self::default() }
     }
@@ -47,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// How many are finished.
+    /// The number of finished debates.
     pub fn finished(&self) -> usize {
         self.finished
     }
@@ -60,8 +60,8 @@ impl Tally {
     /// The code of a set's budget that is spent.
     const SPENT: u8 = 8;
 
-    /// What an engine is told: 75 while another attempt can help, since what is finished and what cannot be is not paid
-    /// for again; otherwise what has to be mended first.
+    /// The exit code for an engine: 75 while another attempt can help, since finished and impossible debates are not
+    /// paid for again; otherwise the code of the first problem to fix.
     pub fn exit_code(&self) -> u8 {
         match self {
             _ if self.is_complete() => 0,
@@ -76,12 +76,12 @@ impl Tally {
         }
     }
 
-    /// What to do.
+    /// The advice.
     pub fn hint(&self) -> &'static str {
         match self.exit_code() {
             Self::SPENT => "plan the rest with another budget",
-            crate::status::TRY_AGAIN => "the same command goes on from here, and repeats nothing that is finished",
-            _ => "when the cause is fixed, the same command goes on from here",
+            crate::status::TRY_AGAIN => "run the same command to continue; finished debates are not repeated",
+            _ => "when the cause is fixed, run the same command to continue",
         }
     }
 }

@@ -20,15 +20,15 @@ use super::super::takeover::{Holding, Sight, Taking};
 use super::queue::{Candidate, Obstacle};
 use super::{Ended, News, TO_STORE, Worker, WorkerError, in_full};
 
-/// What came of a turn.
+/// The result of a turn.
 pub(super) enum Turn {
     /// This worker is done with the debate.
     Ended(DebateId, Ended),
-    /// It is to be looked at again.
+    /// It should be checked again.
     Later(Box<Candidate>, Obstacle),
 }
 
-/// What came of a run.
+/// The result of a run.
 enum Outcome {
     Ended(Ended),
     /// Another worker took over.
@@ -215,7 +215,7 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// Prepares it to begin, or to go on.
+    /// Prepares the debate to start or to continue.
     fn prepared(&self, past: &[Recorded]) -> Result<Run, Ended> {
         let Self { worker, debate, copy, directory, .. } = self;
         let runner = Runner::new((*directory).clone(), worker.0.services.clone());

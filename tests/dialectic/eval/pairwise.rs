@@ -46,7 +46,7 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
     let here = sandbox(&server);
     let finished = here.run(PAIRWISE.into_iter().chain(["--repeat", "2", "--json"])).expect_code(0);
     assert!(finished.stderr.contains("5 calls, likely $"), "{finished}");
-    assert!(finished.stderr.contains("who wrote the files is unknown"), "{finished}");
+    assert!(finished.stderr.contains("the authors of the files are unknown"), "{finished}");
     let said: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!((&said["decision"], &said["turned"], &said["b"]["name"]), (&json!("B"), &json!(0), &json!("two.md")));
     let neither_first = json!({
@@ -74,7 +74,7 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
 fn a_judge_that_always_takes_the_first_decides_nothing() {
     let server = server(|_| "first");
     let finished = sandbox(&server).run(PAIRWISE).expect_code(0);
-    assert!(finished.stdout.contains("a: turned by the order: A with A first, B with B first"), "{finished}");
+    assert!(finished.stdout.contains("a: changed with the order: A with A first, B with B first"), "{finished}");
     assert!(finished.stdout.contains("Not decided\n"), "{finished}");
 }
 

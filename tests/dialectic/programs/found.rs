@@ -74,7 +74,7 @@ fn a_found_configuration_does_not_understate_what_a_program_can_write() {
     let debate = ["debate", "Design a queue", "--max-cost", "0.60"];
     let sandbox = programs.sandbox().file("debate-config.json", settings.to_string());
     let found = sandbox.run(debate);
-    assert!(found.code != Some(0) && found.stderr.contains("does not cover a debate"), "{found}");
+    assert!(found.code != Some(0) && found.stderr.contains("does not cover one round"), "{found}");
     assert!(sandbox.debates().is_empty());
     // What the user says counts.
     sandbox.run([&debate[..], &["-c", "debate-config.json"]].concat()).expect_code(0);

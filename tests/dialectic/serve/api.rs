@@ -182,7 +182,7 @@ fn files_are_refused_that_the_command_line_refuses() {
         (
             json!([fine, {"name": "b.md", "text": "ü".repeat(97)}]),
             "files[1]",
-            "more than 100 characters together, with b.md",
+            "with b.md, the attachments exceed 100 characters",
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
         (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "at most 255 characters"),

@@ -92,7 +92,7 @@ fn a_store_has_one_set() {
     for command in [&["run", "--index", "0"][..], &["status"], &["collect"]] {
         let refused = sandbox.run(["sweep", command[0], "other.jsonl", "--store", "set"].iter().chain(&command[1..]));
         let refused = refused.expect_code(2);
-        assert!(refused.stderr.contains("has another set than this plan"), "{refused}");
+        assert!(refused.stderr.contains("belongs to another plan"), "{refused}");
     }
 }
 

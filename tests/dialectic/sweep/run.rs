@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use dialectic_base::money::Usd;
 use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
 use dialectic_cli::sweep::worker::{Ended, News, Stop, Worker};
 use dialectic_cli::sweep::{Finished, Lost, Stored, Times, budget};
-use dialectic_base::money::Usd;
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 use futures_util::future::BoxFuture;
@@ -420,7 +420,7 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
     refused(&["--index", "2"], 2, "the plan has no debate 2: they are counted from 0 to 1");
     refused(&["--times", "60,60,90"], 2, "three numbers of milliseconds");
     refused(&["--times", "20,90,60"], 2, "three numbers of milliseconds");
-    refused(&["--store", "gs://bucket"], 2, "is no store");
+    refused(&["--store", "gs://bucket"], 2, "is not a store");
     sandbox.run(with(&["--index", "0"])).expect_code(0);
     let before = server.requests().len();
     refused(&["--index", "1", "--times", "100,200,300"], 2, "other times between beats");
@@ -428,7 +428,7 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
     sandbox.write("problems.jsonl", json!({"id": "other", "problem": "Design a stack"}).to_string());
     sandbox.run(["sweep", "plan", "sweep.json", "-o", "other.jsonl"]).expect_code(0);
     let other = sandbox.run(["sweep", "run", "other.jsonl", "--store", "plan.store"]).expect_code(2);
-    assert!(other.stderr.contains("has another set than this plan"), "{other}");
+    assert!(other.stderr.contains("belongs to another plan"), "{other}");
     // Without a key there is nothing to run with; what is finished needs none.
     let keyless = sandbox.env("OPENAI_API_KEY", "");
     keyless.run(with(&["--index", "1"])).expect_code(4);

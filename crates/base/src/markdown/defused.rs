@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::{fenced, inline, is_bidi_control, line};
 
-/// Breaks a word that a platform would turn into a link, and shows nothing.
+/// An invisible character that breaks a word which a platform would turn into a link.
 const JOINT: char = '\u{200B}';
 
-/// `text` as Markdown that reads the same and does nothing: no link, image, HTML, mention, reference, list, heading or
-/// suggestion is left of it. Code stays code, in blocks that name no language.
+/// `text` as Markdown that reads the same but has no effect: links, images, HTML, mentions, references, lists, headings
+/// and suggestions are disabled. Code stays code, in blocks that name no language.
 pub fn defused(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace(is_bidi_control, "\u{FFFD}");
     let (mut blocks, mut code): (Vec<String>, Option<(&str, Vec<&str>)>) = (Vec::new(), None);
@@ -35,7 +35,7 @@ pub fn defused(text: &str) -> String {
     blocks.join("\n").trim().to_owned()
 }
 
-/// The same on one line, where a block of code is no more than code within the line.
+/// Like [`defused`], on one line, where a code block becomes inline code.
 pub fn defused_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ").replace(is_bidi_control, "\u{FFFD}");
     let words: Vec<&str> = text.split_whitespace().filter(|word| opens(word).is_none()).collect();
@@ -70,7 +70,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Where the run of backticks begins that closes what `mark` opened.
+/// The start of the run of backticks that closes what `mark` opened.
 fn closing(inner: &str, mark: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = inner[at..].find('`') {
@@ -96,7 +96,7 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// Without what becomes a link by itself: `@name`, `#12`, `GH-12`, `https://`, `www.`.
+/// Breaks up text that platforms turn into links by themselves: `@name`, `#12`, `GH-12`, `https://`, `www.`.
 fn unlinked(text: &str) -> Cow<'_, str> {
     if !text.contains(['@', '#', ':', '.', '-']) {
         return Cow::Borrowed(text);

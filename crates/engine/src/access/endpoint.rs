@@ -22,7 +22,7 @@ pub enum ProviderAccessError {
     /// Neither built in nor configured.
     #[error("unknown provider `{0}`")]
     Unknown(String),
-    /// Its base URL is missing or unusable.
+    /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl {
         /// The provider.
@@ -42,8 +42,7 @@ pub enum ProviderAccessError {
     },
     /// The program's environment needs a variable that the user has not set.
     #[error(
-        "the program of the provider `{name}` needs the environment variable {variable}, set by you and \
-             not by a found file"
+        "the program of the provider `{name}` needs the environment variable {variable}; a found file cannot set it"
     )]
     UnsetInProgram {
         /// The provider.
@@ -59,7 +58,7 @@ pub enum ProviderAccessError {
         /// The cause.
         fault: ProgramFault,
     },
-    /// A found file would send it data of somebody else.
+    /// A found file would send the provider data that is not its own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }
@@ -135,7 +134,7 @@ impl<'a> Outline<'a> {
         self.preset.and_then(|preset| preset.base_url_env)
     }
 
-    /// Which API it speaks.
+    /// The API that the provider speaks.
     pub fn api(&self) -> ApiKind {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
@@ -159,7 +158,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// The built-in providers in `settings` whose calls go to another host than their own. Known prices, limits and
+/// The built-in providers in `settings` whose calls go to a host other than their own. Known prices, limits and
 /// retirement dates do not apply to other servers.
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
     let everybody = settings.everybody();
@@ -169,7 +168,7 @@ pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<Str
     used.map(str::to_owned).collect()
 }
 
-/// Whether the calls of a built-in provider go to another host than its own.
+/// Whether the calls of a built-in provider go to a host other than its own.
 pub fn is_elsewhere(
     provider: &str,
     configured: &BTreeMap<String, ProviderSettings>,
@@ -195,10 +194,9 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
 /// The address and headers of `provider`.
 ///
 /// # Errors
-/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or a found file would send it
-/// data of somebody else. Loading a configuration and [`missing_keys`](super::missing_keys()) report all of these
-/// first,
-/// unless the environment changed since.
+/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or a found file would send the
+/// provider data that is not its own. Loading a configuration and [`missing_keys`](super::missing_keys()) report all of
+/// these first, unless the environment changed since.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,

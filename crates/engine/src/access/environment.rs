@@ -205,7 +205,7 @@ impl Environment {
         }
     }
 
-    /// `OFFLINE_FAIL_EVERY`: every nth call of the offline provider fails.
+    /// `OFFLINE_FAIL_EVERY`: makes every nth call of the offline provider fail.
     ///
     /// # Errors
     /// It is not a whole number of at least 1.

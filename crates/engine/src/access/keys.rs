@@ -43,7 +43,7 @@ impl Diagnostic for MissingKeys {
 
     fn hint(&self) -> Option<String> {
         let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
-        Some(format!("put {} into the environment or a `.env` file", names.join(" and ")))
+        Some(format!("set {} in the environment or a `.env` file", names.join(" and ")))
     }
 
     fn remedy(&self) -> Option<Remedy> {

@@ -73,9 +73,9 @@ pub fn most_output(
     Some(own.or(max_output)?.saturating_mul(requests))
 }
 
-/// Has a file that was found not understate what a program can write in one answer: nothing keeps it to less, so that a
-/// cost limit would rest on the word of a stranger. What counts is what the user says of the model, else the table, and what
-/// the file says where that is more; of other models what the file says if `keeps` holds.
+/// Keeps a found file from understating how much a program can write in one answer. Nothing limits that, so a cost
+/// limit would depend on a stranger's figure. The user's figure for the model counts, else the table's, or the file's
+/// if it is higher; for other models the file's counts if `keeps` holds.
 pub(super) fn bound_outputs(settings: &mut Settings, own: &BTreeMap<String, u32>, keeps: impl Fn(&str) -> bool) {
     let calls_program = |agent: &&AgentSettings| is_program(&agent.provider, &settings.providers);
     let used = settings.everybody().filter(calls_program);
@@ -149,17 +149,17 @@ pub fn located(
     Ok(Program { name: name.into(), preset, settings, executable, leading, environment, secrets })
 }
 
-/// A built-in program that is there.
+/// An installed built-in program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramThere {
-    /// What is known of it.
+    /// The program's preset.
     pub preset: &'static ProgramPreset,
-    /// Why it cannot be called, where it cannot.
+    /// Why the program cannot be called, if it cannot.
     pub fault: Option<String>,
 }
 
-/// The built-in programs that are there and have a login of their own, by the order of the list. Each is asked who is logged
-/// in, which takes it a moment and costs nothing.
+/// The installed built-in programs that have their own login, in the order of the list. Each is asked for its login,
+/// which takes a moment and costs nothing.
 pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
     let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
     let there = with_login.filter_map(|preset| {
@@ -168,7 +168,7 @@ pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environmen
             Err(error) => Some(error.to_string()),
             Ok(program) => match program.check_version() {
                 Err(fault) => Some(fault.to_string()),
-                Ok(()) if program.login() == Login::Nobody => Some(format!("nobody is logged in to {}", preset.name)),
+                Ok(()) if program.login() == Login::Nobody => Some(format!("not logged in to {}", preset.name)),
                 Ok(()) => None,
             },
         };

@@ -57,7 +57,7 @@ pub struct Trust {
     vouched: BTreeMap<String, ProviderSettings>,
     /// The user's own prices by model.
     prices: BTreeMap<String, Price>,
-    /// What models write at most, as the user says.
+    /// The maximum outputs of models, as configured by the user.
     outputs: BTreeMap<String, u32>,
     /// Prices by model that the user named in earlier runs.
     remembered: Vec<(String, Price)>,
@@ -102,8 +102,8 @@ impl Trust {
         of_record.and_directory(Path::new("."))
     }
 
-    /// The user also named a configuration with these settings: its providers, prices and cost limits are the user's,
-    /// and so are the prompt files beside it.
+    /// The user also named a configuration with these settings: its providers, prices, cost limits and prompt files
+    /// next to it count as the user's.
     pub fn and_config(mut self, settings: &Settings) -> Self {
         self = self.and_own(settings);
         let directory = settings.base_dir.clone();
@@ -143,7 +143,8 @@ impl Trust {
         Self { max_calls_per_day: limit.or(self.max_calls_per_day), ..self }
     }
 
-    /// The user named a panel in `directory`: its prompt files may be read anywhere, and roles beside it.
+    /// The user named a panel in `directory`: its prompt files may be read anywhere, and role files may be read next to
+    /// it.
     pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
         self = self.and_directory(&directory.join("prompts").join("roles"));
         for agent in settings.everybody() {
@@ -195,7 +196,7 @@ impl Trust {
         self.standing.max_cost_usd
     }
 
-    /// How many requests a day may have where the user says nothing else.
+    /// The daily limit of requests if the user sets none.
     pub fn standing_calls_per_day(&self) -> Option<u32> {
         self.standing.max_calls_per_day
     }
@@ -319,7 +320,7 @@ impl Trust {
     }
 
     /// Whether to use a price that neither the user nor the list can confirm. A resumed debate keeps prices that the
-    /// user named before: anybody can write a record, and an understated price would void the user's limit. Without a
+    /// user named before: anyone can write a record, and an understated price would void the user's limit. Without a
     /// limit prices have no effect, but a record still cannot make a server free.
     fn keeps(&self, model: &str, price: Price, has_limit: bool) -> bool {
         match &self.author {
@@ -377,10 +378,10 @@ impl Trust {
             let held = settings.terms.prices.get(&(provider.to_owned(), model.to_owned()))?;
             let instead = match held {
                 Some(held) if *held == with_cache_writes(found, provider, model).at_least(found) => return None,
-                Some(_) => "where it is lower, the known price holds",
+                Some(_) => "if it is lower, the known price applies",
                 None => "no other price is known",
             };
-            let what = format!("and {provider} is sent your key: its price of {model} does not count; {instead}");
+            let what = format!("and {provider} receives your key, so the price of {model} in it is ignored; {instead}");
             Some(found_config(path, &what))
         };
         used.into_iter().filter_map(warning).collect()
@@ -407,8 +408,9 @@ impl Trust {
         }
     }
 
-    /// Whether a variable that names an account may go to a provider's server: to its own, or to one that the same
-    /// author set and that is not another provider's. It is optional, so it is omitted where a key would be an error.
+    /// Whether a variable that names an account may go to a provider's server: to the provider's own server, or to one
+    /// that the same author set and that belongs to no other provider. It is optional, so it is omitted where a key
+    /// would be an error.
     pub(super) fn lets_identify(
         &self,
         name: &str,

@@ -8,7 +8,7 @@ use dialectic_record::debate::AgentId;
 
 use super::stranger::Author;
 
-/// A found file would send or read data of somebody else.
+/// A found file would send or read data that it does not own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// A key would go to a server that the user did not choose.
@@ -82,7 +82,7 @@ pub enum TrustError {
 pub enum PromptFault {
     /// It is elsewhere, or a link leads elsewhere.
     Outside,
-    /// Its name suggests secrets.
+    /// The name suggests secrets.
     Secret,
 }
 

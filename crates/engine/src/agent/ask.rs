@@ -69,7 +69,7 @@ pub struct Unreadable {
 pub struct RequestResult {
     /// The parsed value.
     pub value: Value,
-    /// Its last request; earlier ones were passed to [`Ask::on_reply`].
+    /// The last request; earlier ones were passed to [`Ask::on_reply`].
     pub call: CallRecord,
     /// The metadata of all its requests.
     pub metadata: Metadata,
@@ -96,7 +96,7 @@ pub enum Value {
     Challenge(Challenge),
     /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
-    /// Scores of the debaters, or of their texts.
+    /// The judge's rulings on findings, or why they could not be parsed even after a second request.
     Judgement(Judgement),
     /// The judge's rulings on findings; or why they could not be read, also when they were asked for once more.
     Ruled(Ruled, Option<AnswerError>),
@@ -516,10 +516,10 @@ impl Ask {
         Ok((Solved { written, cut }, call))
     }
 
-    /// Asks for rulings on findings with these numbers, and once more with the reason where none can be read.
+    /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
     ///
     /// # Errors
-    /// When the first call fails for good.
+    /// The first call fails for good.
     async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
         let value = match read {
@@ -544,7 +544,7 @@ struct Solved {
     cut: Option<Cut>,
 }
 
-/// The request for what a text was to say, where none of it can be read.
+/// The request to repeat the required part of a text if none of it could be parsed.
 fn once_more(reads: &Reads) -> String {
     let said = match reads {
         Reads::Findings(_) => NoFindings {}.render(),

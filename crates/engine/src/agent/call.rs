@@ -512,7 +512,7 @@ fn claims(debate: &Debate, step: &Step) -> String {
     ledger.claimed_last(debate).into_iter().map(Objection::with_place).collect::<Vec<_>>().join(", ")
 }
 
-/// An item for each review's remarks on whole approaches.
+/// An item for each review that rejects whole approaches.
 fn approaches(debate: &Debate) -> String {
     let item = |(by, one): &(&AgentId, &GivenUp)| {
         let whose = match &one.target {

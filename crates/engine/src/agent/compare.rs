@@ -185,7 +185,7 @@ impl RawScores {
             let author = labels.author(&row.candidate)?.clone();
             for CriterionScore { criterion, score } in &row.scores {
                 let known = criteria.iter().find(|known| known.eq_ignore_ascii_case(criterion.trim()));
-                let known = known.ok_or_else(|| unfit(format!("`{criterion}` is none of the criteria")))?;
+                let known = known.ok_or_else(|| unfit(format!("`{criterion}` is not one of the criteria")))?;
                 let scores = by_criterion.entry(author.clone()).or_default();
                 if scores.insert((*known).to_owned(), *score).is_some() {
                     return Err(unfit(format!("text {} has two scores on {known}", row.candidate)));

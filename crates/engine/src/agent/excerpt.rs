@@ -41,8 +41,8 @@ pub(super) fn total(texts: &[Titled<'_>]) -> usize {
     texts.iter().map(|one| length(&one.text)).sum()
 }
 
-/// The `texts`, newest first, that fit into `limit` characters; the others as a line each. Always shows the newest, cut
-/// if necessary.
+/// The `texts`, newest first, that fit into `limit` characters; older ones become one line each. Always includes the
+/// newest, cut if necessary.
 pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
     let mut room = limit;
     let fitting = texts.iter().take_while(|one| {
@@ -131,7 +131,7 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     if points.len() < 2 {
         return cut(critique, limit).into();
     }
-    // Keeps remedies whole: a fault survives shortening better.
+    // Keeps remedies complete: a fault survives shortening better.
     let parts: Vec<(&str, &str)> = points.into_iter().map(|point| point.split_at(remedy_of(point))).collect();
     let remedies: usize = parts.iter().map(|(_, remedy)| length(remedy)).sum();
     let mut faults: Vec<Titled<'_>> = parts.iter().map(|(fault, _)| Titled::new("", *fault)).collect();

@@ -34,5 +34,5 @@ pub use rulings::Ruled;
 pub use solution::CANDIDATES;
 pub use written::{Assessment, Written};
 
-/// The methods of summarization; a second one needs a name here and an arm where they are planned.
+/// The methods of summarization; a second one needs a name here and an arm where summaries are planned.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

@@ -16,11 +16,11 @@ use dialectic_record::protocol::Protocol;
 /// A debater or the judge.
 #[derive(Clone)]
 pub struct Agent {
-    /// Its settings.
+    /// The settings.
     pub settings: AgentSettings,
-    /// Its role.
+    /// The role.
     pub role: Arc<Role>,
-    /// Its model.
+    /// The model.
     pub caller: Caller,
 }
 
@@ -83,7 +83,7 @@ impl PromptFiles<'_> {
         match read_prompt(&path) {
             Ok(text) => Some((text.into(), path)),
             Err(error) => {
-                self.warnings.push(format!("{}: {error}; the built-in prompt is used", owner.id));
+                self.warnings.push(format!("{}: {error}; using the built-in prompt", owner.id));
                 None
             }
         }

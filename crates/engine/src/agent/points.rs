@@ -211,7 +211,7 @@ fn in_full(one: &Objection) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 
-/// One event of a point's history, in words. Only follow-up prompts come after rulings.
+/// One event of a point's history, as text. Only follow-up prompts come after rulings.
 fn said(incident: &Incident) -> Option<String> {
     let what = match &incident.what {
         Happened::Raised | Happened::Ruled(_) => return None,

@@ -198,7 +198,7 @@ impl RawJudgement {
         let mut scores = BTreeMap::new();
         for DebaterScore { debater, score } in &given {
             if scores.insert(labels.author(debater)?.clone(), *score).is_some() {
-                return Err(unfit(format!("`scores` has two of debater {debater}")));
+                return Err(unfit(format!("`scores` lists debater {debater} twice")));
             }
         }
         let mut criteria = BTreeMap::new();
@@ -209,7 +209,7 @@ impl RawJudgement {
             }
         }
         if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
-            return Err(AnswerError::Unfit { message: format!("`scores` has none of debater {label}") });
+            return Err(AnswerError::Unfit { message: format!("`scores` lacks debater {label}") });
         }
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(read(&both, &["logic"]).unwrap().lacking, ["charm"]);
         assert_eq!(read(&both, &["logic", "charm", "LOGIC"]).unwrap_err(), "`criteria` has logic twice");
         let doubled = [("Indigo", 10), ("Amber", 20), ("Indigo", 90)];
-        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` has two of debater Indigo");
-        assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` has none of debater Amber");
+        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` lists debater Indigo");
+        assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` lacks debater Amber");
     }
 }

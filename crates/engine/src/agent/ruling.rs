@@ -13,7 +13,7 @@ use super::Assessment;
 pub(super) struct RawRuling {
     /// The numbers of the points: similar ones may share a ruling.
     points: Vec<String>,
-    /// Whether the number was a JSON number, where `2.10` equals `2.1`.
+    /// Whether the number was a JSON number, for which `2.10` equals `2.1`.
     is_number: bool,
     decision: Decision,
     section: String,

@@ -1,4 +1,4 @@
-//! The findings of a review as prompts list them, and what the judge rules on them.
+//! The findings of a review as prompts list them, and the judge's rulings on them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,14 +21,14 @@ use super::{AnswerError, read_json};
 /// The findings that a step shows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListedFindings {
-    /// As they stand in its prompt.
+    /// The findings as the prompt shows them.
     pub(super) text: String,
-    /// The numbers under which the judge can rule on them: of all under one number, and of each of these.
+    /// The numbers that the judge can rule on: those of groups, and those of single findings.
     pub(super) numbers: Vec<String>,
 }
 
 impl ListedFindings {
-    /// For the judge all findings with what was said of them, for a reader those of the one whom its call is about.
+    /// The judge sees all findings with the opinions on them; a reader sees the findings of the reader it is asked about.
     pub(super) fn of(debate: &Debate, step: &Step) -> Self {
         if step.answer == OutputSpec::FindingRulings {
             let findings = debate.findings_ruled(&[]);
@@ -69,7 +69,7 @@ fn for_judge(debate: &Debate, finding: &ReviewedFinding) -> String {
     text
 }
 
-/// The judge's rulings, as they are asked for.
+/// The judge's rulings, as requested.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRulings {
     #[schemars(length(max = 120))]
@@ -105,8 +105,8 @@ impl RawRulings {
         Arc::new(answer)
     }
 
-    /// At least one ruling has to be on a finding with one of these numbers, and say what it decides; of several on one
-    /// finding the last counts.
+    /// At least one ruling must name one of these findings and a decision; of several rulings on a finding, the last
+    /// counts.
     pub(super) fn read(text: &str, numbers: &[String]) -> Result<Ruled, AnswerError> {
         let Self { rulings: given, summary, title } = read_json(text)?;
         let unfit = |message: String| AnswerError::Unfit { message };
@@ -128,7 +128,7 @@ impl RawRulings {
             }
         }
         if rulings.is_empty() {
-            return Err(unfit(format!("`rulings` has none on {}", numbers.join(", "))));
+            return Err(unfit(format!("`rulings` has no ruling on {}", numbers.join(", "))));
         }
         Ok(Ruled { rulings, summary, title })
     }
@@ -139,7 +139,7 @@ fn numbered<'n>(name: &str, numbers: &'n [String]) -> Option<&'n String> {
     numbers.iter().find(|number| number.eq_ignore_ascii_case(name))
 }
 
-/// The judge's rulings, read.
+/// The judge's rulings, parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ruled {
     rulings: Vec<FindingRuling>,
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(both, Ok(vec!["F1 open major r".to_owned(), "F2 stands major r".to_owned()]));
         assert_eq!(
             read(&answer(&[ruling("F9", "stands")])).unwrap_err(),
-            "`rulings` has none on F1, 1.1, 2.1, F2, 2.2"
+            "`rulings` has no ruling on F1, 1.1, 2.1, F2, 2.2"
         );
         assert_eq!(
             read(&answer(&[ruling("F1", "maybe")])).unwrap_err(),

@@ -167,7 +167,7 @@ fn in_words(one: &PartlyFulfilled) -> String {
     format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
 }
 
-/// Whether the case in which a requirement holds is empty.
+/// Whether a requirement holds in no case at all.
 fn holds_never(holds: &str) -> bool {
     matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
 }

@@ -77,7 +77,7 @@ pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
     there.map(titled).collect()
 }
 
-/// An agent's newest summary of its own history, and its round.
+/// An agent's newest summary of its own history, with its round.
 pub(super) fn newest_summary<'a>(debate: &'a Debate, agent: &AgentId) -> Option<(u32, &'a Summary)> {
     let summary_of = |round: &'a Round| Some((round.round_number, round.summaries.as_ref()?.get(agent)?));
     debate.rounds.iter().rev().find_map(summary_of)
@@ -89,7 +89,7 @@ fn open_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> impl Doub
     debate.rounds.iter().filter(move |one| (covered..round).contains(&one.round_number))
 }
 
-/// An agent's own part in the finished rounds that its newest summary does not cover. `numbers` are those of all
+/// An agent's own texts from the finished rounds that its newest summary does not cover. `numbers` are those of all
 /// authors.
 pub(super) fn own_rounds<'a>(
     debate: &'a Debate,
@@ -284,7 +284,7 @@ pub(super) fn has_points(critique: &Contribution) -> bool {
     critique.reading.as_ref().is_some_and(|reading| reading.points.is_some())
 }
 
-/// Which texts of earlier rounds to include.
+/// The texts of earlier rounds to include.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
     /// All that was written.

@@ -38,7 +38,7 @@ struct RunningCall {
     step: Step,
     /// The length of the debate's texts in its request, unshortened.
     length: usize,
-    /// Its earlier replies that are not yet results.
+    /// The call's earlier replies that are not yet results.
     past: Vec<PaidReply>,
 }
 
@@ -138,7 +138,7 @@ pub(super) struct Completion {
     pub(super) step: Step,
     /// The length of the debate's texts in its request, unshortened.
     pub(super) length: usize,
-    /// Its earlier replies that are not yet results.
+    /// The call's earlier replies that are not yet results.
     pub(super) past: Vec<PaidReply>,
     pub(super) result: Result<RequestResult, FailedCall>,
 }
@@ -298,7 +298,7 @@ impl Engine {
             TaskEvent::Died(task) => {
                 let died = self.calls.in_flight.values().find(|flying| flying.task == task);
                 if let Some(key) = died.map(|flying| flying.step.key.clone()) {
-                    let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
+                    let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
                     self.abandon_cost(std::slice::from_ref(&key));
                     return Ok(self.calls.land(&key, Err(FailedCall { error, attempts: 1, spent: None })));
                 }

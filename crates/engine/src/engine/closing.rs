@@ -14,7 +14,7 @@ impl Engine {
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
-    /// The stage to which a closing debate goes. The reserve for the check is used even if the check precedes the
+    /// The stage that a closing debate enters. The reserve for the check is used even if the check precedes the
     /// closing.
     pub(super) fn wound_up_in(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());

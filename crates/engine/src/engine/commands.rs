@@ -16,7 +16,7 @@ pub enum RunCommand {
     GoOn,
     /// Start nothing new, and close with the current texts.
     Stop,
-    /// A stop order is stored beside the record: obey it once the debate can close.
+    /// A stop order is stored next to the record: obey it once the debate can close.
     ObeyStop,
     /// The user has acknowledged the cost.
     Acknowledge,
@@ -31,18 +31,18 @@ pub enum RunCommand {
         /// The program that answered for the user, if any.
         by: Option<Answerer>,
     },
-    /// The user, or who answers in the user's place, gives no further answers.
+    /// The user, or the given substitute, gives no further answers.
     EndQuestions(Option<Answerer>),
 }
 
 /// How a debate that waits for the user continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserReply {
-    /// It continues, possibly only to close.
+    /// The debate continues, possibly only to close.
     GoOn,
-    /// It ends, and there is nothing to close with.
+    /// The debate ends, and there is nothing to close with.
     GiveUp,
-    /// It stays paused.
+    /// The debate stays paused.
     Nothing,
 }
 
@@ -82,7 +82,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Obeys a stop order beside the record once the debate can close. The order is removed after that is recorded, so
+    /// Obeys a stop order next to the record once the debate can close. The order is removed after that is recorded, so
     /// that it survives a crash.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
@@ -141,9 +141,8 @@ impl Engine {
         Ok(self.record.flush().await?)
     }
 
-    /// Waits until a paused debate is told to continue or close. Returns at once if it was not held, and when no one is
-    /// left
-    /// to tell it. Then [`run`](Self::run) continues it.
+    /// Waits until a paused debate is told to continue or close. Returns at once if it was not held or if no one is
+    /// left to tell it. Then [`run`](Self::run) continues it.
     ///
     /// # Errors
     /// A command cannot be recorded.

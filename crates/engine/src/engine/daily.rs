@@ -38,7 +38,7 @@ impl DailyCalls {
             Ok(None) => Ok(()),
             Ok(Some(day)) => Err(ModelError::NoCallsToday { limit: self.limit, until: midnight_after(day) }),
             Err(error) => Err(ModelError::Unsendable {
-                message: format!("cannot count the requests of the day in {}: {error}", self.path.display()),
+                message: format!("cannot count the day's requests in {}: {error}", self.path.display()),
             }),
         }
     }
@@ -50,7 +50,7 @@ impl DailyCalls {
     pub(super) async fn take_now(&self) -> Result<(), ModelError> {
         let daily = self.clone();
         let taken = spawn_blocking(move || daily.take(Utc::now())).await;
-        let died = |_| ModelError::Unsendable { message: "the program failed while it was counted".to_owned() };
+        let died = |_| ModelError::Unsendable { message: "the program failed while counting it".to_owned() };
         taken.map_err(died)?
     }
 
@@ -83,14 +83,14 @@ impl DailyCalls {
     }
 }
 
-/// A model whose requests count for the day, where no engine keeps account of them.
+/// Counts a model's requests towards the daily limit when no engine does.
 pub(crate) struct CountedModel {
     model: Arc<dyn ChatModel>,
     daily: DailyCalls,
 }
 
 impl CountedModel {
-    /// Counts the requests of `model` with those of the debates in `directory`.
+    /// Counts the requests of `model` together with those of the debates in `directory`.
     pub(crate) fn of(model: Arc<dyn ChatModel>, directory: &Path, limit: u32) -> Self {
         Self { model, daily: DailyCalls::of(directory, limit) }
     }

@@ -31,7 +31,7 @@ pub enum FollowUpError {
         needed: Usd,
     },
     /// The limit of calls does not allow the answer.
-    #[error("the limit of calls has no room for an answer")]
+    #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
     /// The judge or the agent failed to answer.
     #[error("{who} gave no answer: {reason}")]
@@ -42,7 +42,7 @@ pub enum FollowUpError {
         reason: String,
     },
     /// The user interrupted.
-    #[error("interrupted; the question is on record, without an answer")]
+    #[error("interrupted; the question is saved without an answer")]
     Interrupted,
     /// The record cannot be written, or the program has a defect.
     #[error(transparent)]

@@ -38,7 +38,7 @@ pub enum ForecastError {
     Panel(#[from] PanelError),
     /// The debate cannot begin.
     Fold(#[from] FoldError),
-    /// It could not be rehearsed.
+    /// The debate could not be rehearsed.
     Engine(#[from] EngineError),
 }
 
@@ -84,7 +84,7 @@ pub fn forecast(
         let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
         found.copied()
     };
-    // The runs differ in length and in choices: a run between them tells which of the two causes a call.
+    // The runs differ in length and in choices: a run between them shows which of the two causes a call.
     let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Length::Long, false));
     let between = between.transpose()?;
     let made = |key: &CallKey| {
@@ -174,7 +174,7 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// The factors that decide the number of rounds, in words: choices in a round, and the closing if it leads to more
+/// The factors that decide the number of rounds, as text: choices in a round, and the closing if it leads to more
 /// rounds.
 fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
     let decides = |stage: &&Stage| {
@@ -195,11 +195,11 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
     let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
     let mut outcomes = Vec::new();
     if yielding(ResultKind::Agreement).is_some() {
-        outcomes.push("minimum: all texts decide the same in the same words from the beginning".to_owned());
+        outcomes.push("minimum: all texts make the same decisions in the same words from the start".to_owned());
     }
     let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
     if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
-        outcomes.push(format!("maximum: the {} send back every agreement that they may", challenge.words.plural));
+        outcomes.push(format!("maximum: the {} send back as many agreements as they may", challenge.words.plural));
     }
     let further = rounds.high.saturating_sub(settings.debate.rounds);
     if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
@@ -213,9 +213,9 @@ fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rou
 fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, deciders: &str) -> Vec<String> {
     let debate = &settings.debate;
     let run = if rounds.low == rounds.high {
-        "every round is run".to_owned()
+        "all rounds run".to_owned()
     } else {
-        format!("{} to {} rounds are run, depending on {deciders}", rounds.low, rounds.high)
+        format!("{} to {} rounds run, depending on {deciders}", rounds.low, rounds.high)
     };
     let mut assumptions = vec![
         format!(
@@ -229,7 +229,7 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
     if begins_with_more(gathered) {
         let bytes = gathered.high.bytes() - gathered.low.bytes();
         assumptions.push(format!(
-            "no command of `contextCommands` is run; together they print at most at most {} bytes",
+            "no command of `contextCommands` is run; together they print at most {} bytes",
             thousands(bytes as u64)
         ));
     }
@@ -248,7 +248,7 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
         });
     }
     if debate.synthesis_method == SynthesisMethod::Voting {
-        assumptions.push("the vote has a winner; a tie adds a call of the judge".to_owned());
+        assumptions.push("the vote has a winner; a tie adds a call to the judge".to_owned());
     }
     assumptions
 }
@@ -304,7 +304,7 @@ impl Length {
     }
 }
 
-/// The bytes of each call's request in a whole debate. `demanding` tells whether everything happens that causes more
+/// The bytes of each call's request in a whole debate. `demanding` assumes every event that adds
 /// calls.
 fn rehearse(
     protocol: &'static Protocol,
@@ -334,6 +334,6 @@ struct UnaskedModel;
 
 impl ChatModel for UnaskedModel {
     fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal asks nobody".to_owned() }.into()) })
+        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal calls no model".to_owned() }.into()) })
     }
 }

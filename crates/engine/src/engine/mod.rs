@@ -62,17 +62,17 @@ use outage::Outage;
 /// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnding {
-    /// With an answer.
+    /// The debate ended with an answer.
     Completed,
     /// The user must answer questions first.
     Suspended,
-    /// It was interrupted; it can be resumed.
+    /// The debate was interrupted; it can be resumed.
     Paused,
-    /// It is saved as paused because a required server is unreachable; it can be resumed.
+    /// The debate is saved as paused because a required server is unreachable; it can be resumed.
     ServerGone,
-    /// It is saved as paused because a subscription's limit is reached; it can be resumed later.
+    /// The debate is saved as paused because a subscription's limit is reached; it can be resumed later.
     LimitReached,
-    /// Without an answer; it can be resumed.
+    /// The debate ended without an answer; it can be resumed.
     Failed,
 }
 
@@ -138,7 +138,7 @@ pub struct Engine {
     refused: HashSet<CallKey>,
     /// Why the limit has no room for the answer.
     refusal: Option<String>,
-    /// The length of the debate's texts that fit into a call's context window, where it is limited.
+    /// The characters of the debate's texts that fit into a call's context window, if it is limited.
     rooms: HashMap<CallKey, usize>,
     /// The idle limit of the current round's calls, once it runs.
     silence: Option<Arc<IdleTimeout>>,
@@ -151,7 +151,7 @@ pub struct Engine {
     is_pausing: bool,
     /// Whether it stays ready to continue after a pause.
     is_held: bool,
-    /// Whether a stop order is stored beside the record.
+    /// Whether a stop order is stored next to the record.
     is_to_stop: bool,
     /// Whether an attempt may have been billed.
     may_be_billed: Arc<AtomicBool>,

@@ -188,7 +188,8 @@ impl Engine {
         true
     }
 
-    /// Whether enough agents are reachable to continue without the others. Agents not yet called count as reachable.
+    /// Whether enough agents are reachable to continue without the others. Agents that were not called yet count as
+    /// reachable.
     fn can_do_without(&self) -> bool {
         if self.is_day_over() {
             return false;
@@ -292,7 +293,7 @@ impl Engine {
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
-            // A call may be wanted only together with another one.
+            // A call may be needed only together with another.
             let wanted: HashSet<CallKey> = self.offered(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));

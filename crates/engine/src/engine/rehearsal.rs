@@ -21,12 +21,13 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes added to a repeated request.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// Points of a critique at most, as prompts ask for them: of one text; of each where a critic reads all; and there in a
-/// quick debate.
+/// The maximum number of points in a critique, as prompts request it: for one text; for each text if a critic reads
+/// all; and the latter in a quick debate.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
 const POINTS_OF_EACH_QUICK: usize = 3;
-/// Bytes of a point with its remedy, and of what is said of one: what strong models write in answer to our prompts.
+/// The bytes of a point with its remedy, and of a remark on a point, as strong models write them in answer to our
+/// prompts.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
 /// Bytes of labels in lists that repeat all points.
@@ -42,7 +43,7 @@ const MOST_TRANSITIONS: usize = 10_000;
 pub(super) struct RehearsedCall {
     pub(super) key: CallKey,
     pub(super) cost: BudgetClass,
-    /// Whether it belongs to a round.
+    /// Whether the stage belongs to a round.
     pub(super) in_round: bool,
     /// Whether it may repeat an earlier foreseen call.
     pub(super) is_second_chance: bool,
@@ -55,9 +56,9 @@ pub(super) struct RehearsedCall {
 pub(super) struct SampleAnswers<'a> {
     /// The number of bytes that an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
-    /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
-    /// where they may be challenged for deciding alike, they do so and are. Authors accept every point in part, so that
-    /// the judge has to rule on it and the check to look for it.
+    /// Whether everything happens that leads to more calls: words with a choice go to the last option, texts make
+    /// different decisions, and agreements that may be challenged are. Authors accept every point in part, so that the
+    /// judge has to rule on it and the check has to look for it.
     pub(super) demanding: bool,
     /// Whether the winning text has a fault that extends the debate.
     pub(super) extends: bool,
@@ -494,7 +495,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(recheck).collect()
     }
 
-    /// What a text of `length` bytes says of one of so many points.
+    /// The remark of a text of `length` bytes on one of `points` points.
     fn remark(&self, length: usize, points: usize) -> String {
         let whole = length / points.max(1);
         "x".repeat(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })

@@ -163,7 +163,7 @@ impl Engine {
             }
         };
         self.append(event)?;
-        // Who is asked about findings depends on whether there are some.
+        // The readers of findings depend on whether there are any findings.
         let yields = self.debate().stage(step.key.stage).and_then(|stage| stage.yields);
         Ok(yields == Some(ResultKind::Findings))
     }
@@ -281,7 +281,7 @@ impl Engine {
                 return self.record_failure(step, CallFailure::of(failed), None);
             }
             if self.is_out_of_money() {
-                // It is dispensable.
+                // The call is dispensable.
                 self.refused.insert(step.key.clone());
                 self.refusal = Some(failed.to_string());
             }
@@ -353,7 +353,7 @@ impl Engine {
             thousands(*length as u64),
             thousands(half as u64),
         ));
-        // It has no result yet, so it is still wanted and starts again.
+        // The call has no result yet, so it is still wanted and starts again.
         self.rooms.insert(step.key.clone(), half);
         true
     }

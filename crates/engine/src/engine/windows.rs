@@ -24,7 +24,7 @@ const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 pub struct WindowError {
     /// The agent of the call.
     pub agent: String,
-    /// Its phase.
+    /// The phase.
     pub phase: &'static str,
     /// The model.
     pub model: String,
@@ -51,7 +51,7 @@ const TELLING_ROUNDS: u32 = 3;
 /// An upper estimate for the tokens of a prompt without the problem and the agents' texts.
 const FRAME: u64 = 40_000;
 
-/// The number of rounds to simulate when it is unclear whether prompts fit; `None` if there is plenty of room, or no
+/// The number of rounds to simulate if it is unclear whether prompts fit; `None` if there is plenty of room, or no
 /// known window.
 pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.everybody();
@@ -115,8 +115,8 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
 /// The fraction of a window reserved for an answer without a limit.
 const ANSWERS_PART: u64 = 4;
 
-/// The estimated characters by which `request` and its answer exceed a window of so many tokens; the model writes at
-/// most `max_output`.
+/// The estimated characters by which `request` and its answer exceed a `window` in tokens; the model writes at most
+/// `max_output`.
 pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) -> usize {
     let usual = || u64::from(max_output.unwrap_or(ANSWER_LIMIT).min(ANSWER_LIMIT)).min(window / ANSWERS_PART);
     let answer = request.max_tokens.map_or_else(usual, u64::from);

@@ -72,7 +72,7 @@ async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec
     for command in &hooks.after_debate {
         let limited = Limited { command, input: Some(&input), limit: HOOK_LIMIT, keep: 0, without };
         if let Err(error) = run(&limited).await {
-            warnings.push(format!("the command `{command}` after the debate: {error}"));
+            warnings.push(format!("the command `{command}` after the debate failed: {error}"));
         }
     }
     warnings

@@ -23,21 +23,21 @@ pub enum AttachmentError {
     NotUtf8 {
         /// The user's name for it.
         name: String,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
     /// It is empty.
     #[error("the attachment {0} is empty")]
     Empty(String),
     /// The files exceed the limit for text sent with every call.
-    #[error("the attachments have more than {} characters together, with {name}", thousands(*limit as u64))]
+    #[error("with {name}, the attachments exceed {} characters in total", thousands(*limit as u64))]
     TooLong {
         /// The file that exceeds it.
         name: String,
         /// The limit in characters.
         limit: usize,
     },
-    /// Its name or directory suggests secrets.
+    /// The name or directory suggests secrets.
     #[error("the attachment {0} may contain keys or passwords, judging by its name")]
     SecretName(String),
     /// It contains a key.

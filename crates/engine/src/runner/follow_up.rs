@@ -34,9 +34,8 @@ pub struct PreparedQuestion {
 }
 
 impl Runner {
-    /// Opens a saved, finished debate for a question. `protocols` extends the built-in ones. `lent` are settings for
-    /// the
-    /// judge if the debate's own are unknown: older versions saved neither settings nor a journal, which is created
+    /// Opens a saved, finished debate for a question. `protocols` extends the built-in ones. `lent` are the judge's
+    /// settings if the debate's own are unknown: older versions saved neither settings nor a journal, which is created
     /// then.
     ///
     /// # Errors
@@ -182,7 +181,7 @@ impl PreparedQuestion {
     /// There is no question, no room for an answer, or no answer.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
         let Self { protocol, panel, record, past, signals, asked, to, settings: _, limit } = self;
-        // It receives no commands.
+        // The run receives no commands.
         let (_commands, heard) = mpsc::unbounded_channel();
         let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, heard);
         let answer = engine.follow_up(asked, to.as_ref(), limit, &past).await?;

@@ -25,7 +25,7 @@ impl Runner {
         forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
     }
 
-    /// The remaining calls of a saved debate, as far as its record tells. `None` if it is finished, or its protocol is
+    /// The remaining calls of a saved debate, as far as its record shows. `None` if it is finished, or its protocol is
     /// unknown.
     pub fn forecast_rest(&self, entry: &Entry, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {

@@ -21,7 +21,7 @@ use dialectic_record::protocol::Protocol;
 
 use super::DebateHistory;
 
-/// The time limit of a command, and the kept bytes of its output.
+/// The time limit of a command, and the maximum number of bytes kept of its output.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
 const COMMAND_BYTES: usize = 16_000;
 

@@ -67,9 +67,9 @@ pub struct Spec {
     pub problem: Arc<str>,
     /// The user's additional context.
     pub context: Option<String>,
-    /// Files shown to everybody with the problem.
+    /// Files shown to all agents with the problem.
     pub attachments: Arc<[Attachment]>,
-    /// The change that is reviewed.
+    /// The change to review, if any.
     pub change: Option<Arc<ChangeSet>>,
     /// The protocol; takes precedence over the settings.
     pub protocol: &'static Protocol,
@@ -130,10 +130,10 @@ pub enum RunnerError {
     /// It cannot be saved or loaded.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its calls could not be computed.
+    /// The calls could not be computed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Its forecast failed.
+    /// The forecast failed.
     #[error(transparent)]
     Forecast(#[from] ForecastError),
     /// A prompt exceeds its model's context window.
@@ -156,7 +156,7 @@ pub enum RunnerError {
         warnings: Vec<String>,
     },
     /// A saved debate cannot be asked.
-    #[error("the debate {id} cannot be asked: {reason}")]
+    #[error("cannot ask about the debate {id}: {reason}")]
     NotAnswerable {
         /// The debate.
         id: DebateId,
@@ -419,7 +419,7 @@ impl ResumableDebate {
         &self.settings
     }
 
-    /// Limits its total cost when it continues, regardless of its own limit.
+    /// Limits the total cost of the debate when it continues, regardless of its own limit.
     pub fn at_most(mut self, most: Usd) -> Self {
         let own = &mut self.settings.debate.budget.max_cost_usd;
         *own = Some(own.map_or(most, |own| own.min(most)));

@@ -24,8 +24,7 @@ pub struct Models {
 
 impl Models {
     /// Builds the clients of `used`, at least one provider in use; `configured` are the providers of the file.
-    /// `has_limit`
-    /// tells whether there is a cost limit, and `project` lists directories where programs are not searched.
+    /// `has_limit` is whether there is a cost limit, and `project` lists directories where programs are not searched.
     ///
     /// # Errors
     /// A provider cannot be called.
@@ -65,11 +64,12 @@ impl Models {
         Ok(models)
     }
 
-    /// The same, with their requests counted with those of the debates in `directory`, under a limit of the day.
+    /// Like [`build`](Self::build), with requests counted together with those of the debates in `directory`, under a
+    /// daily `limit`.
     #[must_use]
     pub fn counted(self, directory: &Directory, limit: u32) -> Self {
         let counted = |(name, model): (String, Arc<dyn ChatModel>)| {
-            // What calls no model takes no call.
+            // A provider that calls no model uses no calls.
             let is_paid = name != OFFLINE;
             let model = if is_paid { Arc::new(CountedModel::of(model, directory.path(), limit)) } else { model };
             (name, model)

@@ -47,10 +47,10 @@ pub struct Ready {
     collector: Collector,
     record: Record,
     past: Vec<Recorded>,
-    /// Its first event, if this run recorded it.
+    /// The first event, if this run recorded it.
     begun: Option<Arc<Recorded>>,
     signals: Signals,
-    /// A limit for its total cost, regardless of its own.
+    /// A limit for the total cost, regardless of the debate's own.
     most: Option<Usd>,
     closes: bool,
     is_kept: bool,
@@ -63,7 +63,7 @@ impl Prepared {
         &self.panel
     }
 
-    /// Its first event; `None` for a saved debate.
+    /// The first event; `None` for a saved debate.
     pub fn created(&self) -> Option<&Created> {
         match &self.origin {
             Origin::New { created, .. } => Some(created),
@@ -142,11 +142,11 @@ impl Prepared {
         self.begin_telling(|_| {})
     }
 
-    /// Records the debate. `tell` learns the id of a new one before its first event is written, so that a caller who is
-    /// killed in between knows of every record that there is.
+    /// Records the debate. `tell` receives the id of a new one before its first event is written, so that a caller that
+    /// is killed in between knows of every record.
     ///
     /// # Errors
-    /// As [`begin`](Self::begin).
+    /// As for [`begin`](Self::begin).
     pub fn begin_telling(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin, copied } = self;
         let (record, past, begun, most) = match origin {

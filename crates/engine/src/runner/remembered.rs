@@ -1,8 +1,8 @@
 //! The prices that the user named, kept for records of their debates.
 //!
-//! Anybody can write a record, so its prices are not the user's (`access::Trust`). To resume a debate without naming
-//! its configuration again, the prices that the user named at its start are saved beside the user's own configuration.
-//! A record with these prices keeps them.
+//! Anyone can write a record, so its prices are not the user's (`access::Trust`). To resume a debate without naming its
+//! configuration again, the prices that the user named at its start are saved next to the user's own configuration. A
+//! record with these prices keeps them.
 
 use std::fs::{OpenOptions, create_dir_all, read_to_string};
 use std::io::Write as _;
@@ -49,7 +49,7 @@ impl PricesToRemember {
         Self { prices, directory: environment.user_directory().map(Path::to_owned) }
     }
 
-    /// Saves them. If this fails, the user must name them again when resuming, as the error says then.
+    /// Saves the prices. If this fails, the user must name them again when resuming; that error says so.
     pub(super) fn note(self) {
         let named = self.prices.into_iter().map(|(model, price)| Named { model, price });
         let lines: String =

@@ -82,7 +82,7 @@ impl Run {
         &self.id
     }
 
-    /// The current state and the signals that follow. A slow watcher delays no one, and is told of gaps.
+    /// The current state and the signals that follow. A slow watcher delays no one, and is notified of gaps.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
@@ -146,7 +146,8 @@ impl Controls {
         drop(self.commands.send(RunCommand::EndQuestions(None)));
     }
 
-    /// As [`end_questions`](Self::end_questions), where a program skips them in the user's place that a model steers.
+    /// Like [`end_questions`](Self::end_questions), when a program controlled by a model skips them in the user's
+    /// place.
     pub fn end_questions_by(&self, by: Answerer) {
         drop(self.commands.send(RunCommand::EndQuestions(Some(by))));
     }
@@ -247,7 +248,7 @@ async fn drive(
     }
 }
 
-/// Tells a run of a stop order beside its record, until the run is `over`. Uses its own thread, independent of the
+/// Tells a run of a stop order next to its record, until the run is `over`. Uses its own thread, independent of the
 /// runtime's clock and tasks.
 fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let is_there = move || entry.stop_path().symlink_metadata().is_ok();

@@ -52,7 +52,7 @@ pub enum ServicesError {
     /// A role cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
-    /// A found file would send or read data of somebody else.
+    /// A found file would send or read data that it does not own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
 }

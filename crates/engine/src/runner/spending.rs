@@ -23,7 +23,7 @@ const LEDGER: &str = "spending.ledger";
 /// The lock for the ledger, which each change replaces.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
-/// What evaluations are called among what was removed. No debate has such an id.
+/// The name of evaluations among the removed spending. No debate has such an id.
 const EVALUATIONS: &str = "evaluations";
 /// The time limit for the lock, and the interval of retries.
 const TO_WAIT: Duration = Duration::from_secs(20);
@@ -56,7 +56,7 @@ pub enum SpendingError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The format.
         found: u32,
     },
     /// The lock cannot be taken.
@@ -87,9 +87,9 @@ impl Diagnostic for SpendingError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Damaged { .. } => {
-                "restore it from a copy, or remove it: the spending of removed debates then no longer counts"
+                "restore it from a backup, or delete it: spending of removed debates will no longer count"
             }
-            Self::Newer { .. } => "use a version of the program at least as new",
+            Self::Newer { .. } => "use that version of the program, or a newer one",
             Self::Held(_) => "try again; check whether another server, or a program that removes debates, hangs",
             Self::Unreadable { .. } | Self::Lock { .. } => "make sure that it is a readable and writable file",
         };
@@ -111,9 +111,9 @@ impl Diagnostic for SpendingError {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Beside {
     format_version: u32,
-    /// What no debate that is there has spent, by day (UTC): those that were removed, and evaluations.
+    /// The spending of removed debates and of evaluations, by day (UTC).
     removed: Vec<Removed>,
-    /// What debates may spend in all that were taken up under another limit than their own.
+    /// The total limits of debates that continued under a limit other than their own.
     limits: BTreeMap<String, Usd>,
 }
 
@@ -193,10 +193,10 @@ impl SpendingLock {
         }
     }
 
-    /// Sets what a debate may spend in all, over the limit in its record. `None` restores the limit in its record.
+    /// Sets the total limit of a debate, in place of the limit in its record. `None` restores the limit in its record.
     ///
     /// # Errors
-    /// When the ledger cannot be read or written.
+    /// The ledger cannot be read or written.
     pub fn note_limit(&self, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
         let mut beside = Beside::read(&self.directory)?;
         let before = beside.limits.clone();
@@ -209,11 +209,11 @@ impl SpendingLock {
     }
 }
 
-/// Replaces what a server noted for an earlier run of a debate with the limit of the run that holds it now, as
-/// [`SpendingLock::note_limit`] does. Does nothing where no server has kept a ledger. Blocks the thread.
+/// Replaces a server's limit for an earlier run of a debate with the limit of the current run, like
+/// [`SpendingLock::note_limit`]. Does nothing if no server has kept a ledger. Blocks the thread.
 ///
 /// # Errors
-/// When the ledger cannot be locked, read or written.
+/// The ledger cannot be locked, read or written.
 pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
     let path = directory.path().join(LEDGER);
     let is_kept = path.try_exists().map_err(|source| SpendingError::Unreadable { path, source })?;
@@ -226,7 +226,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
 /// Notes what was spent just now by something that leaves no journal. It blocks its thread.
 ///
 /// # Errors
-/// When the ledger cannot be kept.
+/// The ledger cannot be read or written.
 pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
     let _lock = SpendingLock::take(directory)?;
     let (mut beside, day) = (Beside::read(directory)?, Utc::now().date_naive());
@@ -262,27 +262,27 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// What all debates of a directory have spent since midnight (UTC), removed ones included, plus what running ones may
-/// still spend. A call of unknown cost counts as zero unless something was reserved for it.
+/// The spending of all debates of a directory since midnight (UTC), including removed ones, plus what running ones may
+/// still spend. A call of unknown cost counts as zero unless money was reserved for it.
 ///
 /// # Errors
-/// When the directory or the ledger cannot be read.
+/// The directory or the ledger cannot be read.
 pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let today = Utc::now().date_naive();
     let beside = Beside::read(directory)?;
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
-        // Checked first: a debate that ends meanwhile stays within its limit.
+        // Checked first: a debate that ends in the meantime stays within its limit.
         let is_held = entry.is_held();
         if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
             continue;
         }
         let of_debate = JournalSpending::read(journal, today);
         spent += of_debate.by_day.values().copied().sum();
-        // A damaged journal counts with its whole limit.
+        // A damaged journal counts with its full limit.
         if is_held || !of_debate.is_whole {
-            // What was noted is what holds for the run: a question may cost more than is left of its debate's limit.
+            // The limit in the ledger holds for the run: a question may cost more than the rest of its debate's limit.
             let limit = beside.limits.get(&entry.id()).copied().or(of_debate.limit);
             spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
         }

@@ -7,11 +7,11 @@ use super::ToolError;
 /// A text argument and its bounds.
 #[derive(Debug)]
 pub(super) struct TextArgument {
-    /// Its name among the parameters.
+    /// The name among the parameters.
     pub(super) name: &'static str,
-    /// Its description, continuing "expected".
+    /// The description, continuing "expected".
     pub(super) expected: &'static str,
-    /// Its maximum length in characters.
+    /// The maximum length in characters.
     pub(super) limit: usize,
 }
 

@@ -39,7 +39,7 @@ pub struct ToolContext {
 
 /// A tool that a model can call by name.
 pub trait Tool: Send + Sync {
-    /// Its name, description and parameters for the model.
+    /// The name, description and parameters for the model.
     fn spec(&self) -> ToolSpec;
 
     /// The result of one call. May block to read small files; never writes.
@@ -73,7 +73,7 @@ pub fn registry() -> &'static [&'static dyn Tool] {
     REGISTRY
 }
 
-/// Why a call failed, in words for the model.
+/// Why a call failed, as text for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The tool does not exist, or this agent may not use it.
@@ -93,7 +93,7 @@ pub enum ToolError {
     /// An argument is missing.
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing {
-        /// Its name.
+        /// The name.
         name: &'static str,
         /// The expectation.
         expected: &'static str,
@@ -101,7 +101,7 @@ pub enum ToolError {
     /// An argument is unusable.
     #[error("the argument `{name}` is {found}; expected {expected}")]
     Unusable {
-        /// Its name.
+        /// The name.
         name: &'static str,
         /// The problem.
         found: &'static str,
@@ -111,7 +111,7 @@ pub enum ToolError {
     /// An argument is too long.
     #[error("the argument `{name}` is longer than {limit} characters")]
     TooLong {
-        /// Its name.
+        /// The name.
         name: &'static str,
         /// The limit, in characters.
         limit: usize,

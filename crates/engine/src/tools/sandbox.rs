@@ -17,7 +17,7 @@ use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_pl
 
 use super::platform::{self, Identity};
 
-/// The maximum number of resolutions if files are exchanged meanwhile, as editors do when saving.
+/// The maximum number of resolutions if files are exchanged in the meantime, as editors do when saving.
 const ATTEMPTS: usize = 4;
 
 /// The maximum number of links on a path, as in operating systems; more are a loop.
@@ -50,10 +50,10 @@ pub(super) enum EntryKind {
 /// Why a path cannot be used. The messages are for models; refusals begin with fixed words.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// It leads out of the directory, possibly through a link.
+    /// The path leads out of the directory, possibly through a link.
     #[error("Access denied: path is outside the context directory")]
     Outside,
-    /// It is a file that commonly holds keys or passwords.
+    /// The file is of a kind that commonly contains keys or passwords.
     #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
     Secret,
     /// It is a device, a pipe, a socket, or a kernel file.
@@ -118,7 +118,7 @@ impl ContextDirectory {
         &self.keys
     }
 
-    /// Its absolute path without links, the beginning of every path that tools show.
+    /// The absolute path without links, the beginning of every path that tools show.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -126,7 +126,7 @@ impl ContextDirectory {
     /// Checks that a path leads to a file that tools may read.
     ///
     /// # Errors
-    /// The path is refused, leads nowhere, or is not a file.
+    /// The path is refused, does not exist, or is not a file.
     pub fn check_file(&self, path: &str) -> Result<(), AccessError> {
         self.open_file(path).map(drop)
     }
@@ -134,7 +134,7 @@ impl ContextDirectory {
     /// The bytes of a file that may be read, as tools read it, `most` of them at most.
     ///
     /// # Errors
-    /// When the path is refused, leads nowhere, or is no file.
+    /// The path is refused, does not exist, or is not a file.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, AccessError> {
         let mut bytes = Vec::new();
         let file = self.open_file(path)?;
@@ -145,11 +145,10 @@ impl ContextDirectory {
     /// Opens a regular file for reading, without blocking or following an unchecked link.
     ///
     /// `path` is relative to the directory. An absolute path must begin with the directory's own: `list_files` shows
-    /// such
-    /// paths, and models pass them on. `..` is refused; links are followed while they stay inside.
+    /// such paths, and models pass them on. `..` is refused; links are followed while they stay inside.
     ///
     /// # Errors
-    /// The path is refused, leads nowhere, or is not a file.
+    /// The path is refused, does not exist, or is not a file.
     pub(super) fn open_file(&self, path: &str) -> Result<File, AccessError> {
         match self.open_inside(path) {
             Ok((Opened::File(file), _)) => Ok(file),
@@ -164,7 +163,7 @@ impl ContextDirectory {
     /// Opens a directory, and returns its real path relative to this one. Takes the paths of [`Self::open_file`].
     ///
     /// # Errors
-    /// The path is refused, leads nowhere, or is not a directory.
+    /// The path is refused, does not exist, or is not a directory.
     pub(super) fn open_directory(&self, path: &str) -> Result<(Dir, PathBuf), AccessError> {
         match self.open_inside(path)? {
             (Opened::Directory(directory), inside) => Ok((directory, inside)),
@@ -204,7 +203,7 @@ impl ContextDirectory {
         Ok((Opened::Swapped, asked))
     }
 
-    /// Resolves `asked` to a path of names without links; `None` if a link was exchanged meanwhile.
+    /// Resolves `asked` to a path of names without links; `None` if a link was exchanged in the meantime.
     fn resolve(&self, asked: &Path) -> Result<Option<PathBuf>, AccessError> {
         let mut pending = Vec::new();
         put_before(&mut pending, asked)?;
@@ -275,7 +274,7 @@ impl ContextDirectory {
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// The path relative to this directory, by its text alone.
+    /// The path relative to this directory, judging only by its text.
     fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
         // Refused before the prefix is removed: `/context/../secret` begins with it, too.
         if path.components().any(|component| component == Component::ParentDir) {
@@ -350,7 +349,7 @@ fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     }
 }
 
-/// Whether cap-std tried to read a link that was replaced meanwhile. Other invalid paths do not reach it.
+/// Whether cap-std tried to read a link that was replaced in the meantime. Other invalid paths do not reach it.
 fn is_exchange(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput
 }

@@ -11,7 +11,7 @@ use dialectic_llm::ToolSpec;
 
 use super::{Tool, ToolContext, ToolError, registry};
 
-/// The shown characters of an unknown tool's name.
+/// The maximum number of characters shown of an unknown tool's name.
 const NAME_SHOWN: usize = 64;
 
 /// The tools of one agent.

@@ -31,11 +31,11 @@ struct Bound {
     since: Instant,
 }
 
-/// What all debates of this process share, by the names of what is bounded.
+/// The limits shared by all debates of this process, by name.
 static SHARED: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::unbounded);
 
-/// Waits for a slot in the debate and, if the calls to `provider` are bounded in this process, for one of those. Holds
-/// neither while it waits for the other, which calls that need only one of the two could use.
+/// Waits for a slot in the debate and, if the calls to `provider` are limited in this process, for one of those. Holds
+/// neither slot while it waits for the other, since other calls could use it.
 pub(super) async fn enter<'a>(
     debate: &'a ConcurrencyLimit,
     provider: &Arc<str>,
@@ -95,13 +95,13 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// A slot if one is free; `most` bounds the provider's.
+    /// A slot if one is free; `most` limits the provider's slots.
     fn try_enter(&self, provider: &Arc<str>, most: usize) -> Option<Slot<'_>> {
         let permit = self.all.try_acquire().ok()?;
         self.entered(provider, Some(permit), most)
     }
 
-    /// Waits until the provider has less than `most` slots.
+    /// Waits until the provider uses fewer than `most` slots.
     async fn has_room(&self, provider: &Arc<str>, most: usize) {
         loop {
             let mut room = pin!(self.room.notified());

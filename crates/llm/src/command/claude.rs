@@ -11,7 +11,7 @@ use super::transcript::{Transcript, UNSAID};
 use super::workplace::Workplace;
 use super::{count, text_at};
 
-/// Switches off features that have no argument. The first one prevents `@/file` in a text from being read.
+/// Disables features that no command-line argument can disable. The first one prevents `@/file` in a text from being read.
 pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
@@ -27,7 +27,7 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
-/// What its first line calls the source of its key where a login of its own is used.
+/// The key sources in the first line of output that mean the program's own login.
 const LOGINS: [&str; 2] = ["none", "oauth"];
 
 /// The variable with the output limit of a request.
@@ -73,7 +73,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
                 Some("message_start") => heard.read = tokens(&event["message"]["usage"]),
                 Some("content_block_start") => note_tool(&event["content_block"], heard),
                 Some("content_block_delta") => heard.say(event["delta"]["text"].as_str().unwrap_or_default(), listener),
-                // It would continue on its own, up to three times.
+                // The program would continue on its own, up to three times.
                 Some("message_delta") if event["delta"]["stop_reason"] == "max_tokens" => {
                     let (written, known) = (count(&event["usage"], "output_tokens"), heard.read);
                     heard.tokens = known.zip(written).map(|(all, output_tokens)| Tokens { output_tokens, ..all });

@@ -19,23 +19,23 @@ pub enum ProgramFault {
     /// It is in none of the searched directories of `PATH`.
     #[error("there is no program `{0}` on PATH")]
     Missing(String),
-    /// Its path is relative.
+    /// The path is relative.
     #[error("`{0}` is a relative path: use the program's name or its absolute path")]
     Relative(String),
     /// It reports no version.
     #[error("`{program} --version` reports no version: {said}")]
     NoVersion {
-        /// Its name.
+        /// The name.
         program: String,
-        /// Its output.
+        /// The output.
         said: String,
     },
     /// This version was never tested to only answer.
     #[error("{program} {version} was not tested; tested: {}", tried.join(", "))]
     Untried {
-        /// Its name.
+        /// The name.
         program: String,
-        /// Its version.
+        /// The version.
         version: String,
         /// The tested versions.
         tried: Vec<String>,
@@ -86,18 +86,19 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// What a program's file is known by: one that is put in its place differs in something.
+/// The identity of a program's file: a replacement differs in at least one field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Stamp {
     changed: Option<SystemTime>,
     length: u64,
-    /// The file itself and when it came to be there: packages have the same time in every version.
+    /// The file's identity and the time of its last status change: a package's files have the same modification time in
+    /// every version.
     #[cfg(unix)]
     place: (u64, i64, i64),
 }
 
 impl Stamp {
-    /// Of the file at `path`, wherever links lead.
+    /// The stamp of the file at `path`, after following links.
     pub(super) fn of(path: &Path) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
@@ -113,11 +114,11 @@ impl Stamp {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
 
-/// What programs have said of their version, by path, first arguments and file: one that was not changed is not asked again.
+/// The versions that programs reported, by path, first arguments and file: an unchanged program is not asked again.
 static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
-    /// The version that it reports: its first three numbers joined by points.
+    /// The version that the program reports: its first three numbers joined by points.
     ///
     /// # Errors
     /// It reports none.
@@ -148,10 +149,10 @@ impl Program {
         if self.preset.is_none() { Ok(()) } else { self.check(&self.version()?) }
     }
 
-    /// The same of a version that it has stated.
+    /// Like [`check_version`](Self::check_version), for a version that the program has reported.
     ///
     /// # Errors
-    /// The version is neither tried nor allowed.
+    /// The version is neither tested nor allowed.
     pub(super) fn check(&self, version: &str) -> Result<(), ProgramFault> {
         let tried = self.preset.map_or(&[][..], |preset| preset.versions);
         let is_allowed = |allowed: &String| match allowed.strip_suffix('*') {

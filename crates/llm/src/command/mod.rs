@@ -54,15 +54,15 @@ const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
 pub struct Program {
     /// The provider's name.
     pub name: Arc<str>,
-    /// Its preset; `None` for the user's own program.
+    /// The preset; `None` for the user's own program.
     pub preset: Option<&'static ProgramPreset>,
     /// The user's settings for it.
     pub settings: ProgramSettings,
-    /// Its path.
+    /// The path.
     pub executable: PathBuf,
     /// The arguments before ours; for the user's own program, all but the output limit.
     pub leading: Vec<String>,
-    /// Its complete environment.
+    /// The complete environment.
     pub environment: Vec<(String, SecretString)>,
     /// The keys in its environment, which errors never show.
     pub secrets: Vec<SecretString>,
@@ -71,12 +71,12 @@ pub struct Program {
 /// Models called through a command-line program.
 pub struct CommandModel {
     program: Program,
-    /// What it is bounded by together with all others that call the same program.
+    /// The name of the limit shared by all calls of the same program.
     bound: Arc<str>,
     /// The file whose version was checked last.
     checked: Mutex<Stamp>,
-    /// Whether it says that a subscription is logged in: then nothing is billed, and its costs are notional. What it does
-    /// not say is real money.
+    /// Whether the program reports a subscription login: then nothing is billed, and its costs are notional. If it does
+    /// not report one, costs are real.
     is_subscription: OnceCell<bool>,
     /// The end of its current limit.
     limited_until: Mutex<Option<DateTime<Utc>>>,
@@ -85,7 +85,7 @@ pub struct CommandModel {
 }
 
 impl CommandModel {
-    /// The models that `program` calls, whose version was checked.
+    /// The models of `program`, whose version was already checked.
     pub fn new(program: Program) -> Self {
         let words = [&*program.name, &program.executable.to_string_lossy()].map(str::to_owned);
         let bound = words.into_iter().chain(program.leading.iter().cloned()).collect::<Vec<_>>().join("\0");
@@ -144,7 +144,7 @@ impl CommandModel {
         })
         .await?;
         if let Some(fault) = untried {
-            // It had the prompt already.
+            // The program already had the prompt.
             return Err(FailedAttempt { may_be_billed: true, ..unsendable(&fault).into() });
         }
         if kind.is_none() {
@@ -159,7 +159,7 @@ impl CommandModel {
         heard.conclude(&exit, &program.secrets)
     }
 
-    /// Looks at its version once more where its file is another one: programs are brought up to date while debates run.
+    /// Checks the program's version again if its file has changed: programs are updated while debates run.
     async fn check_again(&self) -> Result<(), ModelError> {
         let now = Stamp::of(&self.program.executable);
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +175,7 @@ impl CommandModel {
         Ok(())
     }
 
-    /// Asks the program once who is logged in.
+    /// Asks the program once for its login.
     async fn ask_for_login(&self) {
         let ask = || async {
             let program = self.program.clone();
@@ -216,7 +216,7 @@ impl ChatModel for CommandModel {
         let until = limited.filter(|until| *until > Utc::now());
         let outcome = match until {
             Some(until) => {
-                let message = "its limit has not ended".to_owned();
+                let message = "its usage limit is still in effect".to_owned();
                 Err(ModelError::UsageLimit { until: Some(until), message })
             }
             None => Ok(()),
@@ -225,22 +225,22 @@ impl ChatModel for CommandModel {
     }
 }
 
-/// Who is logged in to a program.
+/// The login of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Login {
     /// A subscription: its calls are not billed.
     Subscription,
     /// An account that pays for each call.
     Account,
-    /// Nobody.
+    /// No user is logged in.
     Nobody,
-    /// It does not say, or what it says does not hold for our calls.
+    /// The program does not report its login, or its report does not apply to our calls.
     Unsaid,
 }
 
 impl Program {
-    /// Who is logged in, as it says itself; no model is asked for that. To be asked of a version that was tried: another may
-    /// take the words for a prompt.
+    /// The login as the program reports it, without calling a model. Ask only tested versions: another one may take the
+    /// arguments for a prompt.
     pub fn login(&self) -> Login {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => {

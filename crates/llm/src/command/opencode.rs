@@ -49,13 +49,13 @@ pub(super) fn configuration(request: &Request) -> String {
         "instructions": [],
     })
     .to_string()
-    // It substitutes files and variables for these before it parses the JSON.
+    // The program substitutes files and variables for these before it parses the JSON.
     .replace("{file:", "\\u007bfile:")
     .replace("{env:", "\\u007benv:")
 }
 
 pub(super) fn arguments(request: &Request, _: &Workplace) -> Vec<String> {
-    // With our title it does not ask a model for one.
+    // With our title the program does not ask a model for one.
     let fixed = ["run", "--format=json", "--pure", "--title=dialectic"];
     let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
     arguments.extend([format!("--agent={AGENT}"), format!("--model={}", request.model)]);
@@ -91,7 +91,7 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
     }
 }
 
-/// Its input excludes cached tokens, its output excludes thoughts.
+/// The program's input excludes cached tokens, and its output excludes thoughts.
 fn tokens(tokens: &Value) -> Option<Tokens> {
     let (read, written) = (count(&tokens["cache"], "read"), count(&tokens["cache"], "write"));
     let (read, written) = (read.unwrap_or_default(), written.unwrap_or_default());

@@ -21,7 +21,7 @@ use super::transcript::Exit;
 /// The time for a program to end after its last line, and for output after its end: a background process can keep the
 /// pipe open.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// The kept bytes at the end of its standard error, where the reason is.
+/// The number of bytes kept from the end of standard error, where the reason is.
 const COMPLAINT: usize = 4000;
 /// More output than any answer needs, in bytes.
 const MOST: usize = 64 << 20;
@@ -157,7 +157,7 @@ pub(super) async fn run(
             let read = if has_spoken || is_complete {
                 match timeout(invocation.idle, next).await {
                     Ok(read) => read,
-                    // It is complete but does not end: its output counts.
+                    // The answer is complete but the program does not end: its output counts.
                     Err(_) if is_complete => return Err(Stop::Enough),
                     Err(_) => {
                         let message = format!("it was idle for more than {} s", invocation.idle.as_secs_f64());
@@ -217,7 +217,7 @@ pub(super) async fn run(
     let (code, has_ended) = match status {
         Ok(Ok(status)) => (status.code(), true),
         Ok(Err(error)) => return Err(ModelError::Broken { message: error.to_string() }.into()),
-        // It closed its output but does not end: the output counts if it is complete.
+        // The program closed its output but does not end: the output counts if it is complete.
         Err(_) => (Some(0), false),
     };
     Ok(Exit { code, is_whole: has_ended && complaint.is_some(), complaint: complaint.unwrap_or_default() })

@@ -7,7 +7,7 @@ use crate::{ModelError, Request, Turn};
 /// The beginning of every text. Programs treat a leading `/` as their own command and `!` as a shell command.
 const OPENING: &str = "Answer what follows.";
 
-/// The text of a request; `with_system` tells whether it includes the system text.
+/// The text of a request; `with_system` is whether it includes the system text.
 pub(super) fn text(request: &Request, with_system: bool) -> String {
     let mut text = format!("{OPENING}\n\n");
     if with_system && !request.system.trim().is_empty() {

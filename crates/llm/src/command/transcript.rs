@@ -14,20 +14,20 @@ use super::limits;
 
 /// Shorter values may occur in a message by chance.
 const SHORTEST_SECRET: usize = 8;
-/// The kept characters of a failure message.
+/// The maximum length of a failure message, in characters.
 const LONGEST_MESSAGE: usize = 500;
 /// The recorded finish reason if a program omits its usual one.
 pub(super) const UNSAID: &str = "not said";
 
 /// The output of a program so far, collected by the parser of its format.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is something that it said by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a run")]
 pub(super) struct Transcript {
     /// The answer as it arrived.
     text: String,
     /// The answer as repeated at the end.
     pub(super) whole: Option<String>,
-    /// Its finish reason; `None` for programs without one.
+    /// The finish reason; `None` for programs without one.
     pub(super) finish: Option<String>,
     /// Whether it reported its end.
     pub(super) is_complete: bool,
@@ -36,7 +36,7 @@ pub(super) struct Transcript {
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
-    /// The version that it says it is, where its output has it.
+    /// The version that the program reports in its output, if any.
     pub(super) version: Option<String>,
     /// The reported error.
     pub(super) error: Option<String>,
@@ -44,7 +44,7 @@ pub(super) struct Transcript {
     pub(super) status: Option<u16>,
     /// Whether the rest is not wanted.
     pub(super) is_over: bool,
-    /// Whether it says that the call is paid beside the subscription, or by a key.
+    /// Whether the program reports that the call is paid on top of the subscription, or by key.
     pub(super) is_overage: bool,
     /// A tool that it used.
     pub(super) tool: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct Transcript {
 /// How a program ended.
 #[derive(Debug)]
 pub(super) struct Exit {
-    /// Its exit code; `None` if killed by a signal.
+    /// The exit code; `None` if killed by a signal.
     pub(super) code: Option<i32>,
     /// Whether it ended on its own and its output was read completely.
     pub(super) is_whole: bool,
@@ -110,7 +110,7 @@ impl Transcript {
         let failed = exit.code != Some(0);
         let said = self.error.clone().or_else(|| failed.then(|| exit.complaint.trim().to_owned()));
         let message = said.filter(|said| !said.is_empty()).unwrap_or_else(|| match exit.code {
-            Some(code) => format!("it ended with the exit code {code}"),
+            Some(code) => format!("it ended with exit code {code}"),
             None => "it was killed by a signal".to_owned(),
         });
         let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);

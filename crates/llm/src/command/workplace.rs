@@ -1,4 +1,4 @@
-//! The working place of a program: an empty directory, and the files that its arguments name. Removed after the call.
+//! The workspace of a program: an empty directory, and the files that its arguments name. Removed after the call.
 
 use std::io;
 use std::path::PathBuf;

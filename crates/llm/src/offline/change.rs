@@ -1,5 +1,5 @@
-//! The review of a change, as the offline provider plays it: it points at lines of the diff, and says that nobody read
-//! them.
+//! The review of a change, as the offline provider plays it: it points at lines of the diff, and states that no model
+//! read them.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::mixed;
 use super::script::part;
 use super::task::PlayedAgent;
 
-/// Characters of a line that are quoted.
+/// The maximum number of characters quoted from a line.
 const QUOTED: usize = 60;
 
 impl PlayedAgent<'_> {
-    /// The first new line of the change, and one of the others: another one for each role.
+    /// The first new line of the change, and another one that depends on the role.
     pub(super) fn findings(&self) -> String {
         let diff = self.prompt.of_kinds(&["attachment"]).map(|one| one.text).find(|text| text.contains("\n@@ "));
         let lines = new_lines(diff.unwrap_or_default());
@@ -27,7 +27,7 @@ impl PlayedAgent<'_> {
         (1..).zip([first].into_iter().chain(other)).map(finding).collect::<Vec<_>>().join("\n")
     }
 
-    /// A word on each finding that is listed.
+    /// An opinion on each listed finding.
     pub(super) fn opinions(&self) -> String {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
@@ -35,7 +35,7 @@ impl PlayedAgent<'_> {
         numbers.map(opinion).collect::<Vec<_>>().join("\n")
     }
 
-    /// A ruling on each finding that is listed.
+    /// A ruling on each listed finding.
     pub(super) fn finding_rulings(&self) -> Value {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
@@ -47,7 +47,7 @@ impl PlayedAgent<'_> {
     }
 }
 
-/// The first new line of each stretch of a diff: its file, its number there, and its beginning.
+/// The first new line of each hunk of a diff: its file, its line number, and its beginning.
 fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
     let (mut path, mut at, mut found): (&str, Option<u32>, Vec<_>) = ("", None, Vec::new());
     for line in diff.lines() {

@@ -8,7 +8,7 @@ use super::script::{part, point_in};
 use super::task::{PlayedAgent, TEXTS};
 use super::text::{ListedPoint, listed};
 
-/// The score for everybody where a protocol requires one.
+/// The score for all debaters if a protocol requires one.
 const EQUAL: u8 = 50;
 
 impl<'a> PlayedAgent<'a> {

@@ -17,9 +17,9 @@ const MOST_TURNS: usize = 10;
 enum RefusalCause {
     /// The Responses API does not exist.
     Lacking,
-    /// It may not exist; the other one is worth a try.
+    /// The API may not exist; the other one is worth a try.
     Doubtful,
-    /// It is about something else.
+    /// The failure has another cause.
     Elsewhere,
 }
 
@@ -84,7 +84,7 @@ impl OpenAiClient {
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
-    /// What `failure` says about the Responses API, which has not answered for the model yet. A missing API is
+    /// What `failure` implies about the Responses API, which has not answered for the model yet. A missing API is
     /// remembered at once.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses();
@@ -137,7 +137,7 @@ impl OpenAiClient {
             let may_be_streaming = capabilities.streaming != Streaming::Never && refusal.may_be_about_streaming();
             let may_be_the_schema = request.answer.is_some()
                 && capabilities.schemas != Schemas::None
-                // Another call may have had its schema accepted meanwhile.
+                // Another call may have had its schema accepted in the meantime.
                 && known.capabilities(model).schema_doubts > 0
                 && !known.serves_responses()
                 && refusal.may_be_about_a_schema()
@@ -192,8 +192,8 @@ impl OpenAiClient {
     }
 }
 
-/// Charges a failed request before another one of the same attempt, if it may be billed: the reservation was for one.
-/// The next may have another output limit.
+/// Charges a failed request before another request of the same attempt, if it may be billed: the reservation was for
+/// one. The next may have another output limit.
 async fn charge(
     failure: &RequestFailure,
     live: Live<'_>,

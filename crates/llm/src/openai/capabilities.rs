@@ -27,7 +27,7 @@ pub(super) enum LimitField {
     MaxTokens,
 }
 
-/// Who lacks the Responses API.
+/// The extent to which the Responses API is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Server,
@@ -47,9 +47,9 @@ pub(super) enum Streaming {
 
 /// The known capabilities of a model on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(super) struct Capabilities {
-    /// Its API; unknown until it has answered, or its server proved to have only one.
+    /// The API; unknown until it has answered, or its server proved to have only one.
     pub(super) api: Option<Api>,
     /// The schema features that it accepts, as far as known.
     pub(super) schemas: Schemas,
@@ -59,11 +59,11 @@ pub(super) struct Capabilities {
     pub(super) schemas_by_chat: bool,
     /// Whether it accepts a temperature, as far as known.
     pub(super) takes_temperature: bool,
-    /// Its field name for the output limit in Chat Completions, as far as known.
+    /// The field name for the output limit in Chat Completions, as far as known.
     pub(super) limit: LimitField,
     /// Whether the field name is final: otherwise two refused names would alternate.
     pub(super) limit_is_certain: bool,
-    /// Its kind of streaming, as far as known.
+    /// The kind of streaming, as far as known.
     pub(super) streaming: Streaming,
     /// Whether its answers begin inside reasoning, as far as known: streamed text is then held back until the reasoning
     /// has ended.
@@ -83,7 +83,7 @@ pub(super) struct Presumed {
     pub(super) limit: LimitField,
     pub(super) streams: bool,
     pub(super) takes_schemas: bool,
-    /// Its name in configurations, for look-ups of its models.
+    /// The name in configurations, for look-ups of its models.
     pub(super) provider: Arc<str>,
     /// Whether it is known to serve the Responses API.
     pub(super) serves_responses: bool,
@@ -121,7 +121,7 @@ enum SchemaRoute {
     /// The model's own API, which may ignore schemas.
     #[default]
     Presumed,
-    /// By Chat Completions.
+    /// Use Chat Completions.
     Chat,
     /// The model's own API, since the other is no better.
     Settled,

@@ -29,7 +29,7 @@ const WITH_USAGE: ChatCompletionStreamOptions =
 /// The request body for a model with these capabilities.
 pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateChatCompletionRequest {
     let tokens = |field| request.max_tokens.filter(|_| capabilities.limit == field);
-    #[expect(deprecated, reason = "the servers of others know the output limit by its old name alone")]
+    #[expect(deprecated, reason = "other servers know the output limit only by its old name")]
     CreateChatCompletionRequest {
         model: request.model.to_string(),
         messages: messages(request),
@@ -57,7 +57,7 @@ fn messages(request: &Request) -> Vec<ChatCompletionRequestMessage> {
             Turn::User(text) => messages.push(ChatCompletionRequestUserMessage::from(text.as_str()).into()),
             Turn::Assistant { text, calls } => {
                 let tool_calls = (!calls.is_empty()).then(|| calls.iter().map(called).collect());
-                // Some servers refuse empty text beside tool calls.
+                // Some servers refuse empty text next to tool calls.
                 let content = (calls.is_empty() || !text.is_empty()).then(|| text.as_str().into());
                 let message = ChatCompletionRequestAssistantMessage { content, tool_calls, ..Default::default() };
                 messages.push(message.into());

@@ -60,7 +60,7 @@ pub enum EndpointError {
         /// The header's name.
         header: String,
     },
-    /// Its certificate cannot be checked as configured.
+    /// The certificate cannot be checked as configured.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),
 }

@@ -16,7 +16,7 @@ use super::transport::HttpAnswer;
 
 /// Longer messages are cut.
 const LONGEST_MESSAGE: usize = 600;
-/// The shown characters of an unknown body.
+/// The maximum number of characters shown of an unknown body.
 const LONGEST_EXCERPT: usize = 200;
 
 /// A refusal: an answer with an error status, or a success status with an error inside.
@@ -199,7 +199,7 @@ enum Envelope {
     Bare(Box<ErrorObject>),
 }
 
-/// An error in a field; some servers put only its name there and the message beside it.
+/// An error in a field; some servers put only its name there and the message next to it.
 #[derive(Deserialize)]
 struct Wrapped {
     error: ErrorField,

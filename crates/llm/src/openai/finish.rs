@@ -3,7 +3,7 @@
 use crate::FinishReason;
 use dialectic_base::markdown::truncate;
 
-/// The kept characters of a finish reason.
+/// The maximum length of a finish reason, in characters.
 const KEPT: usize = 64;
 
 const COMPLETE: [&str; 13] = [

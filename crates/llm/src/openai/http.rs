@@ -14,8 +14,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(90);
-/// The same under a cost limit. Many servers close idle connections after some seconds, and a request sent at that
-/// moment is charged as if it had been answered.
+/// Like [`KEPT`], under a cost limit. Many servers close idle connections after some seconds, and a request sent at
+/// that moment is charged as if it had been answered.
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
 /// The variable that names a certificate file to replace the system's.
@@ -76,7 +76,7 @@ pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpCl
 /// Creates the client for calls under a cost limit: it does not reuse a connection that was idle for 2 s.
 ///
 /// # Errors
-/// Like those of [`http_client`].
+/// As for [`http_client`].
 pub fn http_client_under_limit(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
     client_that_keeps(KEPT_UNDER_LIMIT, certificate_file)
 }

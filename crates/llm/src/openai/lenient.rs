@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for LenientText {
 /// A larger count is a mistake, and sums of them could overflow.
 const LARGEST_COUNT: u64 = 1 << 40;
 
-/// A count, as an integer, a float or a text.
+/// A count, given as an integer, a float or a string.
 #[derive(Debug, Clone, Copy)]
 struct LenientCount(u64);
 
@@ -216,8 +216,8 @@ impl ReportedUsage {
 
     /// The counts, and whether they include both input and output.
     ///
-    /// Reasoning belongs to the output. Most servers include it there; some (Google, xAI) omit it from the completion,
-    /// but not from the total.
+    /// Reasoning counts as output. Most servers include it there; some (Google, xAI) omit it from the completion, but
+    /// not from the total.
     fn counted(&self) -> (Tokens, bool) {
         let stated = largest(self.input_tokens, self.prompt_tokens);
         let completion = largest(self.output_tokens, self.completion_tokens);
@@ -353,7 +353,7 @@ fn count(count: Option<LenientCount>) -> u64 {
     count.map_or(0, |count| count.0)
 }
 
-/// The maximum of two figures for the same thing.
+/// The larger of two figures for the same quantity.
 fn largest(one: Option<LenientCount>, other: Option<LenientCount>) -> Option<LenientCount> {
     one.into_iter().chain(other).max_by_key(|count| count.0)
 }

@@ -147,7 +147,8 @@ impl OpenAiClient {
         let whole = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
             let error = one_line(&error.to_string(), address);
-            let broken = broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)));
+            let broken =
+                broken(format!("it does not match the API's JSON ({error}): {}", excerpt(&answer.body, address)));
             if is_cut { RequestFailure::from(broken) } else { RequestFailure::Foreign(broken.into()) }
         })?;
         self.accept::<P::Whole>(request, whole, answer)
@@ -166,14 +167,14 @@ impl OpenAiClient {
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
             let in_answer = !read.is_foreign();
             let refusal = ServerRefusal { in_answer, ..ServerRefusal::inside(fault, answer, address) };
-            // The answer had begun, so work was done for it.
+            // The answer had begun, so the server may bill it.
             return Err(RequestFailure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
             let why = read.bad_end().map_or(body, |end| one_line(&end, address));
             let said = if why.is_empty() { why } else { format!(": {why}") };
-            let failed = FailedAttempt::with_usage(broken(format!("it holds no answer{said}")), usage);
+            let failed = FailedAttempt::with_usage(broken(format!("it contains no answer{said}")), usage);
             return Err(if read.is_foreign() {
                 RequestFailure::Foreign(failed)
             } else {

@@ -23,9 +23,9 @@ const WINDOWS: [&str; 6] =
 /// A model that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
-    /// Its name on the server.
+    /// The name on the server.
     pub name: String,
-    /// Its context window in tokens, if the server states it.
+    /// The context window in tokens, if the server states it.
     pub context_window: Option<u64>,
 }
 

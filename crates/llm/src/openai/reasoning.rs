@@ -20,7 +20,7 @@ const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"
 /// End-of-turn marks that servers pass through with reasoning.
 const ENDS_OF_TURN: [&str; 4] = ["<|return|>", "<|end|>", "<|im_end|>", "<|call|>"];
 
-/// Whether a model's name tells that its answers begin inside reasoning.
+/// Whether a model's name implies that its answers begin inside reasoning.
 pub(super) fn begins_within(model: &str) -> bool {
     let model = model.to_lowercase();
     BEGIN_WITHIN.iter().any(|part| model.contains(part))

@@ -198,7 +198,7 @@ impl ApiAnswer for ResponsesAnswer {
         };
         if finish == FinishReason::Complete {
             if is_incomplete {
-                // It was cut for some reason.
+                // The answer was cut for some reason.
                 (finish, finish_word) = (FinishReason::Interrupted, finish_word.or(reason));
             } else if !refusal.is_empty() && text.is_empty() {
                 finish = FinishReason::Filtered;

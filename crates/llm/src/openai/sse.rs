@@ -8,9 +8,9 @@ use memchr::memchr2;
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ServerSentEvent<'a> {
-    /// Its name, possibly empty.
+    /// The name, possibly empty.
     pub(super) name: &'a str,
-    /// Its data, never empty; lines are joined by `\n`.
+    /// The data, never empty; lines are joined by `\n`.
     pub(super) data: &'a str,
 }
 

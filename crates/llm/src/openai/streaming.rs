@@ -20,7 +20,7 @@ const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A streamed answer.
 pub(super) trait Pieces: Default {
-    /// Its complete form.
+    /// The complete form.
     type Whole: ApiAnswer;
     /// Reads an event that only contains words, as nearly all do, and passes them to `sink`; returns whether it was
     /// one. Runs for every word of a debate.
@@ -198,7 +198,7 @@ fn take(
     }
     let data = mender.mend(event.data);
     if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
-        return Err(broken("a piece of the stream is not JSON"));
+        return Err(broken("a chunk of the stream is not JSON"));
     }
     pieces.take(&ServerSentEvent { data: &data, ..event }, sink);
     Ok(())

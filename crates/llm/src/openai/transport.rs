@@ -101,7 +101,7 @@ impl Streamed {
     /// The complete answer that begins with `body`.
     ///
     /// # Errors
-    /// Like those of [`next`](Self::next).
+    /// As for [`next`](Self::next).
     pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<HttpAnswer, ModelError> {
         while let Some(chunk) = self.next(idle).await? {
             body.extend_from_slice(&chunk);

@@ -2,7 +2,7 @@
 //!
 //! A text's decisions are listed under its heading `Decisions`. Decisions with the same words are the same; the judge
 //! names other pairs that are the same or opposite. A *matter* is a group of decisions connected by such pairs; a
-//! decision without a pair is a matter of its own. A matter is agreed if each text has a decision in it and no two of
+//! decision without a pair forms its own matter. A matter is agreed if each text has a decision in it and no two of
 //! them are opposite. Agreement is the percentage of agreed matters. It is 0 if two decisions on a major requirement
 //! are opposite, and unknown if a text states no decision, there are fewer than two texts, or the relations are
 //! missing.
@@ -28,7 +28,7 @@ pub struct Wording {
 pub enum Relation {
     /// The same decision in other words.
     Same,
-    /// They exclude each other.
+    /// The decisions exclude each other.
     Opposite,
 }
 
@@ -39,7 +39,7 @@ pub struct RelatedPair {
     pub first: String,
     /// The second decision.
     pub second: String,
-    /// Their relation.
+    /// The relation.
     pub relation: Relation,
 }
 
@@ -204,7 +204,7 @@ pub struct Observation {
     /// The contribution.
     #[serde(flatten)]
     pub of: CallKey,
-    /// Its kinds of argument.
+    /// The kinds of argument.
     pub kinds: BTreeSet<Argument>,
 }
 
@@ -239,7 +239,7 @@ fn is_negation(one: &str, other: &str) -> bool {
 pub struct Decisions {
     /// The authors.
     pub authors: Vec<AgentId>,
-    /// Their decisions, each wording once, in an order that hides the authors.
+    /// The decisions, each wording once, in an order that hides the authors.
     pub wordings: Vec<Wording>,
     /// An author whose text states no decision, if any.
     pub silent: Option<AgentId>,
@@ -286,7 +286,7 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
     }
 
-    /// Their agreement, using the judge's relations if any.
+    /// The agreement, using the judge's relations if any.
     pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A text shown to everybody with the problem.
+/// A text shown to all agents with the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
@@ -12,6 +12,6 @@ pub struct Attachment {
     pub name: String,
     /// The SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
-    /// Its content, saved because the file may change.
+    /// The content, saved because the file may change.
     pub text: Arc<str>,
 }

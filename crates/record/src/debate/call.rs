@@ -27,7 +27,7 @@ fn first_pass() -> u8 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_first_pass(pass: &u8) -> bool {
     *pass == 1
 }

@@ -1,22 +1,22 @@
-//! A change that is reviewed: which files and lines it touches, and what of it was read.
+//! A change under review: the files and lines that it touches, and what of it was read.
 
 use serde::{Deserialize, Serialize};
 
-/// A change, as its readers got it.
+/// A change, as shown to its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
-    /// What was compared, in words: `main and the working tree`.
+    /// The compared revisions, as text: `main and the working tree`.
     pub of: String,
-    /// The commit that it starts from; absent for a diff from a pipe.
+    /// The base commit; absent for a diff from a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The commit that it ends at; absent where that is the working tree, or unknown.
+    /// The head commit; absent if the head is the working tree or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// The files whose changes were read.
     pub files: Vec<ChangedFile>,
-    /// What was not read.
+    /// The files that were not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
@@ -25,11 +25,11 @@ pub struct ChangeSet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedFile {
-    /// Its path below the root, as it is called after the change.
+    /// The path below the root, after the change.
     pub path: String,
-    /// The lines of the file as it is after the change that the diff shows, stretch by stretch.
+    /// The lines of the changed file that the diff shows, hunk by hunk.
     pub hunks: Vec<Lines>,
-    /// How many lines it has after the change, where it was read as a whole, too.
+    /// The number of lines after the change, if the file was also read in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
 }
@@ -37,13 +37,13 @@ pub struct ChangedFile {
 /// A file, or a part of one, that was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its path.
+    /// The path.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Lines of a file, counted from 1, the last one included.
+/// A range of lines in a file, counted from 1, including the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lines {
     /// The first.
@@ -52,32 +52,32 @@ pub struct Lines {
     pub last: u32,
 }
 
-/// Where a place stands in a change.
+/// The position of a place relative to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// In the diff: these of its lines are shown there in one stretch.
+    /// In the diff, which shows these lines in one hunk.
     InDiff(Lines),
-    /// In a file of the change, at lines that the diff does not show.
+    /// In a changed file, at lines that the diff does not show.
     InFile(Lines),
-    /// In a file of the change, at no line that it has.
+    /// In a changed file, at lines that do not exist.
     File,
-    /// In no file of the change.
+    /// In no changed file.
     Elsewhere,
 }
 
 impl Lines {
-    /// These lines, the smaller number first. Nothing where one is 0.
+    /// The range of these lines, the smaller number first; `None` if one is 0.
     pub fn new(one: u32, other: u32) -> Option<Self> {
         (one > 0 && other > 0).then(|| Self { first: one.min(other), last: one.max(other) })
     }
 
-    /// The lines that both have.
+    /// The lines in both ranges.
     pub fn shared(self, other: Self) -> Option<Self> {
         let (first, last) = (self.first.max(other.first), self.last.min(other.last));
         (first <= last).then_some(Self { first, last })
     }
 
-    /// How many they are.
+    /// The number of lines.
     pub fn count(self) -> u32 {
         self.last - self.first + 1
     }
@@ -91,17 +91,17 @@ impl std::fmt::Display for Lines {
 }
 
 impl ChangeSet {
-    /// The file of that path.
+    /// The file with that path.
     pub fn file(&self, path: &str) -> Option<&ChangedFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Where lines of a file stand in it.
+    /// Finds the position of a file's lines in the change.
     pub fn place(&self, path: &str, lines: Option<Lines>) -> Placed {
         let Some(file) = self.file(path) else { return Placed::Elsewhere };
         let Some(lines) = lines else { return Placed::File };
         let shown = file.hunks.iter().filter_map(|hunk| hunk.shared(lines));
-        // Of equal ones the first.
+        // The first of equals.
         if let Some(shown) = shown.reduce(|best, next| if next.count() > best.count() { next } else { best }) {
             return Placed::InDiff(shown);
         }

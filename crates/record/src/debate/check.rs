@@ -35,7 +35,7 @@ impl Lens {
         }
     }
 
-    /// Its position among all lenses, from 1.
+    /// The lens's position among all lenses, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1
     }
@@ -50,9 +50,9 @@ impl Lens {
 /// A draft of the answer with its checks.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
-    /// Its number among the debate's drafts, from 1.
+    /// The number among the debate's drafts, from 1.
     pub number: u8,
-    /// Its text.
+    /// The text.
     pub text: &'a Arc<Contribution>,
     /// The call that wrote it.
     pub key: CallKey,

@@ -13,11 +13,11 @@ use super::{AgentId, Debate};
 pub struct AgentClarifications {
     /// The agent that asks.
     pub agent_id: AgentId,
-    /// Its name.
+    /// The name.
     pub agent_name: String,
-    /// Its role.
+    /// The role.
     pub role: String,
-    /// Its questions.
+    /// The questions.
     pub items: Vec<Clarification>,
 }
 
@@ -47,7 +47,7 @@ pub enum Answerer {
 /// A question as the user sees it: once, even if several agents ask it.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
-    /// Its number among all questions of the debate, from 1. It never changes, because later questions follow.
+    /// The number among all questions of the debate, from 1. It never changes, because later questions follow.
     pub number: usize,
     /// The most detailed wording.
     pub text: &'a str,
@@ -92,7 +92,7 @@ const STOP_WORDS: &str = " what which how is are was were do does did the a an o
                           roughly about exactly currently many much ";
 
 /// Whether two questions ask the same: with the same words, or one with only a few additional ones. If each has a word
-/// of its own, such as `reads` and `writes`, they may differ.
+/// that the other lacks, such as `reads` and `writes`, they may differ.
 fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (content_words(one), content_words(other));
     let (fewer, more) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };

@@ -16,11 +16,11 @@ pub const DEMAND: &str = "rewrite";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contribution {
-    /// Its author.
+    /// The author.
     pub agent_id: AgentId,
     /// The author's role.
     pub agent_role: Arc<str>,
-    /// Its stage.
+    /// The stage.
     #[serde(rename = "type")]
     pub stage: StageId,
     /// The text, Markdown.
@@ -53,9 +53,9 @@ impl Contribution {
     }
 }
 
-/// How a contribution was made. All fields are optional, since older files lack most of them.
+/// Facts about how a contribution was made. All fields are optional, since older files lack most of them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts about one text, each a key of its own in the record")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// The input and output tokens of all its calls.
@@ -67,7 +67,7 @@ pub struct Metadata {
     /// The model as configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The model that the server says it used.
+    /// The model that the server reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_model: Option<String>,
     /// Input tokens, cached ones included.

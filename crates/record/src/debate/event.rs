@@ -20,14 +20,14 @@ use super::{
 pub struct Recorded {
     /// Numbered from 1 without gaps.
     pub seq: u64,
-    /// Its time.
+    /// The time.
     pub at: Timestamp,
     /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// An event of a debate. A call's result and its cost are one event, so that neither can be lost alone.
+/// An event of a debate. A call's result and its cost are one event, so that neither can be lost without the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
@@ -47,9 +47,9 @@ pub enum Event {
     },
     /// A round began.
     RoundBegun {
-        /// Its number.
+        /// The number.
         round: u32,
-        /// Its first stage, which is entered next.
+        /// The first stage, which is entered next.
         #[serde(rename = "node")]
         stage: StageId,
     },
@@ -132,9 +132,9 @@ pub enum Event {
     QuestionsAsked {
         /// The call; its pass counts the repetitions.
         key: CallKey,
-        /// Its new questions without answers; none if everything is clear.
+        /// The new questions without answers; none if everything is clear.
         questions: AgentClarifications,
-        /// Its last call.
+        /// The last call.
         call: CallRecord,
     },
     /// The user answered a question.
@@ -151,7 +151,7 @@ pub enum Event {
     },
     /// The user ended the questions: open ones count as unanswered, and no agent asks again.
     QuestionsEnded {
-        /// Who said so in the user's place, where somebody did.
+        /// Who acted for the user, if anyone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
@@ -166,11 +166,11 @@ pub enum Event {
     },
     /// An agent contributed.
     Contributed {
-        /// The call, or the one that was not needed.
+        /// The call, even if it was not needed.
         key: CallKey,
         /// The contribution.
         contribution: Arc<Contribution>,
-        /// Its last call; absent if none was needed.
+        /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -178,7 +178,7 @@ pub enum Event {
     CallFailed {
         /// The call and the reason.
         failure: Failure,
-        /// Its usage, if it was billed.
+        /// The usage, if it was billed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -241,12 +241,12 @@ pub enum Event {
         /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// Its text without the assessment; absent if a contribution records it.
+        /// The text without the assessment; absent if a contribution records it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         /// The solution, unless a later text replaces it.
         solution: Box<Solution>,
-        /// Its last call; absent if none was needed.
+        /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -257,13 +257,13 @@ pub enum Event {
         /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// Its text without the assessment, if it replaces a checked draft: its [`Reading`](super::Reading) holds the
+        /// The text without the assessment, if it replaces a checked draft: its [`Reading`](super::Reading) holds the
         /// answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         /// The solution.
         solution: Box<Solution>,
-        /// Its last call; absent if none was needed.
+        /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
@@ -272,13 +272,13 @@ pub enum Event {
     CostReserved {
         /// The call.
         key: CallKey,
-        /// Its maximum cost.
+        /// The maximum cost.
         usd: Usd,
         /// The maximum relative to the list price: more than 1 if the provider may charge more.
         factor: f64,
         /// The bytes on which the maximum is based: the request, and a program's additions.
         bytes: u64,
-        /// Its output limit in tokens; absent if no cost limit sets one.
+        /// The output limit in tokens; absent if no cost limit sets one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u32>,
     },
@@ -289,7 +289,7 @@ pub enum Event {
         key: CallKey,
         /// The reason.
         error: String,
-        /// Its usage; the cost is absent if unknown, and 0 if nothing is billed.
+        /// The usage; the cost is absent if unknown, and 0 if the call is not billed.
         call: CallRecord,
     },
     /// Answers were shortened to keep the debate within its cost limit.
@@ -328,7 +328,7 @@ pub enum Event {
     },
     /// The debate ended with an answer.
     Completed {
-        /// Its outcome by the rules of the build that wrote it; absent if that derived none.
+        /// The outcome by the rules of the build that wrote it; absent if that derived none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
     },
@@ -348,7 +348,7 @@ pub enum Event {
         answer: Arc<str>,
         /// How it was made.
         metadata: Metadata,
-        /// Its last request.
+        /// The last request.
         call: CallRecord,
     },
     /// The user rated the debate. A later rating replaces an earlier one.
@@ -385,7 +385,7 @@ pub struct Created {
     /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// The change that is reviewed.
+    /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
     /// The effective configuration.
@@ -402,7 +402,7 @@ pub struct Created {
 }
 
 impl Event {
-    /// The end of a debate that was stopped before it had anything to close with.
+    /// The end of a debate that was stopped before it had a text to close with.
     pub fn stopped_without_proposal() -> Self {
         Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
     }
@@ -585,7 +585,7 @@ impl CallResult<'_> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredReply {
-    /// Its text.
+    /// The text.
     pub text: String,
     /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

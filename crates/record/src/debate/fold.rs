@@ -155,7 +155,7 @@ impl Debate {
             Event::QuestionsAsked { key, questions, call } => {
                 self.insert_questions(key.pass, questions);
                 if self.questions_ended {
-                    // It was in flight when the user ended the questions.
+                    // The call was in flight when the user ended the questions.
                     self.end_questions(None);
                 }
                 self.count(call);

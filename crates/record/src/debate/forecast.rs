@@ -11,7 +11,7 @@ use super::CallKey;
 pub struct Forecast {
     /// The calls.
     pub calls: Vec<PlannedCall>,
-    /// The results that decide the number of calls, in words.
+    /// The results that decide the number of calls, as text.
     pub deciders: Vec<String>,
     /// The assumptions that the figures rest on, one sentence each.
     pub assumptions: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Purchase {
     pub likely_all: Usd,
     /// The number of rounds that it covers at list prices.
     pub bought: u32,
-    /// The dispensable parts that the limit does not cover, in words.
+    /// The dispensable parts that the limit does not cover, as text.
     pub left_out: Vec<String>,
     /// The configured number of rounds.
     pub rounds: u32,
@@ -85,7 +85,7 @@ pub struct PlannedCall {
     pub input: Span<u64>,
     /// Output tokens.
     pub output: Span<u64>,
-    /// Its cost; absent if no price is known.
+    /// The cost; absent if no price is known.
     pub cost: Option<Span<Usd>>,
 }
 

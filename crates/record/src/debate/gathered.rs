@@ -41,9 +41,9 @@ impl Debate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Material {
-    /// Its source.
+    /// The source.
     pub source: MaterialSource,
-    /// Its name within the source: a file, a command, a debate.
+    /// The name within the source: a file, a command, a debate.
     pub name: String,
     /// The text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -88,10 +88,10 @@ pub struct Standings {
 pub struct AgentStanding {
     /// The agent.
     pub agent_id: AgentId,
-    /// Its rating; absent if it has none.
+    /// The rating; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// Its Brier score, 0 to 1, lower is better; absent if it has never voted.
+    /// The Brier score, 0 to 1, lower is better; absent if it has never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brier: Option<f64>,
     /// The number of debates that count.

@@ -1,9 +1,9 @@
-//! Serializes whole scores without a decimal point, like existing files.
+//! Serializes whole scores without a decimal point, as in existing files.
 
 use serde::{Serialize, Serializer};
 
 /// `82`, not `82.0`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     #[expect(clippy::cast_possible_truncation, reason = "scores are 0 to 100; others are written as they are")]
     let whole = *number as i32;
@@ -15,7 +15,7 @@ pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S:
 }
 
 /// [`serialize`] for an optional number.
-#[expect(clippy::ref_option, reason = "serde calls it with a reference")]
+#[expect(clippy::ref_option, reason = "serde passes a reference")]
 pub(super) fn serialize_option<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     struct Plain(f64);
 

@@ -25,7 +25,7 @@ dialectic_base::named! {
     pub enum OutcomeKind {
         /// Everything was completed.
         Full = "full",
-        /// It ended with an answer despite failures.
+        /// The debate ended with an answer despite failures.
         Degraded = "degraded",
         /// The budget or the user ended it early.
         Stopped = "stopped",
@@ -172,8 +172,8 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// Findings that could not be read or were too many, words on findings that could not be read, and findings on which
-/// the judge did not rule.
+/// Findings that could not be read or were too many, opinions that could not be read, and findings on which the judge
+/// did not rule.
 fn unread_findings(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     for one in debate.texts_yielding(ResultKind::Findings) {

@@ -9,13 +9,13 @@ use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
-    /// Its id.
+    /// The id.
     pub id: AgentId,
-    /// Its display name.
+    /// The display name.
     pub name: String,
-    /// Its role.
+    /// The role.
     pub role: String,
-    /// Its model.
+    /// The model.
     pub model: String,
 }
 
@@ -87,7 +87,7 @@ impl PanelInfo {
         }
     }
 
-    /// What is known of a stage.
+    /// The facts about a stage.
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
     }

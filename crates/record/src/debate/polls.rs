@@ -7,9 +7,9 @@ use super::{AgentId, CallKey, Debate, Poll, Position, StageId};
 /// The polls of a debate for comparison.
 #[derive(Debug, Clone)]
 pub struct Polls<'v> {
-    /// In the order of their stages.
+    /// The polls in the order of their stages.
     pub held: Vec<&'v Poll>,
-    /// Everybody who voted or failed to vote in any poll.
+    /// Every agent that voted or failed to vote in any poll.
     pub voters: BTreeSet<&'v AgentId>,
     /// Voters without a vote in every poll, whose changes are unknown.
     pub uncounted: Vec<&'v AgentId>,
@@ -22,7 +22,7 @@ pub struct Polls<'v> {
 pub struct PollChoice<'v> {
     /// The choice.
     pub name: &'v str,
-    /// Its votes in each poll.
+    /// The votes in each poll.
     pub votes: Vec<usize>,
     is_side: bool,
 }

@@ -7,7 +7,7 @@ use dialectic_base::call::CallRecord;
 
 use super::{AgentId, CallKey, CallStatus, Event, PanelInfo, Poll, Polls, Signal, Spent, StageId};
 
-/// The kept bytes at the end of a partial answer, more than a line shows.
+/// The number of bytes kept from the end of a partial answer; more than a line shows.
 const KEPT: usize = 600;
 
 /// The progress of a running debate.
@@ -49,9 +49,9 @@ pub struct StageProgress {
 /// A call in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallInFlight {
-    /// Its start.
+    /// The start.
     pub since: Instant,
-    /// Its latest failed attempt.
+    /// The latest failed attempt.
     pub retry: Option<Retry>,
     /// The text of the answer so far; empty if answers are not streamed.
     pub words: WordsSoFar,
@@ -100,7 +100,7 @@ impl CallInFlight {
 pub struct Retry {
     /// The number of the next attempt, from 1.
     pub number: u32,
-    /// Its time.
+    /// The time.
     pub due: Instant,
     /// The reason.
     pub error: String,
@@ -111,16 +111,16 @@ pub struct Retry {
 pub struct Busy<'a> {
     /// The agent.
     pub agent_id: &'a AgentId,
-    /// Its calls by round, stage and target; never empty.
+    /// The calls by round, stage and target; never empty.
     pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
 }
 
 /// Whether progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DebateActivity {
-    /// It runs.
+    /// The stage is running.
     Running,
-    /// It waits for the user, or has ended.
+    /// The stage waits for the user, or has ended.
     Resting,
 }
 

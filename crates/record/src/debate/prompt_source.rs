@@ -25,7 +25,7 @@ pub struct PromptSources {
 pub struct AgentPromptSource {
     /// The agent.
     pub agent_id: AgentId,
-    /// Its role.
+    /// The role.
     pub role: String,
     /// Built in, or a file.
     pub source: PromptOrigin,

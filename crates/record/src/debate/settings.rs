@@ -105,10 +105,10 @@ pub struct AgentSettings {
     /// Identifies the agent in the record; unique among all agents and the judge.
     #[schemars(with = "String", length(min = 1), example = &"agent-architect")]
     pub id: AgentId,
-    /// Its display name.
+    /// The display name.
     #[schemars(length(min = 1), example = &"System Architect")]
     pub name: String,
-    /// Its perspective: a built-in role, or the name of a file `prompts/roles/<role>.md` beside the configuration.
+    /// The perspective: a built-in role, or the name of a file `prompts/roles/<role>.md` next to the configuration.
     pub role: String,
     /// The model, by its provider's name for it. With the provider `offline` it is always `rehearsal`.
     #[schemars(length(min = 1), example = &"gpt-5.6-luna")]
@@ -141,7 +141,7 @@ pub struct AgentSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u32>,
-    /// Its side in a debate on a motion.
+    /// The side in a debate on a motion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// The judge's criteria for a motion, each in a word or two; absent for the protocol's own. Only for the judge.
@@ -174,7 +174,7 @@ dialectic_base::named! {
 /// How a debate runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "keys of the configuration, each by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "independent configuration keys")]
 #[schemars(rename = "Debate")]
 pub struct DebateSettings {
     /// The protocol of the debate.
@@ -250,7 +250,7 @@ pub struct DebateSettings {
     /// Whether agents in the arena see decisions of past debates on the same subject.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub memory: bool,
-    /// From older configurations; both values have the same effect.
+    /// Read from older configurations; both values have the same effect.
     #[schemars(extend("enum" = ["state-machine", "classic"]))]
     pub orchestrator_type: String,
 }
@@ -282,7 +282,7 @@ fn default_attachment_limit() -> usize {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "Arena")]
 pub struct ArenaSettings {
-    /// Who takes part.
+    /// The agents that take part.
     pub team: TeamSettings,
     /// When texts have converged.
     pub convergence: ConvergenceSettings,
@@ -341,7 +341,7 @@ impl Default for ArenaSettings {
     }
 }
 
-/// Who takes part in an arena.
+/// The agents that take part in an arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "Team")]
@@ -364,11 +364,11 @@ pub struct ConvergenceSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub method: Option<String>,
-    /// Their embedding model.
+    /// The embedding model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub model: Option<String>,
-    /// Its provider.
+    /// The provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub provider: Option<String>,
@@ -451,7 +451,7 @@ pub enum Critics {
     /// All other agents.
     #[default]
     All,
-    /// This many, rotating each round.
+    /// This many agents, rotating each round.
     Number(u32),
 }
 
@@ -583,7 +583,7 @@ pub enum TraceTarget {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Provider")]
 pub struct ProviderSettings {
-    /// Its base URL; only built-in providers have a default.
+    /// The base URL; only built-in providers have a default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"http://127.0.0.1:8000/v1")]
     pub base_url: Option<String>,
@@ -623,7 +623,7 @@ fn servers<S: Serializer>(providers: &BTreeMap<String, ProviderSettings>, serial
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Model")]
 pub struct ModelLimits {
-    /// Its context window. Absent: as listed, if it is.
+    /// The context window. If absent, the listed one applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub context_window: Option<u64>,

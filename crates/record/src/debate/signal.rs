@@ -47,7 +47,7 @@ pub enum Signal {
     RoundEnded {
         /// The round.
         round: u32,
-        /// The state of its points; absent if it had none.
+        /// The state of the debate's points; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
         points: Option<Tally>,
         /// Each author's reactions to the points against its text.
@@ -87,11 +87,11 @@ pub enum Signal {
     CallEnded {
         /// The call.
         key: CallKey,
-        /// Its duration in milliseconds.
+        /// The duration in milliseconds.
         latency_ms: u64,
-        /// Its tokens; absent if it failed or the server reports none.
+        /// The tokens; absent if it failed or the server reports none.
         tokens: Option<Tokens>,
-        /// Its cost; absent if unknown.
+        /// The cost; absent if unknown.
         cost_usd: Option<Usd>,
         /// The error, if any.
         error: Option<String>,

@@ -31,7 +31,7 @@ impl Lexicon {
         for word in counted.iter().flat_map(BTreeMap::keys) {
             *having.entry(word).or_default() += 1.0;
         }
-        #[expect(clippy::cast_precision_loss, reason = "as many as there are agents")]
+        #[expect(clippy::cast_precision_loss, reason = "bounded by the number of agents")]
         let texts = counted.len() as f64;
         // Smoothed by a virtual text with every word: weights are positive and bounded.
         let rarity = |word: &str| ((1.0 + texts) / (1.0 + having.get(word).copied().unwrap_or_default())).ln() + 1.0;

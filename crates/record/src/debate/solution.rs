@@ -47,7 +47,7 @@ pub struct Solution {
     /// The judge's rulings on open points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rulings: Vec<Ruling>,
-    /// What the judge decided on the findings of a review.
+    /// The judge's decisions on the findings of a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_rulings: Vec<FindingRuling>,
     /// The author of the refinement that it is, or is built on (voting and merge).
@@ -101,9 +101,9 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
 /// The results of a quick debate, in a sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Brief {
-    /// Where they agree.
+    /// Where the texts agree.
     pub agree: String,
-    /// Where they differ.
+    /// Where the texts differ.
     pub differ: String,
     /// The strongest objection.
     pub objection: String,
@@ -114,14 +114,14 @@ pub struct Brief {
 pub struct PartlyFulfilled {
     /// The requirement, in the user's words.
     pub requirement: String,
-    /// When it holds.
+    /// When the requirement holds.
     pub holds: String,
     /// The exception.
     pub fails: String,
 }
 
 impl Brief {
-    /// Its statements, a line of Markdown each.
+    /// The statements, a line of Markdown each.
     pub fn lines(&self) -> Vec<String> {
         let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
         let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());

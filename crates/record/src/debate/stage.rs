@@ -18,7 +18,7 @@ impl StageId {
         Self(id)
     }
 
-    /// The id as it is written.
+    /// The id as text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -52,12 +52,12 @@ impl fmt::Display for StageId {
 
 /// A record's description of a stage, sufficient to show a debate without its protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts about a stage, each a key of its own in the record")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a stage, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct StageInfo {
-    /// Its id.
+    /// The id.
     pub id: StageId,
-    /// Its words for people.
+    /// The words for people.
     pub words: StageWords,
     /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -96,7 +96,7 @@ impl StageInfo {
         self
     }
 
-    /// Makes it part of a round.
+    /// Makes the stage part of a round.
     pub const fn in_round(mut self) -> Self {
         self.in_round = true;
         self
@@ -158,9 +158,9 @@ pub enum ResultKind {
     Kinds,
     /// Scores of the debaters, and the winner.
     Verdict,
-    /// What is wrong with a change.
+    /// Problems found in a change.
     Findings,
-    /// What somebody says of another one's findings.
+    /// Opinions on other readers' findings.
     Opinion,
     /// Faults of a draft.
     Check,
@@ -181,7 +181,7 @@ pub struct StageWords {
     pub present: Cow<'static, str>,
     /// The past tense: `critiqued`.
     pub past: Cow<'static, str>,
-    /// What somebody is to do: `critique`.
+    /// The task, as a verb: `critique`.
     pub infinitive: Cow<'static, str>,
 }
 

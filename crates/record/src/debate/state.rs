@@ -35,17 +35,17 @@ pub struct Debate {
     /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// The change that is reviewed.
+    /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
-    /// Its status.
+    /// The status.
     pub status: Status,
     /// The current or last finished round; 0 before the first.
     #[serde(default)]
     pub current_round: u32,
     /// The rounds so far.
     pub rounds: Vec<Round>,
-    /// Its collected material, if any.
+    /// The collected material, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
     /// The chosen team, if one was chosen.
@@ -157,10 +157,10 @@ pub struct Debate {
     /// The outcome; set when it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Its start.
+    /// The start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// Its last change.
+    /// The last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -172,7 +172,7 @@ dialectic_base::named! {
         /// Created but not started.
         #[default]
         Pending = "pending",
-        /// In progress, or killed while it was.
+        /// In progress, or killed while in progress.
         Running = "running",
         /// Interrupted, or waiting for the user.
         Paused = "paused",
@@ -215,7 +215,7 @@ pub struct Round {
     /// Set when the round exceeded `timeoutPerRound`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// Its start.
+    /// The start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
 }
@@ -245,7 +245,7 @@ pub struct SummaryMetadata {
     pub after_chars: usize,
     /// The method's name.
     pub method: String,
-    /// Its time.
+    /// The time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
     /// The call's duration in milliseconds.
@@ -370,7 +370,7 @@ pub struct ModelUsage {
     pub silent_calls: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -518,8 +518,8 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that an answer rests on: the last one that holds a proposal, a speech or findings. A debate that is closed early may have
-    /// begun another one.
+    /// The round that an answer rests on: the last one that contains a proposal, a speech or findings. A debate that is
+    /// closed early may have begun another one.
     pub fn final_round(&self) -> Option<&Round> {
         let rests_on = [ResultKind::Proposal, ResultKind::Speech, ResultKind::Findings];
         let is_text = |one: &Arc<Contribution>| self.yield_of(one).is_some_and(|yields| rests_on.contains(&yields));

@@ -33,15 +33,15 @@ pub struct TeamCandidate {
     pub by_calibration: f64,
     /// The bonus for rare participation.
     pub by_exploration: f64,
-    /// Its rating; absent if unknown, which counts as 1500.
+    /// The rating; absent if unknown, which counts as 1500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// Its Brier score; absent if unknown, which counts as 0.25.
+    /// The Brier score; absent if unknown, which counts as 0.25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brier: Option<f64>,
-    /// The number of debates behind both.
+    /// The number of debates that both figures rest on.
     pub debates: u32,
-    /// Its model's family, if known.
+    /// The model's family, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// Whether its score sufficed but its family already had half of the team.

@@ -1,4 +1,4 @@
-//! The title of a debate: the judge's, or before that one from the problem.
+//! The title of a debate: the judge's, or until then one from the problem.
 
 use std::borrow::Cow;
 

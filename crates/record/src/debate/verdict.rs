@@ -9,7 +9,7 @@ use super::{AgentId, CallKey, Debate, Decider, StageId, Voting};
 /// One judgement of the debaters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Its number; the order of the debaters changes with it.
+    /// The number; the order of the debaters changes with it.
     pub pass: u8,
     /// The winner; absent for none.
     pub winner: Option<AgentId>,

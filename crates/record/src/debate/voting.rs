@@ -18,7 +18,7 @@ pub struct Voting {
     pub tied: Vec<AgentId>,
     /// The author of the winning text; absent if the tie was not broken.
     pub winner: Option<AgentId>,
-    /// Who decided.
+    /// The decider.
     pub decided_by: Decider,
     /// The judge's reason, when it broke a tie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ pub struct Dissent {
     pub confidence: Option<f64>,
 }
 
-/// Who decided a vote.
+/// The decider of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decider {

@@ -18,7 +18,7 @@ pub(super) const PARTS: [(&str, &str); 6] = [
     ("system/form.md", include_str!("../../../../prompts/system/form.md")),
 ];
 
-/// Declares [`Template`], with the file of each variant below `prompts/`.
+/// Declares [`Template`], with the file of each variant in `prompts/`.
 macro_rules! templates {
     ($($(#[$doc:meta])+ $variant:ident => $file:literal,)+) => {
         /// A template. Its variables are the fields of the value ([`Fill`](super::Fill)) that names it.
@@ -31,14 +31,14 @@ macro_rules! templates {
             /// All templates.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its file relative to `prompts/`, with `/` between directories.
+            /// The file relative to `prompts/`, with `/` between directories.
             pub fn file(self) -> &'static str {
                 match self {
                     $(Self::$variant => $file,)+
                 }
             }
 
-            /// Its compiled-in text.
+            /// The compiled-in text.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => include_str!(concat!("../../../../prompts/", $file)),)+
@@ -63,7 +63,7 @@ templates! {
     NoPoints => "second-chance-points.md",
     /// The message after a reader's text without readable findings.
     NoFindings => "second-chance-findings.md",
-    /// The message after a text that says nothing readable of another one's findings.
+    /// The message after a text without readable opinions on another reader's findings.
     NoOpinions => "second-chance-opinions.md",
     /// The message after a judge's answer without a solution.
     NoSolution => "judge/no-solution.md",
@@ -83,7 +83,7 @@ impl fmt::Display for Template {
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
-    /// Its file.
+    /// The file.
     pub template: &'static str,
     /// The template engine's error.
     #[source]

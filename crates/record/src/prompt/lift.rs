@@ -1,4 +1,4 @@
-//! What the judges of `lift` are told: plain text with placeholders, filled in one pass.
+//! The instructions for the judges of `lift`: plain text with placeholders, filled in one pass.
 
 use dialectic_base::markdown::fenced;
 
@@ -31,7 +31,7 @@ pub fn lift_ruling(problem: &str, checklist: &[String], [first, second]: [&str; 
     filled(RULING.1, &values)
 }
 
-/// A template with its placeholders filled, in the order in which they stand there. Values are not searched.
+/// A template with its placeholders filled, in their order of appearance. Values are not searched.
 fn filled(template: &str, values: &[(&str, String)]) -> String {
     let (mut filled, mut rest) = (String::new(), template.trim());
     for (placeholder, value) in values {

@@ -18,7 +18,7 @@ pub struct FocusedRole<'a> {
     pub title: &'a str,
     /// The role's concerns and way of thinking.
     pub system: &'a str,
-    /// Its focus in this phase.
+    /// The focus in this phase.
     pub focus: &'a str,
 }
 
@@ -54,7 +54,7 @@ pub struct TitledText<'a> {
 /// A text to choose from.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Candidate<'a> {
-    /// Its number in prompts.
+    /// The number in prompts.
     pub label: &'a str,
     /// The text.
     pub text: &'a str,
@@ -65,9 +65,9 @@ pub struct Candidate<'a> {
 pub struct Asker<'a> {
     /// The agent's name.
     pub agent: &'a str,
-    /// Its role.
+    /// The role.
     pub role: &'a str,
-    /// Its questions.
+    /// The questions.
     pub items: Vec<AskedItem<'a>>,
 }
 
@@ -87,40 +87,40 @@ pub struct AskedItem<'a> {
 pub struct AnsweredQuestion<'a> {
     /// The question.
     pub question: &'a str,
-    /// The user's answer, `NA` where there is none.
+    /// The user's answer, or `NA`.
     pub answer: &'a str,
 }
 
 /// An agent's own part of a finished round.
 #[derive(Debug, Clone, Serialize)]
 pub struct OwnRound<'a> {
-    /// Its proposal; `None` if it repeats the previous refinement.
+    /// The proposal; `None` if it repeats the previous refinement.
     pub proposal: Option<Authored<'a>>,
     /// The critiques of it.
     pub critiques: Vec<Authored<'a>>,
-    /// Its refinement.
+    /// The refinement.
     pub refinement: Option<Authored<'a>>,
 }
 
 /// A part of the material for the judge's synthesis.
 #[derive(Debug, Clone, Serialize)]
 pub struct MaterialPart<'a> {
-    /// Its heading, such as `The final round`.
+    /// The heading, such as `The final round`.
     pub heading: &'a str,
-    /// Its texts.
+    /// The texts.
     pub entries: Vec<TitledText<'a>>,
 }
 
 /// A draft of the answer for its checkers and its author.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CheckedDraft<'a> {
-    /// Its text.
+    /// The text.
     pub text: &'a str,
-    /// The information for the user beside it.
+    /// The information for the user that accompanies the text.
     pub assessment: Option<&'a str>,
     /// The lens of the check: `requirements`, `execute` or `facts`; empty for its author.
     pub lens: &'static str,
-    /// For the first lens the accepted points; for its author those that the check did not find.
+    /// For the first lens, the accepted points; for the author, those that the check did not find.
     pub accepted: Option<&'a str>,
     /// The numbered points of its checkers.
     pub points: Option<&'a str>,

@@ -31,21 +31,21 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 /// and unused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
-    /// Its name in configurations.
+    /// The name in configurations.
     pub name: String,
-    /// Its title for models.
+    /// The title for models.
     pub title: String,
-    /// Its concerns and way of thinking.
+    /// The concerns and way of thinking.
     pub system: Arc<str>,
     /// The user's system prompt, which replaces `system`.
     pub own_system: Option<Arc<str>>,
-    /// Its focus in proposals.
+    /// The focus in proposals.
     pub propose: Arc<str>,
-    /// Its focus in critiques.
+    /// The focus in critiques.
     pub critique: Arc<str>,
-    /// Its focus in refinements.
+    /// The focus in refinements.
     pub refine: Arc<str>,
-    /// What its summaries keep.
+    /// The content that its summaries keep.
     pub summarize: Arc<str>,
     /// The subjects of its questions.
     pub clarify: Arc<str>,
@@ -63,7 +63,7 @@ pub enum RoleError {
     /// An unknown section.
     #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
     UnknownSection {
-        /// Its heading.
+        /// The heading.
         section: String,
         /// The known sections of this kind of role.
         known: &'static [&'static str],
@@ -89,8 +89,8 @@ impl Role {
         ROLES.iter().find(|role| role.name == name).map(Arc::clone)
     }
 
-    /// Whether a user's file replaces the built-in role with this name, because users may have had such a role before
-    /// it was built in.
+    /// Whether a user's file replaces the built-in role with this name, because users may have created such a role
+    /// before it was built in.
     pub fn gives_way(name: &str) -> bool {
         name == "operations"
     }

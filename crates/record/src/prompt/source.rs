@@ -31,7 +31,7 @@ pub enum PromptFileError {
     NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
     /// It contains only white space.
@@ -50,7 +50,7 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
 /// The text of a prompt file unchanged, without a byte order mark.
 ///
 /// # Errors
-/// Those of [`read_prompt`].
+/// As for [`read_prompt`].
 pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     let path = || path.to_owned();
     let failed = |source: io::Error| match source.kind() {

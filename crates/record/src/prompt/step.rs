@@ -12,7 +12,7 @@ use super::material::{Authored, Candidate, CheckedDraft, FocusedRole, MaterialPa
 /// A prompt of a protocol: a template over [`Values`], or its system text, a template without values.
 #[derive(Debug)]
 pub struct Prompt {
-    /// Its file, relative to `prompts/`.
+    /// The file, relative to `prompts/`.
     pub file: &'static str,
     /// The template.
     pub text: &'static str,
@@ -104,7 +104,7 @@ impl Prompt {
     /// The text of a prompt without values, such as a system text.
     ///
     /// # Errors
-    /// Those of [`render`](Self::render).
+    /// As for [`render`](Self::render).
     pub fn render_bare(&self) -> Result<String, PromptError> {
         self.filled(minijinja::Value::from(()))
     }

@@ -105,7 +105,7 @@ impl Fill for NoPoints {
     const TEMPLATE: Template = Template::NoPoints;
 }
 
-/// The message after a reader's text without readable findings. A turn of its own, not a body.
+/// The message after a reader's text without readable findings. It is a separate turn, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoFindings {}
 
@@ -113,7 +113,7 @@ impl Fill for NoFindings {
     const TEMPLATE: Template = Template::NoFindings;
 }
 
-/// The message after a text that says nothing readable of another one's findings. A turn of its own, not a body.
+/// The message after a text without readable opinions on another reader's findings. It is a separate turn, not a body.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoOpinions {}
 

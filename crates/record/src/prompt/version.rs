@@ -9,11 +9,11 @@ use super::catalog::{PARTS, Template};
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
 
-/// The kept bytes of the hash: enough to distinguish versions, short enough to read aloud.
+/// The number of bytes kept of the hash: enough to distinguish versions, short enough to read aloud.
 const KEPT_BYTES: usize = 6;
 
-/// The version of the built-in prompts and of `prompts`, those of a protocol and its system text: the first 12
-/// hexadecimal digits of a SHA-256 over their names and texts.
+/// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of
+/// `prompts`, the shared built-in prompts and the system text.
 pub fn version(prompts: &[&Prompt]) -> String {
     let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
     let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));

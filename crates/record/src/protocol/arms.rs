@@ -1,6 +1,6 @@
-//! What a debate has to be worth more than, for the same money: one answer, one that its author criticised and rewrote,
-//! and the best of several. Each is a protocol of its own, so that it can be run, limited, resumed and read like any
-//! debate.
+//! The alternatives that a debate must beat for the same money: one answer, an answer that its author criticised and
+//! rewrote, and the best of several answers. Each is a protocol, so that it can be run, limited, resumed and read like
+//! any debate.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Debate, Event, RecheckStanding, ResultKind, Settings, StageId, StageInfo,
@@ -30,8 +30,8 @@ static SEVERAL_DRAWS: Prompt = prompt!("system/several-draws.md", None);
 pub static SINGLE: Protocol = Protocol {
     name: "single",
     about: "one agent answers, once",
-    suits: "a measure of what a debate adds, and a question that needs none",
-    calls: "1, and 4 where a check is asked for",
+    suits: "a baseline for what a debate adds, and a question that needs no debate",
+    calls: "1, and 4 for the check",
     check: |settings| one_agent(settings, "single").and_then(|()| one_round(settings, "single")),
     default_rounds: 1,
     default_check: 0,
@@ -53,9 +53,9 @@ pub static SINGLE: Protocol = Protocol {
 /// One agent answers, criticises its own answer and rewrites it, round by round.
 pub static SELF_REFINE: Protocol = Protocol {
     name: "self-refine",
-    about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to mend",
-    suits: "a measure of what a debate adds, and a question whose hard part is care",
-    calls: "at most 2·r + 1, and 4 where a check is asked for",
+    about: "one agent answers, criticises its own answer and rewrites it, until it finds nothing to fix",
+    suits: "a baseline for what a debate adds, and a question that mainly needs care",
+    calls: "at most 2·r + 1, and 4 for the check",
     check: |settings| one_agent(settings, "self-refine"),
     default_rounds: 1,
     default_check: 0,
@@ -88,12 +88,12 @@ pub static SELF_REFINE: Protocol = Protocol {
     ],
 };
 
-/// Every agent answers by itself, and the judge chooses one of the answers.
+/// Every agent answers independently, and the judge chooses one of the answers.
 pub static BEST_OF_N: Protocol = Protocol {
     name: "best-of-n",
-    about: "every agent answers by itself, and the judge chooses one of the answers",
-    suits: "a measure of what a debate adds, and a question whose answers are easier to compare than to write",
-    calls: "n + 1, and 4 where a check is asked for",
+    about: "every agent answers independently, and the judge chooses one of the answers",
+    suits: "a baseline for what a debate adds, and a question whose answers are easier to compare than to write",
+    calls: "n + 1, and 4 for the check",
     check: best_of_several,
     default_rounds: 1,
     default_check: 0,
@@ -143,8 +143,8 @@ fn one_round(settings: &Settings, protocol: &str) -> Result<(), Unfit> {
     if rounds == 1 {
         return Ok(());
     }
-    let problem = format!("{protocol} has one round, but {rounds} are asked for");
-    Err(Unfit::new(problem, "take the protocol self-refine, or leave out `debate.rounds`").about("debate.rounds"))
+    let problem = format!("{protocol} has one round, but {rounds} were requested");
+    Err(Unfit::new(problem, "use the protocol self-refine, or remove `debate.rounds`").about("debate.rounds"))
 }
 
 fn best_of_several(settings: &Settings) -> Result<(), Unfit> {
@@ -191,7 +191,7 @@ fn author(debate: &Debate) -> Option<&AgentSettings> {
     debate.team().into_iter().next()
 }
 
-/// The author's text of a round, as it stands at its end: round 0 ends with the first text.
+/// The author's text at the end of a round; round 0 ends with the first text.
 fn text_after(round: u32, author: &AgentSettings) -> CallKey {
     match round {
         0 => CallKey::new(1, PROPOSAL, &author.id),
@@ -210,7 +210,7 @@ fn last_text(debate: &Debate) -> Option<CallKey> {
     last_text_after(debate, debate.current_round)
 }
 
-/// The text that a round criticises. In the first it may still be on its way.
+/// The text that a round criticises. In the first round it may be pending.
 fn criticised_text(debate: &Debate, author: &AgentSettings) -> CallKey {
     let before = debate.current_round.saturating_sub(1);
     last_text_after(debate, before).unwrap_or_else(|| text_after(0, author))
@@ -229,8 +229,8 @@ fn own_critique(debate: &Debate) -> Vec<Step> {
     step.into_iter().collect()
 }
 
-/// Whether the author's critique of this round names nothing to mend. One that failed or could not be read says nothing
-/// of that.
+/// Whether the author's critique of this round lists no faults. A critique that failed or could not be parsed does not
+/// count.
 fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
@@ -247,7 +247,7 @@ fn criticised(debate: &Debate) -> Trigger {
     complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)
 }
 
-/// The author rewrites what it criticised.
+/// The author rewrites its criticised text.
 fn own_refinement(debate: &Debate) -> Vec<Step> {
     let Some(author) = author(debate) else { return Vec::new() };
     let critique = critique_key(debate, author);
@@ -258,7 +258,7 @@ fn own_refinement(debate: &Debate) -> Vec<Step> {
     vec![refinement.after([criticised_text(debate, author), critique])]
 }
 
-/// A round that brought no new text is the last: another would ask the same again.
+/// A round without a new text is the last: another one would repeat it.
 fn refined(debate: &Debate) -> Trigger {
     let is_new = author(debate)
         .is_some_and(|author| debate.settled(&text_after(debate.current_round, author)) == Some(CallStatus::Done));
@@ -269,7 +269,7 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge chooses among all answers that are there or may still come. One alone needs no choice.
+/// The judge chooses among all answers that exist or may still come. A single answer needs no choice.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
@@ -286,7 +286,7 @@ fn choice(debate: &Debate) -> Option<Step> {
     Some(ballot.showing(PromptContext::Candidates { salt: 0 }).paid(BudgetClass::Closing))
 }
 
-/// The answer that was chosen, or the only one that came.
+/// The chosen answer, or the only one.
 fn chosen(debate: &Debate) -> Option<CallKey> {
     let settings = debate.settings.as_ref()?;
     let ballot = debate.contribution(&key(debate, CHOICE, &settings.judge));
@@ -298,7 +298,7 @@ fn chosen(debate: &Debate) -> Option<CallKey> {
     }
 }
 
-/// The text that `which` names as the answer, or as a draft of it where it is to be checked.
+/// The text that `which` names, as the answer, or as a draft if it is to be checked.
 fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
     if debate.draft.is_some() || debate.final_solution.is_some() {
         return check::stands(debate, false);
@@ -314,7 +314,7 @@ fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Even
     vec![event]
 }
 
-/// How a debate ends that has an answer, no text at all, or texts and no answer.
+/// How a debate ends: with an answer, without a text, or with texts but no answer.
 fn ended(debate: &Debate, nothing: &str, failed: &str) -> Result<Trigger, String> {
     if let Some(trigger) = check::drafted(debate) {
         return Ok(trigger);

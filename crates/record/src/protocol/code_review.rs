@@ -1,4 +1,5 @@
-//! A change, read by several: each finds faults in it, each reads what the others found, and the judge rules.
+//! The review of a change by several readers: each looks for faults, each reads the others' findings, and the judge
+//! rules.
 
 use crate::debate::{
     CallKey, CallStatus, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo, describe_review,
@@ -18,7 +19,7 @@ const FINDINGS_COMPLETE: Trigger = Trigger("FINDINGS_COMPLETE");
 const CONFIRMATIONS_COMPLETE: Trigger = Trigger("CONFIRMATIONS_COMPLETE");
 const RULED: Trigger = Trigger("RULED");
 
-/// Its only round.
+/// The only round.
 const ROUNDS: u32 = 1;
 
 static SYSTEM: Prompt = prompt!("system/code-review.md", None);
@@ -26,11 +27,11 @@ static FIND: Prompt = prompt!("code-review/find.md", Critique);
 static CONFIRM: Prompt = prompt!("code-review/confirm.md", Critique);
 static RULE: Prompt = prompt!("code-review/rule.md", None);
 
-/// Each agent reads a change and the findings of each other agent; the judge rules on what was found.
+/// Each agent reads a change and the findings of each other agent; the judge rules on the findings.
 pub static CODE_REVIEW: Protocol = Protocol {
     name: "code-review",
-    about: "each agent reads a change and names findings, each confirms or refutes the others' findings, the judge rules",
-    suits: "a change to be read before it is merged: `dialectic review` reads it from git",
+    about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
+    suits: "a change that needs review before it is merged: `dialectic review` reads it from git",
     calls: "at most n + n·(n - 1) + 1",
     check,
     default_rounds: ROUNDS,
@@ -84,8 +85,8 @@ pub static CODE_REVIEW: Protocol = Protocol {
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let rounds = settings.debate.rounds;
     if rounds != ROUNDS {
-        let problem = format!("code-review has one round, and {rounds} are asked for");
-        return Err(Unfit::new(problem, "leave out `debate.rounds`").about("debate.rounds"));
+        let problem = format!("code-review has one round, but {rounds} were requested");
+        return Err(Unfit::new(problem, "remove `debate.rounds`").about("debate.rounds"));
     }
     Ok(())
 }
@@ -102,7 +103,7 @@ fn found(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, FINDINGS, FINDINGS_COMPLETE))
 }
 
-/// Everybody reads the findings of each other, where there are some or may still be.
+/// Every agent reads the findings of every other agent, if there are any or may still be.
 fn confirmations(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     let mut steps = Vec::new();
@@ -122,7 +123,7 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// The judge rules on all that was found.
+/// The judge rules on all findings.
 fn ruling(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref().filter(|_| !debate.findings_ruled(&[]).is_empty())?;
     let round = debate.current_round;
@@ -132,7 +133,7 @@ fn ruling(debate: &Debate) -> Option<Step> {
     Some(ruling.showing(PromptContext::Findings).paid(BudgetClass::Closing))
 }
 
-/// Where nothing was found there is nothing to rule on.
+/// Without findings there is nothing to rule on.
 fn nothing_found(debate: &Debate) -> Vec<Event> {
     let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
     if !was_read || debate.final_solution.is_some() || !debate.findings_ruled(&[]).is_empty() {

@@ -24,7 +24,7 @@ static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
 /// The number of agents for quick answers.
 pub const QUICK_AGENTS: usize = 2;
-/// Its single round.
+/// The single round.
 const ROUNDS: u32 = 1;
 
 /// Agents propose and review each other; the judge drafts the answer, which is checked.
@@ -89,7 +89,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         return Err(Unfit::new(problem, of_dialectic("debate.rounds")).about("debate.rounds"));
     }
     if rules.critics != Critics::All {
-        let problem = "in a council everybody reviews everybody: `debate.critics` does not apply";
+        let problem = "in a council every agent reviews all others: `debate.critics` does not apply";
         return Err(Unfit::new(problem, of_dialectic("debate.critics")));
     }
     if rules.termination_condition.kind != TerminationKind::Fixed {
@@ -108,7 +108,7 @@ fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
 }
 
-/// Every agent reviews all proposals that exist or may still come, beside its own.
+/// Every agent reviews all proposals that exist or may still come, except its own.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));

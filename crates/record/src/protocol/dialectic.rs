@@ -281,8 +281,8 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
     debate.agents().iter().filter_map(position).collect()
 }
 
-/// The judge scores the round if a score can end the debate. In a final round it summarizes the earlier rounds
-/// meanwhile.
+/// The judge scores the round if a score can end the debate. In a final round it summarizes the earlier rounds at the
+/// same time.
 fn evaluation(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
     let TerminationSettings { kind, min_rounds, .. } = rules.termination_condition;

@@ -4,7 +4,7 @@
 //! function of the record, and a table of transitions. It does no work and depends only on the record. The engine runs
 //! any protocol, including those declared elsewhere.
 
-/// A prompt below `prompts`, and the section of the role that it uses.
+/// A prompt in `prompts`, and the section of the role that it uses.
 macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {
@@ -78,7 +78,7 @@ pub const PROTOCOLS: &[&Protocol] = &[
 /// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
-    /// Its name in configurations and on the command line.
+    /// The name in configurations and on the command line.
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
@@ -86,13 +86,13 @@ pub struct Protocol {
     pub suits: &'static str,
     /// The number of its calls as a formula for `n` agents and `r` rounds.
     pub calls: &'static str,
-    /// Its stages in display order. A debate starts with the first.
+    /// The stages in display order. A debate starts with the first.
     pub stages: &'static [Stage],
-    /// The stage that produces the answer; later stages may check it. STOP leads there.
+    /// The stage that produces the answer; later stages may check it. STOP leads to this stage.
     pub closing: StageId,
     /// The system text of all its calls.
     pub system: &'static Prompt,
-    /// Its prompts.
+    /// The prompts.
     pub prompts: &'static [&'static Prompt],
     /// Checks whether it can run with the settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
@@ -145,19 +145,19 @@ impl Diagnostic for Unfit {
 /// A stage of a protocol.
 #[derive(Debug)]
 pub struct Stage {
-    /// Its id, its words and its kind of result.
+    /// The id, its words and its kind of result.
     pub info: StageInfo,
     /// Facts that follow from the record without a call and are not recorded yet. Called whenever the record grows,
     /// while the stage is current or can begin early.
     pub facts: fn(&Debate) -> Vec<Event>,
     /// All its calls in the current round, including finished ones, except calls whose inputs can never exist.
     pub steps: fn(&Debate) -> Vec<Step>,
-    /// Its outcome, once all its calls have ended.
+    /// The outcome, once all its calls have ended.
     ///
     /// # Errors
     /// Why the debate cannot continue.
     pub outcome: fn(&Debate) -> Result<Trigger, String>,
-    /// Its transitions, the regular one first. A stage without rows is a kind of call within another stage.
+    /// The transitions, the regular one first. A stage without rows is a kind of call within another stage.
     pub rows: &'static [Row],
 }
 
@@ -203,7 +203,7 @@ pub enum Next {
 
 /// A missing row of the table: a defect of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("protocol {protocol} has no way on from {stage} after {}", trigger.0)]
+#[error("protocol {protocol} has no transition from {stage} after {}", trigger.0)]
 pub struct NoTransition {
     /// The protocol.
     pub protocol: &'static str,
@@ -314,9 +314,6 @@ pub fn no_steps(_: &Debate) -> Vec<Step> {
     Vec::new()
 }
 
-/// Of a kind of call that is no place.
-///
-/// # Errors
 const PROPOSAL: StageId = StageId::new("proposal");
 const CRITIQUE: StageId = StageId::new("critique");
 const SYNTHESIS: StageId = StageId::new("synthesis");
@@ -369,7 +366,7 @@ pub const fn kind_of_call(info: StageInfo) -> Stage {
         info: info.kind_of_call(),
         facts: nothing,
         steps: no_steps,
-        outcome: |_| Err("a kind of call is no place to end".to_owned()),
+        outcome: |_| Err("a debate cannot end in a call kind".to_owned()),
         rows: &[],
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<It
     settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
 }
 
-/// The speakers in order: those for the motion first. Everybody speaks if there are no sides.
+/// The speakers in order: those for the motion first. All agents speak if there are no sides.
 pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
     let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
     if speakers.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
     Err(Unfit::new(problem, hint).about("debate.rounds"))
 }
 
-/// The first round: everybody argues for its side.
+/// The first round: every agent argues for its side.
 pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) -> Stage {
     Stage {
         info,
@@ -90,7 +90,7 @@ pub(super) const fn opening_info() -> StageInfo {
     StageInfo::new(OPENING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The middle rounds: everybody answers the others.
+/// The middle rounds: every agent answers the others.
 pub(super) const fn rebuttal(info: StageInfo) -> Stage {
     Stage {
         info,
@@ -110,7 +110,7 @@ pub(super) const fn rebuttal_info() -> StageInfo {
     StageInfo::new(REBUTTAL, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
-/// The last round: everybody sums up the debate.
+/// The last round: every agent sums up the debate.
 pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
     Stage {
         info,

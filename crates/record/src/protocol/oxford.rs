@@ -48,7 +48,7 @@ pub static OXFORD: Protocol = Protocol {
     name: "oxford",
     about: "two sides speak on a motion, an audience votes before and after; the judge decides",
     suits: "a decision with two sides, where persuading others matters",
-    calls: "d·r + 2·(n - d) + 2, d of the n agents being on a side",
+    calls: "d·r + 2·(n - d) + 2, where d of the n agents are on a side",
     check,
     default_rounds: DEFAULT_ROUNDS,
     default_check: DebateSettings::DEFAULT_CHECK,
@@ -102,7 +102,7 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The closings that were held or missed; when the last round's time is over, some were never requested.
+/// The closings that were held or missed; if the last round's time is over, some were never requested.
 fn closings(debate: &Debate) -> Vec<CallKey> {
     let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
     closings.filter(|closing| debate.settled(closing).is_some()).collect()

@@ -3,7 +3,7 @@
 use super::{Next, Protocol, Row, Stage};
 
 impl Next {
-    /// Its name in tables.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Go(stage) | Self::Begin(stage) => stage.as_str(),

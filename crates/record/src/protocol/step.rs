@@ -19,7 +19,7 @@ pub struct Step {
     pub answer: OutputSpec,
     /// The use of its solution.
     pub delivery: Delivery,
-    /// Its class under a cost limit.
+    /// The class under a cost limit.
     pub cost: BudgetClass,
     /// A notice for an unusual call, shown when it starts.
     pub notice: Option<String>,
@@ -76,9 +76,9 @@ impl Step {
 pub enum PromptContext {
     /// Only its inputs.
     Inputs,
-    /// Its inputs and the agent's own history: its summary, or its part in the finished rounds.
+    /// The inputs and the agent's own history: its summary, or its part in the finished rounds.
     InputsAndHistory,
-    /// Its inputs without authors, in an order that depends only on the debate's seed and this salt.
+    /// The inputs without authors, in an order that depends only on the debate's seed and this salt.
     Candidates {
         /// The salt of this shuffle.
         salt: u32,
@@ -88,13 +88,13 @@ pub enum PromptContext {
         /// The salt of the reversed shuffle.
         salt: u32,
     },
-    /// Its inputs, and the disputed matters of the previous round.
+    /// The inputs, and the disputed matters of the previous round.
     InputsAndDispute,
     /// The decisions of its inputs, numbered, each wording once, without authors.
     Decisions,
-    /// Its inputs without authors, numbered in order and shortened.
+    /// The inputs without authors, numbered in order and shortened.
     Numbered,
-    /// Its inputs without authors, under their numbers in the debate; the agent's own is separate.
+    /// The inputs without authors, under their numbers in the debate; the agent's own is separate.
     Texts,
     /// The agent's own texts in the finished rounds, and remarks about them.
     OwnTexts,
@@ -109,7 +109,7 @@ pub enum PromptContext {
     EarlierRounds,
     /// The last round in full and the earlier ones, or their summary, without names.
     WholeDebate,
-    /// What its inputs find in a change, under numbers and without authors; for the judge with what the others said of it.
+    /// The findings of its inputs in a change, numbered and without authors; the judge also gets the opinions on them.
     Findings,
     /// The draft of the answer, with its checks among the inputs, and the points that it claims to have met.
     Draft,
@@ -174,22 +174,22 @@ pub enum Authorship {
 /// The use of a solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is the answer of the debate.
+    /// The text is the answer of the debate.
     Answer,
-    /// It is a draft of the answer.
+    /// The text is a draft of the answer.
     Draft,
-    /// It is the answer, or another draft if its author abandoned the approach.
+    /// The text is the answer, or another draft if its author abandoned the approach.
     DraftIfRethought,
 }
 
 /// A call's class under a cost limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetClass {
-    /// Dispensable: left out if it does not fit beside everything else.
+    /// Dispensable: left out if it does not fit in addition to everything else.
     Extra,
     /// Part of a complete round. If it does not fit, the debate closes.
     Round,
-    /// Decides how the debate continues or ends. If it does not fit beside the closing, the debate closes.
+    /// Decides how the debate continues or ends. If it does not fit in addition to the closing, the debate closes.
     Decision,
     /// Required for the answer: its cost is reserved from the beginning.
     Closing,

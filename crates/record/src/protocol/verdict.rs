@@ -130,7 +130,7 @@ pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
             known.extend(lacks.iter().filter(|lack| !known.contains(lack)).cloned().collect::<Vec<_>>());
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "as many as there are passes")]
+    #[expect(clippy::cast_precision_loss, reason = "bounded by the number of passes")]
     let mean = |scores: Vec<f64>| scores.iter().sum::<f64>() / scores.len() as f64;
     let by_criterion = on_criteria
         .into_iter()

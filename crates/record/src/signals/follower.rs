@@ -29,7 +29,7 @@ pub enum Followed {
     },
 }
 
-/// A subscription that misses no event: those that passed unread are read from the journal.
+/// A subscription that misses no event: unread events that are gone are read from the journal.
 pub struct Follower {
     subscription: Subscription,
     log: Box<dyn EventLog>,
@@ -52,8 +52,8 @@ impl Follower {
         Self::going_on(subscription, log, 0, recorded)
     }
 
-    /// Follows from the event after number `told`: those up to number `recorded`, before `subscription` began, are read
-    /// from the log.
+    /// Follows from the event after number `told`: events up to number `recorded`, which precede `subscription`, are
+    /// read from the log.
     pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }

@@ -22,12 +22,12 @@ const CAPACITY: usize = 4096;
 /// The polling interval while waiting for room.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Whether a subscriber wants streamed words, which are most of all signals.
+/// Whether a subscriber wants streamed words, which make up most signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
-    /// They are shown.
+    /// Words are delivered.
     Wanted,
-    /// They are left out.
+    /// Words are left out.
     Unwanted,
 }
 

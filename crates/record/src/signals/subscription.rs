@@ -131,7 +131,11 @@ impl Queue {
     }
 
     /// The next item; `None` if there is none yet, `Some(None)` at the end.
-    #[expect(clippy::option_option, reason = "the one says whether anything is there, the other whether it is the end")]
+    #[expect(
+        clippy::option_option,
+        reason = "the outer option is whether there is an item, the inner one whether \
+        it is the end"
+    )]
     fn take(&self) -> Option<Option<Update>> {
         let mut contents = self.contents();
         if let Some(gap) = contents.gap.take() {

@@ -22,7 +22,7 @@ use super::{Readers, StoreError, TAKE_A_NEWER_VERSION, write_atomically};
 /// The number of random characters at the end of an id.
 const LAST: usize = 4;
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
-/// What is signed of a debate, and its signature, as `ssh-keygen` names it.
+/// The suffix of the signed statement about a debate. Its signature has the name that `ssh-keygen` gives it.
 const STATEMENT_SUFFIX: &str = ".signed.json";
 const SIGNATURE_SUFFIX: &str = ".signed.json.sig";
 
@@ -35,20 +35,20 @@ pub struct Directory {
 /// A saved debate that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its state file.
+    /// The state file.
     pub state: PathBuf,
-    /// Its journal; older debates have none.
+    /// The journal; older debates have none.
     pub journal: Option<PathBuf>,
 }
 
 /// A state file in a directory listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDebate {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its last modification.
+    /// The last modification.
     pub modified: SystemTime,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
@@ -80,7 +80,7 @@ pub enum StateFileError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The format.
         found: u32,
     },
     /// It is not JSON, or not a debate.
@@ -88,7 +88,7 @@ pub enum StateFileError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// The place in it; `.` for the whole.
+        /// The path of the fault; `.` for the whole document.
         key: String,
         /// The reason.
         source: serde_json::Error,
@@ -234,7 +234,7 @@ impl Directory {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let mut listed = Vec::new();
         for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_state(name)) {
-            // It may have been removed meanwhile.
+            // The file may have been removed in the meantime.
             let Ok(metadata) = file.metadata() else { continue };
             let modified = metadata.modified().map_err(failed)?;
             listed.push(ListedDebate { name, modified, size: metadata.len() });
@@ -298,7 +298,7 @@ fn ending(id: &str) -> &str {
 }
 
 impl Entry {
-    /// The debate whose state file, or journal, is at `path`; or what was signed of it, or the signature.
+    /// The debate whose state file, journal, signed statement or signature is at `path`.
     pub fn of_state(path: &Path) -> Self {
         if let Some(signed) = Self::of_signed(path) {
             return signed;
@@ -310,7 +310,8 @@ impl Entry {
         Self { state, journal: journal.exists().then_some(journal) }
     }
 
-    /// The debate beside which `path` says what was signed. Without one the file is what its name says otherwise.
+    /// The debate next to `path`, if `path` is its signed statement. Without such a debate, the file name is read as
+    /// usual.
     fn of_signed(path: &Path) -> Option<Self> {
         let name = path.to_str()?;
         let stem = name.strip_suffix(STATEMENT_SUFFIX).or_else(|| name.strip_suffix(SIGNATURE_SUFFIX))?;
@@ -373,12 +374,12 @@ impl Entry {
         self.state.with_extension("stop")
     }
 
-    /// Where it says what was signed of the debate.
+    /// The path of the signed statement.
     pub fn statement_path(&self) -> PathBuf {
         self.state.with_extension("signed.json")
     }
 
-    /// Where the signature of that is.
+    /// The path of its signature.
     pub fn signature_path(&self) -> PathBuf {
         self.state.with_extension("signed.json.sig")
     }

@@ -11,7 +11,7 @@ use super::snapshot::remove_leftovers;
 use super::{Directory, Entry, Record, StoreError, read_state};
 
 impl Entry {
-    /// Appends the event that `note` derives from the debate and saves the state, or writes nothing if there is none.
+    /// Appends the event that `note` derives from the debate and saves the state; writes nothing if there is no event.
     /// Returns the resulting debate. A debate without a journal gets one.
     ///
     /// # Errors
@@ -36,16 +36,15 @@ impl Entry {
 }
 
 impl Directory {
-    /// Removes the files of a debate in this directory that is not running. If this is interrupted, a whole debate
-    /// remains:
-    /// the state is removed first, and the journal contains everything.
+    /// Removes the files of a debate in this directory that is not running. If this is interrupted, a complete debate
+    /// remains: the state is removed first, and the journal contains everything.
     ///
     /// # Errors
     /// It is elsewhere, not a debate, running in another process, or cannot be removed.
     pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
         let Entry { state, journal } = entry;
         self.check_is_here(entry)?;
-        // Held until both are removed, so that no process resumes it meanwhile.
+        // Held until both are removed, so that no process resumes it in the meantime.
         let _held = journal.as_deref().map(hold).transpose()?;
         for path in [Some(state.as_path()), journal.as_deref()].into_iter().flatten() {
             match fs::remove_file(path) {
@@ -56,7 +55,7 @@ impl Directory {
             }
         }
         remove_leftovers(state);
-        // None of these says anything of a debate that is gone.
+        // These files mean nothing without their debate.
         for path in [entry.log_path(), entry.statement_path(), entry.signature_path()] {
             drop(fs::remove_file(path));
         }

@@ -60,7 +60,7 @@ pub enum JournalError {
     Newer {
         /// The journal.
         path: PathBuf,
-        /// Its format.
+        /// The format.
         found: u32,
     },
     /// An unreleased build wrote it.
@@ -70,7 +70,7 @@ pub enum JournalError {
     Unreleased {
         /// The journal.
         path: PathBuf,
-        /// Its format.
+        /// The format.
         found: u32,
     },
     /// A line is not an event.
@@ -111,10 +111,10 @@ pub enum JournalError {
         /// The previous number.
         saved: u64,
     },
-    /// Its path no longer leads to it.
+    /// The path no longer leads to it.
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
     Displaced {
-        /// Its path.
+        /// The path.
         path: PathBuf,
     },
     /// Another program wrote to it.
@@ -153,7 +153,7 @@ impl JournalError {
         match self {
             Self::Newer { .. } => (Arguments, TAKE_A_NEWER_VERSION, None),
             Self::Unreleased { .. } => {
-                let hint = "move the journal away: the state file beside it can still be shown and reported";
+                let hint = "move the journal away: the state file next to it can still be shown and reported";
                 (Arguments, hint, None)
             }
             Self::EndMissing { .. } => {
@@ -306,7 +306,7 @@ impl Journal {
         Ok(line.bytes)
     }
 
-    /// Its extent.
+    /// The extent.
     pub fn mark(&self) -> &JournalMark {
         &self.mark
     }

@@ -16,14 +16,14 @@ use dialectic_base::encoding::hexadecimal;
 pub(super) struct Sealed {
     /// The line with its line break.
     pub(super) bytes: Vec<u8>,
-    /// Its hash, which the next line repeats.
+    /// The hash, which the next line repeats.
     pub(super) hash: String,
 }
 
 /// A verified line.
 pub(super) struct Checked {
     pub(super) recorded: Recorded,
-    /// Its hash, which the next line must repeat.
+    /// The hash, which the next line must repeat.
     pub(super) hash: String,
 }
 
@@ -34,9 +34,9 @@ pub enum LineFault {
     Altered,
     /// It has neither its own hash nor, as in older journals, the previous one.
     Unsealed,
-    /// Its previous hash is not that of the previous line.
+    /// The previous hash is not that of the previous line.
     Chain,
-    /// It is not an event.
+    /// The line is not an event.
     NotAnEvent(serde_json::Error),
 }
 

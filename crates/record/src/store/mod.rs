@@ -35,8 +35,8 @@ pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 /// Advice for a file of a later version.
 const TAKE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
 /// Advice if the debates directory cannot be used.
-const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: make sure that it is a \
-                                writable directory with free space, or work in another one";
+const SEE_TO_THE_PLACE: &str = "debates are saved in `debates` in the working directory: make sure that it is a \
+    writable directory with free space, or work in another one";
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +85,7 @@ pub enum StoreError {
     JournalGone {
         /// The debate.
         id: DebateId,
-        /// Its path.
+        /// The path.
         path: PathBuf,
     },
     /// The events are not the record of a debate.
@@ -105,9 +105,9 @@ pub enum StoreError {
         directory: PathBuf,
     },
     /// An invalid path pattern.
-    #[error("`{pattern}` is not a pattern for paths")]
+    #[error("`{pattern}` is not a valid path pattern")]
     Pattern {
-        /// As given.
+        /// The pattern as given.
         pattern: String,
         /// The reason.
         source: glob::PatternError,
@@ -115,13 +115,13 @@ pub enum StoreError {
     /// A pattern without matches.
     #[error("no debate matches the pattern `{pattern}`")]
     NoMatch {
-        /// As given.
+        /// The pattern as given.
         pattern: String,
     },
     /// A directory below a pattern cannot be read.
     #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search {
-        /// As given.
+        /// The pattern as given.
         pattern: String,
         /// The place and the reason.
         source: glob::GlobError,
@@ -129,7 +129,7 @@ pub enum StoreError {
     /// A debate in another directory.
     #[error("{path} is not in {directory}: only debates there can be removed")]
     Elsewhere {
-        /// Its state file.
+        /// The state file.
         path: PathBuf,
         /// The debates directory.
         directory: PathBuf,
@@ -178,7 +178,7 @@ impl StoreError {
             Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
             Self::Replica(_) => (ErrorCategory::Busy, None, None),
             Self::JournalGone { .. } => {
-                let put_back = "restore it; a state file alone can only be reported and evaluated";
+                let put_back = "restore it; without it the debate can only be reported and evaluated";
                 (Arguments, hint(put_back), None)
             }
             Self::Ambiguous { .. } => (Arguments, hint("type more of the id"), None),

@@ -52,7 +52,7 @@ impl Entry {
             None => self.load_journal(),
             Some(debate) => Ok(match self.load_journal() {
                 Ok(saved) if saved.debate.id != debate.id => {
-                    let warning = format!("the journal beside it belongs to another debate, {}", saved.debate.id);
+                    let warning = format!("the journal next to it belongs to another debate, {}", saved.debate.id);
                     SavedDebate { debate, events: Vec::new(), warnings: vec![warning] }
                 }
                 Ok(saved) if finished(&debate) && !self.is_behind_journal() => SavedDebate { debate, ..saved },

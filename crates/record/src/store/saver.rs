@@ -120,7 +120,7 @@ fn save(journal: &File, path: &Path, state: &StateFile) -> Result<(), StoreError
     write_state(path, state)
 }
 
-/// The journal's extent when the state file was saved; `None` if the file is missing or does not say.
+/// The journal's extent when the state file was saved; `None` if the file is missing or does not state it.
 pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     #[derive(Deserialize)]
     struct Marked {

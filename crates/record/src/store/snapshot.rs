@@ -10,7 +10,7 @@ use super::StoreError;
 pub enum Readers {
     /// Only its owner.
     Owner,
-    /// Everybody allowed by the user's umask.
+    /// Every user allowed by the user's umask.
     All,
 }
 

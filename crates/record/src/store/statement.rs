@@ -1,7 +1,7 @@
-//! What is signed of a record: the debate, the last line of its journal, and the number of lines.
+//! The signed statement about a record: the debate, the last line of its journal, and the number of lines.
 //!
-//! Each line names the hash of the line before, so the last hash stands for all lines before it. What is appended
-//! later leaves a signed journal as it was.
+//! Each line contains the hash of the line before, so the last hash covers all lines before it. Later lines leave the
+//! signed part unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::debate::DebateId;
 
 use super::VerifiedRecord;
 
-/// What is signed of a record.
+/// The signed statement about a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -17,37 +17,37 @@ pub struct Statement {
     pub id: DebateId,
     /// The SHA-256 of the last signed line without its line break, in hexadecimal.
     pub head: String,
-    /// How many lines are signed.
+    /// The number of signed lines.
     pub lines: u64,
 }
 
-/// Why a record is not the one that was signed.
+/// Why a record differs from the signed one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementFault {
-    /// It is of another debate.
-    #[error("the signature is of another debate, {0}")]
+    /// The signature belongs to another debate.
+    #[error("the signature belongs to another debate, {0}")]
     OtherDebate(DebateId),
-    /// The journal is shorter than what was signed.
+    /// The journal is shorter than the signed one.
     #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
     Shortened {
-        /// How many lines were signed.
+        /// The number of signed lines.
         signed: u64,
-        /// How many there are.
+        /// The number of lines in the journal.
         found: u64,
     },
-    /// The journal says something else.
-    #[error("the journal is not the one that was signed: line {0} is another")]
+    /// The journal has different content.
+    #[error("the journal differs from the signed one at line {0}")]
     OtherJournal(u64),
-    /// The debate itself went on after it was signed, so that its answer may be another one.
-    #[error("the debate went on after line {0}, the last that was signed")]
+    /// The debate continued after it was signed, so its answer may have changed.
+    #[error("the debate continued after line {0}, the last signed line")]
     Continued(u64),
     /// The journal is damaged before the last signed line.
-    #[error("the journal is damaged before line {0}, the last that was signed")]
+    #[error("the journal is damaged before line {0}, the last signed line")]
     Damaged(u64),
 }
 
 impl Statement {
-    /// Of all lines of a record; nothing where it has none.
+    /// The statement for all lines of a record; `None` if it has no lines.
     pub fn of(record: &VerifiedRecord) -> Option<Self> {
         let (id, head) = record.id.clone().zip(record.hashes.last().cloned())?;
         Some(Self { id, head, lines: record.hashes.len() as u64 })
@@ -61,18 +61,18 @@ impl Statement {
         bytes
     }
 
-    /// What signed bytes say.
+    /// Parses a signed statement.
     ///
     /// # Errors
-    /// When they say something else.
+    /// It is not a statement.
     pub fn read(bytes: &[u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(bytes)
     }
 
-    /// How many events of `record` came after what was signed: notes, and questions about the debate.
+    /// The number of events in `record` after the signed ones: notes, and questions about the debate.
     ///
     /// # Errors
-    /// When it is not the record that was signed.
+    /// It is not the signed record.
     pub fn hold_against(&self, record: &VerifiedRecord) -> Result<u64, StatementFault> {
         let found = record.hashes.len() as u64;
         let line = self.lines;

@@ -16,7 +16,7 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 /// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The debate, by its first event; absent where the journal has none that can be read.
+    /// The debate's id from the first event; absent if that event is unreadable.
     pub id: Option<DebateId>,
     /// The hash of each of these events' lines.
     pub hashes: Vec<String>,
@@ -94,7 +94,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether every line of the journal is as it was written, as far as the journal goes.
+    /// Whether every line of the journal is as it was written, up to the end of the journal.
     pub fn has_whole_journal(&self) -> bool {
         !self.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_) | Flaw::Events(_)))
     }
@@ -108,7 +108,7 @@ impl VerifiedRecord {
 /// A parsed state file.
 struct ReadState {
     debate: Debate,
-    /// Its content without the mark.
+    /// The content without the mark.
     value: Value,
     mark: Option<JournalMark>,
 }
@@ -168,10 +168,10 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     Ok(found)
 }
 
-/// Whether an event belongs to the course of the debate, and not to what users did with it afterwards.
+/// Whether an event belongs to the debate itself, rather than to its use afterwards.
 fn is_of_course(event: &Event) -> bool {
     let is_of_question = match event {
-        // A question is a call with a price of its own.
+        // A question is a call with its own price.
         Event::CostReserved { key, .. } | Event::AttemptFailed { key, .. } => key.stage == follow_up_info().id,
         Event::OutputLimited { .. } | Event::CostWarned { .. } | Event::CostAcknowledged => true,
         _ => false,
@@ -179,7 +179,7 @@ fn is_of_course(event: &Event) -> bool {
     !is_of_question && !event.is_about_the_record()
 }
 
-/// The debate that a journal with this first event is of.
+/// The debate of a journal with this first event.
 fn id_of(first: &Recorded) -> Option<DebateId> {
     match &first.event {
         Event::Created(created) => Some(created.id.clone()),

@@ -15,9 +15,9 @@ use super::view::Messages;
 pub enum StreamEnd {
     /// All of it was written.
     Complete,
-    /// Something is missing, and the user was told.
+    /// Something is missing, and the user was notified.
     Incomplete,
-    /// The reader of standard output has closed it, which is no error.
+    /// The reader of standard output has closed it, which is not an error.
     ReaderGone,
 }
 

@@ -70,7 +70,7 @@ fn lines(width: Option<usize>, first: &str, text: &str) -> String {
 }
 
 /// The calls and cost of a debate on one line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if
-/// any; `tools` tells whether agents may call tools, which no figure includes.
+/// any; `tools` is whether agents may call tools, which no figure includes.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
     let Span { low, high } = forecast.count();
     let calls = counted(high as u64, "call");
@@ -96,7 +96,7 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// What a limit of cost or calls covers, in words.
+/// What a limit of cost or calls covers, as text.
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
@@ -115,8 +115,8 @@ pub fn purchase(purchase: &Purchase) -> String {
     };
     let all = match (bought < rounds, left_out.is_empty()) {
         (false, true) => String::new(),
-        (true, true) => format!("; all can take {all_rounds}"),
-        (true | false, false) => format!("; all of it can take {all_rounds}"),
+        (true, true) => format!("; all rounds can use {all_rounds}"),
+        (true | false, false) => format!("; the whole debate can use {all_rounds}"),
     };
     format!("The {limit} buys {buys}{held}{without}{all}.")
 }
@@ -283,7 +283,7 @@ mod tests {
             output: Span { low: 300, high: 4096 },
             cost: None,
         };
-        let assumptions = vec!["every round is run, and no call is repeated after an error".to_owned()];
+        let assumptions = vec!["all rounds run, and no call is repeated after an error".to_owned()];
         let planned = Forecast { calls: vec![call], deciders: Vec::new(), assumptions, purchase: None };
         for width in [50, 80] {
             let text = forecast(&planned, &panel().stages, Some(width));

@@ -1,6 +1,6 @@
 //! The live block on a terminal: the stages, a line per agent, time and cost.
 
-#![expect(clippy::disallowed_methods, reason = "it is asked for its size")]
+#![expect(clippy::disallowed_methods, reason = "it only reads the size")]
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -24,9 +24,9 @@ use super::words::last_words;
 /// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// From this width on, what a cost is for is said in full.
+/// The width from which the purpose of a cost is shown in full.
 const ROOMY: usize = 60;
-/// From this width on, names are not cut.
+/// The width from which names are not cut.
 const ROOM_FOR_NAMES: usize = 44;
 /// The maximum width of names.
 const NAME_COLUMN: usize = 24;
@@ -281,7 +281,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     fitting(parts, columns).join(SEPARATOR)
 }
 
-/// A line for each participant, always in the same place. If not all fit, only those with calls in flight.
+/// A line for each participant, always in the same place. If they do not all fit, shows only participants with calls in flight.
 fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
     let busy = progress.busy();
     let everybody: Vec<_> = progress.panel().participants().collect();

@@ -2,7 +2,7 @@
 //!
 //! Contains the consumers of a debate's signals (`dialectic_record::signals`): [`LiveView`] shows them on standard
 //! error, as a live block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON. Each
-//! has its own thread, which alone blocks if its reader stops. The module depends only on the record
+//! has its own thread, and only that thread blocks if its reader stops. The module depends only on the record
 //! (`dialectic_record::debate`): it never reads the environment, never ends the process, and handles closed streams
 //! without panicking.
 

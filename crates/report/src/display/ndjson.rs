@@ -1,6 +1,6 @@
 //! The event stream: every signal as one line of JSON.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is escaped")]
+#![expect(clippy::disallowed_methods, reason = "output is escaped before it is printed here")]
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ struct GapLine {
 /// Why the event stream ended before the debate.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
-    /// The reader has closed stdout, which is no error.
+    /// The reader has closed stdout, which is not an error.
     #[error("the event stream has no reader any more")]
     ReaderGone,
     /// Events that were missed cannot be read from the journal.
@@ -104,7 +104,7 @@ impl EventSink {
     /// Writes the number of dropped signals, none of them an event.
     ///
     /// # Errors
-    /// Like those of [`Self::write`].
+    /// As for [`Self::write`].
     pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
         self.line(&GapLine { signal: "gap", missed })
     }

@@ -1,6 +1,6 @@
 //! Notices, warnings and errors on stderr.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 use std::error::Error;
 use std::io::{self, IsTerminal, StderrLock, Write};
@@ -48,7 +48,7 @@ impl ColorMode {
 }
 
 impl Notices<AutoStream<StderrLock<'static>>> {
-    /// Writes to stderr, which stays locked meanwhile.
+    /// Writes to stderr, which stays locked for its lifetime.
     pub fn stderr(color: ColorMode) -> Self {
         let stderr = io::stderr().lock();
         let choice = color.choice(&stderr);

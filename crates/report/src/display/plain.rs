@@ -7,7 +7,7 @@ use dialectic_record::debate::{AgentId, CallKey, Event, Progress, Signal, StopRe
 use super::result::{result_line, swayed};
 
 /// Printed in place of dropped lines.
-pub(super) const GAP: &str = "… progress is skipped here: it was not read in time …";
+pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
 
 /// Turns signals into lines.
 #[derive(Debug, Default)]

@@ -75,7 +75,7 @@ pub(super) fn related(relations: &Relations) -> String {
     format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
 }
 
-/// `agreement 67 (80 are enough) on 3 matters; texts 84 alike, 92 like before`
+/// `agreement 67 (80 needed) on 3 matters; texts 84 alike, 92 like before`
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
     let mut text = format!("agreement {reached} ({} needed)", score(convergence.threshold));

@@ -83,7 +83,7 @@ fn frame(lines: &[String]) -> String {
     }
     let text = lines.join(&format!("{ERASE_LINE}\r\n"));
     let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
-    // Disables wrapping only within this write: if the terminal became narrower meanwhile, lines lose their ends
+    // Disables wrapping only within this write: if the terminal became narrower in the meantime, lines lose their ends
     // instead of becoming two.
     format!("{CURSOR_OFF}{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
 }

@@ -290,7 +290,7 @@ struct EndedCall<'a> {
     about: Option<&'a AgentId>,
     went_well: bool,
     latency_ms: Option<u64>,
-    /// Its result; a quotation is from its text.
+    /// The result; a quotation is from its text.
     said: String,
     is_quotation: bool,
     text: Option<Arc<str>>,
@@ -334,16 +334,11 @@ impl<'a> EndedCall<'a> {
             CallResult::Similarities => "texts compared".to_owned(),
             CallResult::Challenge(challenge) => challenged(challenge),
             CallResult::Observations(observations) => observed(observations),
-            CallResult::Questions(questions) if questions.items.is_empty() => "all is clear".to_owned(),
+            CallResult::Questions(questions) if questions.items.is_empty() => "no questions".to_owned(),
             CallResult::Questions(questions) => counted(questions.items.len() as u64, "question"),
             CallResult::Evaluation(evaluation) => match evaluation.score {
                 Some(reached) => {
-                    format!(
-                        "{} {} ({} are enough)",
-                        evaluation.kind.name(),
-                        score(reached),
-                        score(evaluation.threshold)
-                    )
+                    format!("{} {} ({} needed)", evaluation.kind.name(), score(reached), score(evaluation.threshold))
                 }
                 None => "the score could not be read".to_owned(),
             },

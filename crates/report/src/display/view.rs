@@ -1,6 +1,6 @@
 //! The thread that shows a running debate on standard error.
 
-#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+#![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -233,7 +233,7 @@ fn painted(colors: ColorChoice, line: String) -> String {
     }
 }
 
-/// Writes to stderr. Text that cannot be written is lost, since there is no one to tell.
+/// Writes to stderr. Text that cannot be written is lost, since it cannot be reported.
 struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
@@ -626,7 +626,7 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();
-        let gap = "… progress is skipped here: it was not read in time …\nwarning: look out\nproposal started";
+        let gap = "… progress was skipped here: the reader was too slow …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
     }
@@ -733,7 +733,7 @@ mod tests {
         ✓ r1 critique Simplicity Advocate · 1.2 s
             → System Architect · “[major] The lease…”
         ✓ r1 evaluation Judge · 1.2 s
-            convergence 64 (80 are enough)
+            convergence 64 (80 needed)
         ── Round 1/3 · convergence 64 · $0.0400 ─────────
         … ▸ critiques 0/2  · evaluation  · synthesis
         ⠸ System Architect     critiquing · 0:02
@@ -756,7 +756,7 @@ mod tests {
             attempts)
         ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
             “[major] The lease table is a hot spot under load, e.g. at midnight.”
-        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 needed)
         ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
         ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · …that ]0;xhangs
@@ -776,7 +776,7 @@ mod tests {
         ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
         ✗ r1 proposal Performance Engineer · the server failed (503): overloaded, try again in a few minutes (after 4 attempts)
         ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s · “[major] The lease table is a hot spot under load,…”
-        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 needed)
         ── Round 1/3 · convergence 64 · 12 points · 7 accepted · 3 rejected · 2 unanswered · 5,736 tokens · $0.0400 ───────────
         ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 8 words · …of a job that ]0;xhangs
@@ -820,7 +820,7 @@ mod tests {
 
             1. [major] The lease table is a hot spot under load, e.g. at midnight.
 
-        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 needed)
         ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
         ");
     }

@@ -26,7 +26,7 @@ pub(crate) enum Piece<'a> {
     Point(String),
     /// A severity.
     Severity(Severity),
-    /// A bar for the ratio of the two figures. Only a page draws it, beside the figure.
+    /// A bar for the ratio of the two figures. Only a page draws it, next to the figure.
     Bar(u64, u64),
     /// Omitted from the Markdown report, whose form programs rely on.
     Aside(Phrase<'a>),
@@ -64,9 +64,9 @@ pub(crate) enum Block<'a> {
 /// An item of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct ListItem<'a> {
-    /// Its text.
+    /// The text.
     pub(crate) line: Phrase<'a>,
-    /// Its explanation: items, or a text.
+    /// The explanation: items, or a text.
     pub(crate) more: Vec<Block<'a>>,
     /// Whether the Markdown report omits it.
     pub(crate) is_aside: bool,
@@ -75,13 +75,13 @@ pub(crate) struct ListItem<'a> {
 /// A table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableBlock<'a> {
-    /// Its caption on a page.
+    /// The caption on a page.
     pub(crate) caption: String,
-    /// Its class on the page.
+    /// The class on the page.
     pub(crate) class: &'static str,
-    /// Its columns.
+    /// The columns.
     pub(crate) columns: Vec<TableHead<'a>>,
-    /// Its rows with a cell for each column.
+    /// The rows with a cell for each column.
     pub(crate) rows: Vec<Vec<Phrase<'a>>>,
     /// Whether the last row is a total.
     pub(crate) has_total: bool,
@@ -90,7 +90,7 @@ pub(crate) struct TableBlock<'a> {
 /// A column of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableHead<'a> {
-    /// Its heading.
+    /// The heading.
     pub(crate) title: Phrase<'a>,
     /// Whether it contains right-aligned figures.
     pub(crate) is_figure: bool,
@@ -130,7 +130,7 @@ impl From<Severity> for Piece<'_> {
 }
 
 /// A figure, or other words of the program.
-#[expect(clippy::needless_pass_by_value, reason = "figures are handed over where they are made")]
+#[expect(clippy::needless_pass_by_value, reason = "call sites pass temporary figures")]
 pub(crate) fn figure<'a>(figure: impl ToString) -> Piece<'a> {
     Piece::Words(figure.to_string().into())
 }
@@ -174,7 +174,7 @@ impl<'a> Block<'a> {
         Self::Said(line, Some(text.into()))
     }
 
-    /// An explanation for people, which the Markdown report never had.
+    /// An explanation for people, which the Markdown report lacks.
     pub(crate) fn lead(line: Phrase<'a>) -> Self {
         Self::Aside(vec![Self::Paragraph(line)])
     }

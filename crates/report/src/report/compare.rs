@@ -34,7 +34,7 @@ pub struct Comparison {
 pub struct Figures {
     /// The debate.
     pub id: DebateId,
-    /// Its outcome, or else its status.
+    /// The outcome, or else its status.
     pub outcome: &'static str,
     /// The problem's first line.
     pub problem: String,
@@ -47,7 +47,7 @@ pub struct Figures {
     /// Calls without a token count.
     #[serde(skip)]
     pub silent_calls: u64,
-    /// Its cost; `None` if unknown.
+    /// The cost; `None` if unknown.
     pub cost_usd: Option<Usd>,
     /// The judge's confidence.
     pub confidence: Option<f64>,
@@ -70,9 +70,9 @@ pub struct Figures {
 /// A setting and its values in both debates; `None` if absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setting {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its values.
+    /// The values.
     pub values: [Option<Value>; 2],
 }
 
@@ -81,9 +81,9 @@ pub struct Setting {
 pub struct Decided {
     /// The objection.
     pub point: String,
-    /// Its severity.
+    /// The severity.
     pub severity: &'static str,
-    /// Its outcomes.
+    /// The outcomes.
     pub outcomes: [Option<String>; 2],
 }
 
@@ -92,7 +92,7 @@ pub struct Decided {
 pub struct Line {
     /// The debates that contain it.
     pub side: Side,
-    /// Its pieces, each with whether it differs.
+    /// The pieces, each with whether it differs.
     pub pieces: Vec<(bool, String)>,
 }
 
@@ -148,7 +148,7 @@ impl Figures {
     }
 }
 
-/// The different settings; those of agents by id.
+/// The different settings; agents' settings by id.
 fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     let [mut first, mut second] = debates.map(|debate| {
         let mut flat = debate.settings.as_ref().map(flat).unwrap_or_default();
@@ -168,7 +168,7 @@ fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
     differing
 }
 
-/// Settings by key; those of agents by id.
+/// Settings by key; agents' settings by id.
 pub(crate) fn flat(settings: &Settings) -> BTreeMap<String, Value> {
     let mut flat = BTreeMap::new();
     flatten("", &by_id(settings), &mut flat);

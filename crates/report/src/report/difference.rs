@@ -8,9 +8,9 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 /// A part of two sequences, equal or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiffPart {
-    /// Its range in the old sequence; empty if inserted.
+    /// The range in the old sequence; empty if inserted.
     pub(super) old: Range<usize>,
-    /// Its range in the new sequence; empty if deleted.
+    /// The range in the new sequence; empty if deleted.
     pub(super) new: Range<usize>,
     pub(super) stayed: bool,
 }

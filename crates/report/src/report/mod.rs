@@ -41,7 +41,7 @@ mod tests;
 /// A format of reports.
 #[derive(Debug)]
 pub struct ReportFormat {
-    /// Its name in options and requests.
+    /// The name in options and requests.
     pub name: &'static str,
     /// A description for users.
     pub about: &'static str,
@@ -49,11 +49,11 @@ pub struct ReportFormat {
     pub endings: &'static [&'static str],
     /// The ending of a downloaded file.
     pub ending: &'static str,
-    /// Its media type.
+    /// The media type.
     pub media_type: &'static str,
-    /// What it needs of the record.
+    /// The parts of the record that it needs.
     pub access: AccessMode,
-    /// Whether it can leave out what strangers need not see.
+    /// Whether it can leave out the parts that strangers must not see.
     pub is_shareable: bool,
     /// Whether it exists only for reviews.
     is_of_reviews: bool,
@@ -113,7 +113,7 @@ pub static FORMATS: [ReportFormat; 6] = [
     STATE,
     ReportFormat {
         name: "sarif",
-        about: "Of a review: SARIF 2.1.0",
+        about: "A review as SARIF 2.1.0",
         endings: &[],
         is_of_reviews: true,
         write: |view, _, out| out.write_all(review_sarif(view.debate).as_bytes()),
@@ -121,7 +121,7 @@ pub static FORMATS: [ReportFormat; 6] = [
     },
     ReportFormat {
         name: "github",
-        about: "Of a review: the body of a pull request review, as GitHub's API takes it",
+        about: "A review as the body of a pull request review for GitHub's API",
         endings: &[],
         is_of_reviews: true,
         write: |view, _, out| out.write_all(review_github(view.debate).as_bytes()),
@@ -135,7 +135,7 @@ impl ReportFormat {
         &FORMATS[0]
     }
 
-    /// The format of this name.
+    /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
@@ -153,7 +153,7 @@ impl ReportFormat {
     /// Why a debate has no such report.
     pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
         let lacks = self.is_of_reviews && debate.change.is_none();
-        lacks.then_some("is a form of a review, and this debate is none")
+        lacks.then_some("is a review format, and this debate is not a review")
     }
 
     /// Writes the report to `out`.

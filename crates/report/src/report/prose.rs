@@ -185,7 +185,7 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     let place = of(LineKind::Prose).or_else(|| of(LineKind::Item)).or_else(|| of(LineKind::Heading));
     let (first, after) = place.and_then(|place| lines[place..].split_first()).unzip();
     let mut said = first.map_or("", |line| line.text.trim()).trim_start_matches("• ").to_owned();
-    // What follows a colon is what the sentence is for.
+    // The text after a colon is the point of the sentence.
     if said.ends_with(':') {
         for item in after.unwrap_or_default().iter().take_while(|line| line.kind == LineKind::Item) {
             said.push(' ');
@@ -199,8 +199,8 @@ pub(super) fn gist(text: &str, chars: usize) -> String {
     sentences(&said.replace("**", ""), chars)
 }
 
-/// The gist of a text, and the paragraph after it where that leaves more than half of the room: one line seldom says
-/// what was decided.
+/// The gist of a text, and the next paragraph if more than half of the room is left: one line seldom states the
+/// decision.
 pub(super) fn opening(text: &str, chars: usize) -> String {
     let first = gist(text, chars);
     let lines = lines(truncate(text, RENDERED_BYTES / 4));

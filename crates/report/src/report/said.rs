@@ -20,15 +20,15 @@ use super::{View, subject};
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Said<'a> {
-    /// Its round; 0 outside of rounds.
+    /// The round; 0 outside of rounds.
     pub round: u32,
-    /// Its stage; `None` in old records without stages.
+    /// The stage; `None` in old records without stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
-    /// Its author; `None` without a call.
+    /// The author; `None` without a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<&'a AgentId>,
-    /// Its target.
+    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<&'a AgentId>,
     /// The text in Markdown.
@@ -91,7 +91,7 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         all.extend(round.contributions.iter().map(|one| of_contribution(view, number, one)));
         if let Some(evaluation) = &round.evaluation {
             let reached = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
-            let line = format!("{}: {reached} ({} are enough)\n", evaluation.kind.name(), score(evaluation.threshold));
+            let line = format!("{}: {reached} ({} needed)\n", evaluation.kind.name(), score(evaluation.threshold));
             all.push(text(number, stage(ResultKind::Score), &view.judge.id, Cow::Owned(line)));
         }
         if !round.observations.is_empty() {

@@ -1,8 +1,8 @@
-//! A debate as strangers may read it: without attachments, what tools were asked and answered, paths, addresses of
-//! servers, and where prompts come from.
+//! A debate for strangers to read: without attachments, tool calls and results, paths, addresses of servers, and the
+//! origins of prompts.
 //!
-//! What is left out is taken out of a copy of the record, so that no form of a report can show it. What agents, the
-//! judge and the user wrote stays as it is, and may quote it; the report says so.
+//! The parts are removed from a copy of the record, so that no form of a report can show them. The texts of agents, the
+//! judge and the user stay as they are and may quote them; the report says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -13,17 +13,17 @@ use dialectic_record::debate::{
     AgentSettings, Contribution, Debate, DebateSettings, Metadata, Settings, SummarizationSettings,
 };
 
-/// What stands for a path.
+/// The replacement for a path.
 const PATH: &str = "[path]";
-/// What stands for the address of a server.
+/// The replacement for the address of a server.
 const ADDRESS: &str = "[address]";
 
-/// A debate without what is not for strangers.
+/// A debate without the parts that strangers must not see.
 #[derive(Debug)]
 pub struct Shared {
-    /// The rest of it.
+    /// The remaining debate.
     pub debate: Debate,
-    /// What was left out, in a sentence or two.
+    /// The list of omitted parts, as a sentence or two.
     pub notice: String,
 }
 
@@ -48,14 +48,14 @@ impl Shared {
         let what = [
             (attachments > 0).then(|| counted(attachments as u64, "attachment")),
             (material > 0).then(|| format!("{} of collected material", counted(material as u64, "text"))),
-            (calls > 0).then(|| format!("what tools were asked and answered ({})", counted(calls as u64, "call"))),
+            (calls > 0).then(|| format!("tool calls and their results ({})", counted(calls as u64, "call"))),
             Some(if debate.change.is_some() { "paths other than those of the change" } else { "paths" }.to_owned()),
             Some("addresses of servers".to_owned()),
-            Some("where prompts come from".to_owned()),
+            Some("the origins of prompts".to_owned()),
         ];
         let what: Vec<String> = what.into_iter().flatten().collect();
         let notice = match what.split_last() {
-            Some((last, rest)) => format!("Left out to share this report: {} and {last}.", rest.join(", ")),
+            Some((last, rest)) => format!("Omitted so that this report can be shared: {} and {last}.", rest.join(", ")),
             None => String::new(),
         };
         Self { debate, notice: format!("{notice} The texts of the debate are complete and may quote it.") }
@@ -109,7 +109,7 @@ fn summarization(settings: SummarizationSettings) -> SummarizationSettings {
     SummarizationSettings { prompt_path: None, ..settings }
 }
 
-/// Takes the calls of tools out of a text's metadata; returns how many there were.
+/// Removes the tool calls from a text's metadata, and returns their number.
 fn without_tools(one: &mut Arc<Contribution>) -> usize {
     let Metadata { tool_calls, tool_results, .. } = &one.metadata;
     if tool_calls.is_empty() && tool_results.is_empty() {
@@ -123,7 +123,7 @@ fn forget_tools(metadata: &mut Metadata) -> usize {
     std::mem::take(&mut metadata.tool_calls).len().max(results)
 }
 
-/// The names of files that the record itself holds, longest first.
+/// The file names in the record itself, longest first.
 fn known_paths(debate: &Debate) -> Vec<String> {
     let settings = debate.settings.iter().flat_map(|settings| {
         let of_agents = settings.everybody().flat_map(|agent| {
@@ -148,8 +148,7 @@ fn known_paths(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// Where the servers are that the record names, as `host:port` and, if that cannot be another word, `host`; longest
-/// first.
+/// The addresses of servers in the record, as `host:port` and, if it cannot be another word, `host`; longest first.
 fn known_addresses(debate: &Debate) -> Vec<String> {
     let providers = debate.settings.iter().flat_map(|settings| settings.providers.values());
     let servers = providers.filter_map(|provider| {
@@ -166,14 +165,14 @@ fn known_addresses(debate: &Debate) -> Vec<String> {
     known
 }
 
-/// What the record itself names.
+/// The paths and addresses that the record itself names.
 #[derive(Default)]
 struct Known {
     paths: Vec<String>,
     addresses: Vec<String>,
 }
 
-/// Takes paths and addresses out of what the program itself says: errors, and reasons that quote them.
+/// Removes paths and addresses from the program's own texts: errors, and reasons that quote them.
 fn hide_paths(debate: &mut Debate, known: &Known) {
     let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
     let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
@@ -184,7 +183,7 @@ fn hide_paths(debate: &mut Debate, known: &Known) {
     }
 }
 
-/// A sentence with [`PATH`] and [`ADDRESS`] for what is known, and for each word that looks like one.
+/// A sentence in which [`PATH`] and [`ADDRESS`] replace the known ones, and each word that looks like one.
 fn without_paths(text: &str, known: &Known) -> String {
     let text = known.paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);
@@ -204,7 +203,7 @@ fn without_paths(text: &str, known: &Known) -> String {
     known.addresses.iter().fold(hidden, |text, address| text.replace(address.as_str(), ADDRESS))
 }
 
-/// Whether a word is a path, be it after a label, as in `cwd:/x`.
+/// Whether a word is a path, possibly after a label, as in `cwd:/x`.
 fn is_path(word: &str) -> bool {
     let word = bare(word);
     let labelled = word.split_once(':').filter(|(label, rest)| label.len() > 1 && !rest.starts_with("//"));
@@ -222,8 +221,8 @@ fn bare(word: &str) -> &str {
     word.trim_start_matches(['[', '{', '|']).trim_end_matches([':', '.', '!', '?'])
 }
 
-/// Whether a word is a path: an absolute one, one from the user's home or from here, or one of a file with an ending.
-/// The name of a model, `maker/model-1.5`, is none, and neither is an address.
+/// Whether a word is a path: an absolute path, one from the home or working directory, or a file with an extension. A
+/// model's name such as `maker/model-1.5` is not, and neither is a URL.
 fn is_bare_path(word: &str) -> bool {
     let is_letter = word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
     let has_drive = is_letter && [":/", ":\\"].iter().any(|begin| word[1..].starts_with(begin));

@@ -29,7 +29,7 @@ fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
 /// The mark of a stage's calls on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Its text in a legend.
+    /// The text in a legend.
     pub(super) name: String,
     /// The letter in a wide bar.
     pub(super) letter: String,
@@ -56,7 +56,7 @@ pub(super) enum Period {
 
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
-    /// Its heading.
+    /// The heading.
     pub(super) title: String,
     /// Shown when there are none.
     pub(super) empty: String,

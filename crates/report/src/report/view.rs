@@ -32,26 +32,26 @@ pub struct View<'a> {
     sides: BTreeMap<AgentId, Position>,
     /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
-    /// What was left out of the record for this report, in words.
+    /// The list of what was left out of the record for this report.
     left_out: Option<&'a str>,
 }
 
 /// An agent or the judge, from settings or derived from the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParticipantView {
-    /// Its id.
+    /// The id.
     pub id: AgentId,
-    /// Its display name.
+    /// The display name.
     pub name: String,
-    /// Its role.
+    /// The role.
     pub role: String,
-    /// Its model, `N/A` if unknown.
+    /// The model, `N/A` if unknown.
     pub model: String,
-    /// Its provider.
+    /// The provider.
     pub provider: String,
-    /// Its sampling temperature.
+    /// The sampling temperature.
     pub temperature: f64,
-    /// Its settings, if known.
+    /// The settings, if known.
     pub settings: Option<AgentSettings>,
 }
 
@@ -87,17 +87,17 @@ impl<'a> View<'a> {
         Self { standing: Some(standing), ..self }
     }
 
-    /// With the words for what was left out of the record, which the report says.
+    /// Adds the note on what was left out of the record, which the report shows.
     pub fn with_left_out(self, notice: Option<&'a str>) -> Self {
         Self { left_out: notice, ..self }
     }
 
-    /// What was left out of the record, in words.
+    /// The note on what was left out of the record.
     pub(super) fn left_out(&self) -> Option<&'a str> {
         self.left_out
     }
 
-    /// Its outcome in one word, or its status.
+    /// The outcome in one word, or its status.
     pub fn how_it_ended(&self) -> &'static str {
         let status = self.standing.unwrap_or(self.debate.status.name());
         self.debate.outcome.as_ref().map_or(status, |outcome| outcome.kind.name())
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The words for what the judge scored.
+/// The terms for what the judge scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JudgedWords {
     /// The heading of their names.

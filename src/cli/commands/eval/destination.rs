@@ -82,8 +82,8 @@ impl<'a> ScoresDestination<'a> {
     }
 }
 
-/// The table for a terminal: a line for each criterion, so that all names fit at any width; as many debates side by
-/// side as fit.
+/// The table for a terminal: a line for each criterion, so that all names fit at any width; with as many debates side
+/// by side as fit.
 fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     let Some((header, rows)) = rows.split_first() else { return String::new() };
     let is_named = rows.len() > 1;
@@ -129,7 +129,7 @@ fn check_table(path: &Path) -> Result<(), Error> {
 }
 
 /// Appends rows in one write, with the header if the file is new. Locks the file, so that concurrent evaluations write
-/// one header and whole rows.
+/// one header and complete rows.
 fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     file.lock()?;

@@ -154,14 +154,14 @@ fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u3
     args.max_calls_per_day.map_or_else(own, |limit| Ok(Some(limit)))
 }
 
-/// Records the cost where limits of the day count it, since an evaluation leaves no journal.
+/// Records the cost for the daily limits, since an evaluation leaves no journal.
 pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        terminal.warning(&format!("the limit of the day does not count this cost: {error}"));
+        terminal.warning(&format!("the daily limit does not include this cost: {error}"));
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ fn panel(
     Ok(evaluators(&settings.evaluators, caller))
 }
 
-/// How each evaluator is called. `per_day` is the limit of calls in a day, for those who keep to one.
+/// Builds the callers of evaluators. `per_day` is the limit of calls in a day, if any.
 pub(super) fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,

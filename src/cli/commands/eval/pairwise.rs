@@ -1,4 +1,4 @@
-//! `dialectic eval --pairwise`: which of two answers to one problem is better, by the judges of `lift`.
+//! `dialectic eval --pairwise`: lets the judges of `lift` compare two answers to one problem.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -43,7 +43,7 @@ enum PairError {
     NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// Its likely encoding.
+        /// The likely encoding.
         fault: NotUtf8,
     },
     /// A file has no text.
@@ -55,7 +55,7 @@ enum PairError {
     /// A debate ended without a text.
     #[error("the debate {id} has no answer")]
     NoAnswer {
-        /// Its id.
+        /// The id.
         id: String,
     },
     /// Only files were given.
@@ -64,9 +64,9 @@ enum PairError {
     /// They answer different problems.
     #[error("{first} and {second} have different problems")]
     OtherProblem {
-        /// Where the one is from.
+        /// The origin of the first answer.
         first: String,
-        /// Where the other is from.
+        /// The origin of the second answer.
         second: String,
     },
     /// There is nothing to compare.
@@ -132,7 +132,7 @@ fn read_text(path: &Path) -> Result<String, PairError> {
     if text.trim().is_empty() { Err(PairError::Empty { path: path.to_owned() }) } else { Ok(text.to_owned()) }
 }
 
-/// The problem of both: that of the debates, which is the file's if there is one.
+/// The problem of both: the debates', or the file's if one is given.
 fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, PairError> {
     let mut known: Option<(String, String)> = None;
     if let Some(path) = &args.problem_file {
@@ -152,7 +152,7 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, PairE
     Ok(Problem { id, text: text.trim().to_owned(), answer: None, checklist: Vec::new() })
 }
 
-/// What came of the comparison.
+/// The result of the comparison.
 struct Compared {
     rulings: Vec<Ruled>,
     faults: Vec<String>,
@@ -198,13 +198,13 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     Ok(())
 }
 
-/// What is to be said of judges that are related to who wrote the answers.
+/// The warnings about judges related to the authors of the answers.
 fn related(judges: &[Judge], answers: &[Answered; 2]) -> Vec<String> {
     let settings = || answers.iter().filter_map(|one| one.debate.as_ref()?.settings.as_ref());
     let mut said = relations(judges, || settings().flat_map(Settings::everybody));
     let is_paid = judges.iter().any(|judge| judge.settings.provider != OFFLINE);
     if is_paid && settings().count() < answers.len() {
-        said.push("who wrote the files is unknown, so that judges may be related to them".to_owned());
+        said.push("the authors of the files are unknown, so judges may be related to them".to_owned());
     }
     said
 }
@@ -218,10 +218,10 @@ fn compare(judges: &[Judge], problem: &Problem, texts: [&str; 2], repeat: u32) -
         (ruled.map(|(rulings, faults)| Compared { rulings, faults, cost: notes.judging() }), interrupts)
     });
     runtime.shutdown_background();
-    // The same listener goes on: another one would miss an interrupt that came in between.
+    // The same listener continues: a new one would miss an interrupt in between.
     end_on_interrupt(Some(interrupts));
     compared.map_err(|error| match error {
-        // Answers that are not complete are kept nowhere.
+        // Incomplete answers are not saved.
         Error::LiftInterrupted => Error::EvaluationInterrupted,
         error => error,
     })
@@ -266,7 +266,11 @@ fn as_text(answers: &[Answered; 2], compared: &Compared, is_verbose: bool) -> St
                 Ruling::Equal => "neither is better".to_owned(),
                 Ruling::Turned => {
                     let [first, second] = &ruled.said;
-                    format!("turned by the order: {} with A first, {} with B first", letter(first.0), letter(second.0))
+                    format!(
+                        "changed with the order: {} with A first, {} with B first",
+                        letter(first.0),
+                        letter(second.0)
+                    )
                 }
             }
         );
@@ -283,9 +287,9 @@ fn as_text(answers: &[Answered; 2], compared: &Compared, is_verbose: bool) -> St
         Decision::Loss => writeln!(text, "\nB is better"),
         Decision::Tie => writeln!(text, "\nNot decided"),
     };
-    let _ = writeln!(text, "  Rulings that count: {counting} of {all}; the order turned {turned}.");
+    let _ = writeln!(text, "  Counted rulings: {counting} of {all}; {turned} changed with the order.");
     if let Some(cost) = compared.cost.filter(|cost| *cost > Usd::ZERO) {
-        let _ = writeln!(text, "  It cost {cost}.");
+        let _ = writeln!(text, "  Cost: {cost}.");
     }
     text
 }

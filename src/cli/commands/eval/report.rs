@@ -64,7 +64,7 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
     text
 }
 
-/// Calls `tell` with each attempt and its name: the debate and run are named if there are several.
+/// Calls `tell` with each attempt and its name, which includes the debate and run if there are several.
 fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
     for one in evaluated {
         let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };

@@ -34,7 +34,7 @@ impl RetryNotices {
         let (sender, told) = mpsc::channel();
         let tell = move || {
             while let Ok(RetryMessage::Retry(text)) = told.recv() {
-                // A closed standard error is no reason to fail.
+                // A closed standard error is not a reason to fail.
                 drop(Notices::stderr(color).notice(&text));
             }
         };

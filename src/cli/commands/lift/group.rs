@@ -1,4 +1,4 @@
-//! A group: a problem's debate and its arms, each a record of its own in the debates directory.
+//! A group: a problem's debate and its arms, each with its own record in the debates directory.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -28,11 +28,11 @@ use super::meter::Meter;
 
 /// The part of a group that is the debate.
 const DEBATE: &str = "debate";
-/// Draws where no price says how many the money buys.
+/// The number of draws if no price determines how many the money buys.
 const DRAWS: u32 = 3;
-/// The most draws: the judge has to read all of them.
+/// The maximum number of draws: the judge has to read all of them.
 const MOST_DRAWS: u32 = 64;
-/// Tokens of the judge's choice, beside what it reads.
+/// The tokens of the judge's choice, in addition to its input.
 const CHOICE_TOKENS: u64 = 600;
 
 impl ArmName {
@@ -44,7 +44,7 @@ impl ArmName {
         }
     }
 
-    /// Whether it spends what the debate was billed.
+    /// Whether the arm spends as much as the debate cost.
     pub(super) fn is_equal(self) -> bool {
         match self {
             Self::SelfRefine | Self::BestOfN => true,
@@ -53,14 +53,14 @@ impl ArmName {
     }
 }
 
-/// What notes call the debate, `held` to so much money.
+/// The debate's name in notes; `held` is its limit, if any.
 pub(super) fn debate_part(held: Option<Usd>) -> String {
     held.map_or_else(|| DEBATE.to_owned(), |held| format!("{DEBATE} held to {held}"))
 }
 
-/// What groups have in common.
+/// The parts that groups share.
 pub(super) struct Groups<'a> {
-    /// What the debates are called.
+    /// The name of the debates.
     pub(super) name: String,
     pub(super) runner: &'a Runner,
     pub(super) files: ConfigFiles<'a>,
@@ -68,29 +68,29 @@ pub(super) struct Groups<'a> {
     pub(super) protocol: &'static Protocol,
     pub(super) settings: Settings,
     pub(super) provenance: Trust,
-    /// Who answers in the arms.
+    /// The agent that answers in the arms.
     pub(super) arm: AgentSettings,
 }
 
 /// A part of a group.
 pub(super) struct Part {
-    /// What notes call it.
+    /// The name in notes.
     pub(super) name: String,
-    /// What it is called where something is said of it.
+    /// The name in messages.
     pub(super) what: String,
-    /// What it costs at most; absent where that is unknown.
+    /// The maximum cost; absent if unknown.
     pub(super) most: Option<Usd>,
-    /// What ends it when its money is spent.
+    /// The meter that ends it when its money is spent.
     pub(super) meter: Option<Meter>,
-    /// Whether it is held to money that may not buy it.
+    /// Whether it has a limit that may not cover it.
     pub(super) is_held: bool,
 }
 
 /// Why a part of a group has no answer.
 pub(super) enum Lacking {
-    /// It is left out, and the set goes on.
+    /// The part is skipped, and the run continues.
     LeftOut(String),
-    /// Nothing goes on.
+    /// The run stops.
     Stop(Error),
 }
 
@@ -101,7 +101,7 @@ impl<E: Into<Error>> From<E> for Lacking {
 }
 
 impl Groups<'_> {
-    /// Where the notes of a problem's group are. The same problem and settings have the same group everywhere.
+    /// The path of a group's notes. The same problem and settings give the same group everywhere.
     pub(super) fn notes_path(&self, problem: &Problem) -> PathBuf {
         let mut settings = Settings { base_dir: None, context_dir: None, ..self.settings.clone() };
         // It changes no debate.
@@ -112,7 +112,7 @@ impl Groups<'_> {
         self.directory.path().join("lift").join(format!("{name}.jsonl"))
     }
 
-    /// What notes call an arm.
+    /// The name of an arm in notes.
     pub(super) fn part_of(&self, arm: ArmName) -> String {
         format!("{} by {}/{}", arm.protocol().name, self.arm.provider, self.arm.model)
     }
@@ -130,14 +130,14 @@ impl Groups<'_> {
         (entry.state.exists() || entry.journal.as_ref().is_some_and(is_begun)).then_some(entry)
     }
 
-    /// A part that is finished.
+    /// The debate of a finished part.
     pub(super) fn finished(&self, notes: &Notes, part: &str) -> Result<Option<Debate>, StoreError> {
         let Some(entry) = self.record(notes, part) else { return Ok(None) };
         let debate = entry.load(AccessMode::State)?.debate;
         Ok((debate.status == Status::Completed).then_some(debate))
     }
 
-    /// What all records of a group cost so far; nothing if that is unknown.
+    /// The cost of all records of a group so far; `None` if unknown.
     pub(super) fn spent(&self, notes: &Notes) -> Result<Option<Usd>, StoreError> {
         let mut sum = Some(Usd::ZERO);
         for entry in notes.records().filter_map(|id| self.entry(id)) {
@@ -147,7 +147,7 @@ impl Groups<'_> {
         Ok(sum)
     }
 
-    /// The debate of a problem. It may cost `most` at most, whatever its own limit is.
+    /// The debate of a problem. It may cost at most `most`, regardless of its own limit.
     pub(super) fn debate(&self, problem: &Problem, most: Option<Usd>) -> Spec {
         let mut settings = self.settings.clone();
         let budget = &mut settings.debate.budget;
@@ -155,12 +155,12 @@ impl Groups<'_> {
         self.spec(problem, self.protocol, settings)
     }
 
-    /// What the debate of a problem is called.
+    /// The name of a problem's debate.
     pub(super) fn what(&self, problem: &Problem) -> String {
         format!("{}: {}", problem.id, self.name)
     }
 
-    /// What the debate of a problem, `held` to so much money, costs at most; nothing where that is unknown.
+    /// The maximum cost of a problem's debate under the limit `held`; `None` if unknown.
     pub(super) fn most(&self, problem: &Problem, held: Option<Usd>) -> Result<Option<Usd>, Error> {
         let most = self.forecast(&self.debate(problem, held))?.most();
         Ok(most.map(|most| self.settings.max_cost().into_iter().chain(held).fold(most, Usd::min)))
@@ -171,8 +171,8 @@ impl Groups<'_> {
         self.spec(problem, &SINGLE, self.arm_settings(1, 1))
     }
 
-    /// An arm that spends `money`, if that is known; `single` is one answer, whose cost says how much the money buys.
-    /// Nothing if the money does not buy it.
+    /// An arm that spends `money`, if known; the cost of `single`, one answer, determines how much the money buys.
+    /// `None` if the money does not suffice.
     pub(super) fn equal(&self, arm: ArmName, problem: &Problem, money: Option<Usd>, single: &Debate) -> Option<Spec> {
         let draw = full_cost(single).filter(|draw| *draw > Usd::ZERO);
         let (agents, rounds) = match (arm, money.zip(draw)) {
@@ -192,7 +192,7 @@ impl Groups<'_> {
                 if draw.times(2.0) + chosen > money {
                     return None;
                 }
-                // The meter ends it. Other draws may be cheaper than the one that is known.
+                // The meter ends the arm. Other draws may be cheaper than the known one.
                 (within(money, draw, MOST_DRAWS / 2) * 2, 1)
             }
         };
@@ -206,7 +206,7 @@ impl Groups<'_> {
         Some(self.spec(problem, arm.protocol(), settings))
     }
 
-    /// What ends an arm that spends `money`.
+    /// The meter that ends an arm when it has spent `money`.
     pub(super) fn meter(&self, arm: ArmName, money: Option<Usd>) -> Option<Meter> {
         let (money, price) = money.zip(self.arm_price())?;
         arm.is_equal().then(|| Meter::of(arm, money, price))
@@ -217,7 +217,7 @@ impl Groups<'_> {
         Spec { provenance: self.provenance.clone(), ..Spec::new(text, protocol, settings) }
     }
 
-    /// The arms' settings: so many agents that are the arms' model, which is the judge too.
+    /// The arms' settings: the given number of agents, and the judge, all with the arms' model.
     fn arm_settings(&self, agents: u32, rounds: u32) -> Settings {
         let mut settings = self.settings.clone();
         let AgentSettings { model, provider, max_tokens, .. } = self.arm.clone();
@@ -244,7 +244,7 @@ impl Groups<'_> {
         settings.debate.quick = false;
         let max_calls_per_day = settings.debate.budget.max_calls_per_day;
         settings.debate.budget = BudgetSettings { max_calls_per_day, ..BudgetSettings::default() };
-        // Cached input counts in full, so that the measure is one of work and not of luck.
+        // Cached input counts in full, so that luck with the cache does not affect the measure.
         if let Some(price) = self.arm_price() {
             settings.prices.insert(self.arm.model.clone(), price);
         }
@@ -261,12 +261,12 @@ impl Groups<'_> {
         Some(price)
     }
 
-    /// What a debate would take.
+    /// The forecast of a debate.
     pub(super) fn forecast(&self, spec: &Spec) -> Result<Forecast, Error> {
         Ok(self.runner.forecast(spec)?)
     }
 
-    /// A part of the group, ready to begin or to go on; its answer, if it is finished.
+    /// A part of the group, ready to start or resume, or its finished debate.
     pub(super) fn prepare(&self, notes: &Notes, part: &Part, spec: Spec) -> Result<Next, Lacking> {
         let Some(entry) = self.record(notes, &part.name) else {
             let prepared = self.runner.prepare(spec)?;
@@ -291,9 +291,9 @@ impl Groups<'_> {
     }
 }
 
-/// What a debate cost at list prices, also where a subscription covered it; nothing if that is unknown. A few calls of
-/// unknown cost count as the mean of the others ([`estimated_calls`]): a connection that broke says nothing of tokens, and
-/// leaves no debate without a measure.
+/// The cost of a debate at list prices, even if a subscription covered it; `None` if unknown. A few calls of unknown
+/// cost count as the mean of the others ([`estimated_calls`]), so that a broken connection, which reports no tokens,
+/// does not make the debate unmeasurable.
 pub(super) fn list_cost(debate: &Debate) -> Option<Usd> {
     let of = |(model, usage): (&String, &ModelUsage)| {
         if let Some(cost) = usage.cost_usd {
@@ -317,7 +317,7 @@ pub(super) fn estimated_calls(debate: &Debate) -> u64 {
     debate.usage.values().filter(|usage| usage.cost_usd.is_none()).map(|usage| usage.silent_calls).sum()
 }
 
-/// What a debate would have cost without a cache; nothing if that is unknown.
+/// The cost of a debate without a cache; `None` if unknown.
 pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
     let settings = debate.settings.as_ref()?;
     let saved = |(model, usage): (&String, &ModelUsage)| {
@@ -332,11 +332,11 @@ pub(super) fn full_cost(debate: &Debate) -> Option<Usd> {
     list_cost(debate).zip(saved).map(|(cost, saved)| cost + saved)
 }
 
-/// What is to be done for a part.
+/// The next action for a part.
 pub(super) enum Next {
     /// Nothing.
     Finished(Box<Debate>),
-    /// It begins, or goes on after it has cost so much.
+    /// Starts or resumes the part; `before` is its cost so far.
     Run { prepared: Box<Prepared>, before: Option<Usd> },
 }
 
@@ -351,7 +351,7 @@ fn begin(prepared: Prepared, part: &str, notes: &mut Notes) -> Result<Ready, Lac
     Ok(ready)
 }
 
-/// Runs a part up to its answer. What it cost is in the debate, also where it has none.
+/// Runs a part to its answer. The debate records the cost, even without an answer.
 pub(super) async fn run(
     prepared: Prepared,
     part: &str,
@@ -368,7 +368,7 @@ pub(super) async fn run(
     let controls = run.controls();
     let mut follower = run.follow(Words::Unwanted).ok();
     if follower.is_none() {
-        // An arm that cannot be measured is not run on.
+        // An arm that cannot be measured is not continued.
         controls.pause();
     }
     let wait = run.wait();
@@ -424,13 +424,13 @@ pub(super) async fn run(
     }
 }
 
-/// Whether an arm ended because nothing was left to mend, and not since a round failed or its money was spent.
+/// Whether an arm ended because nothing was left to fix, rather than because a round failed or its money ran out.
 pub(super) fn is_content(debate: &Debate) -> bool {
     let rounds = debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds);
     debate.is_full() == Some(true) && debate.current_round < rounds
 }
 
-/// What it is likely to cost to choose one of `n` texts, each of which took so many tokens.
+/// The likely cost of choosing one of `n` texts of the given length in tokens.
 pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
     let input_tokens = input + output * u64::from(n);
     price.cost(Tokens { input_tokens, output_tokens: CHOICE_TOKENS, ..Tokens::default() })

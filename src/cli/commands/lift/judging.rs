@@ -1,4 +1,4 @@
-//! Has judges compare two answers, and keeps every answer as it comes.
+//! Lets judges compare two answers, and saves every reply as it arrives.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ use dialectic_record::debate::{AgentId, AgentSettings};
 
 use super::Purse;
 
-/// Questions in flight at most.
+/// The maximum number of questions in flight.
 const IN_FLIGHT: usize = 8;
 
 /// The two questions of each ruling: the debate's text is shown first, then the arm's.
@@ -28,7 +28,7 @@ struct Pair {
     questions: [Question; 2],
 }
 
-/// Both texts in both orders, for each judge and repetition.
+/// The questions for both orders of the texts, for each judge and repetition.
 fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str; 2], repeat: u32) -> Vec<Pair> {
     let [debate, arm] = texts;
     let pair = |judge: &Judge, number| {
@@ -38,7 +38,7 @@ fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str
     judges.iter().flat_map(|judge| (1..=repeat).map(move |number| pair(judge, number))).collect()
 }
 
-/// What is still to be asked to compare two answers. `foreseen` stands for a checklist that is still to be made.
+/// The unanswered questions for comparing two answers. `foreseen` stands in for a checklist that does not exist yet.
 pub(in crate::cli) fn open_questions(
     judges: &[Judge],
     notes: &Notes,
@@ -63,7 +63,7 @@ pub(in crate::cli) fn open_questions(
     open
 }
 
-/// What is to be said of judges that are related to who took part.
+/// The warnings about judges related to the participants.
 pub(in crate::cli) fn relations<'a, I>(judges: &[Judge], took_part: impl Fn() -> I) -> Vec<String>
 where
     I: Iterator<Item = &'a AgentSettings>,
@@ -76,9 +76,8 @@ where
             continue;
         }
         match family(model) {
-            None => said.push(format!(
-                "judge {id}: the family of {model} is unknown, so that it may be related to who took part"
-            )),
+            None => said
+                .push(format!("judge {id}: the family of {model} is unknown, so it may be related to a participant")),
             Some(own) if took_part().any(|agent| family(&agent.model) == Some(own)) => {
                 said.push(format!(
                     "judge {id}: a model of its family, {own}, took part; models prefer their own texts"
@@ -90,17 +89,17 @@ where
     said
 }
 
-/// A judge's ruling, with what it said in each order.
+/// A judge's ruling, with its preference in each order.
 pub(in crate::cli) struct Ruled {
-    /// Who ruled.
+    /// The judge.
     pub(in crate::cli) judge: AgentId,
-    /// What it came to.
+    /// The ruling.
     pub(in crate::cli) ruling: Ruling,
-    /// What was preferred, and why: with the first text shown first, then with the second.
+    /// The preferred side and the reason: first with the first text shown first, then with the second.
     pub(in crate::cli) said: [(Option<Side>, String); 2],
 }
 
-/// What judges say of the debate's answer and an arm's. A ruling whose question failed is left out, with a warning.
+/// The rulings on the debate's answer and an arm's. A ruling whose question failed is left out, with a warning.
 pub(in crate::cli) async fn rulings(
     judges: &[Judge],
     notes: &mut Notes,
@@ -120,7 +119,7 @@ pub(in crate::cli) async fn rulings(
     let checklist = match notes.answer(&id) {
         _ if !problem.checklist.is_empty() => problem.checklist.clone(),
         Some(answer) => checklist_items(answer),
-        // Judging without one is another measure.
+        // Rulings without a checklist are not comparable.
         None => return Ok((Vec::new(), faults)),
     };
     let open = pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions);
@@ -139,8 +138,8 @@ pub(in crate::cli) async fn rulings(
     Ok((pairs(judges, problem, &checklist, texts, repeat).into_iter().filter_map(ruling).collect(), faults))
 }
 
-/// Puts questions, a few at once. After an interrupt nothing new is asked, and what is in flight is waited for, as it is
-/// paid for; after a second one it is not. Returns why some have no answer.
+/// Asks the questions, a few at once. After an interrupt it asks no more but waits for calls in flight, which are paid
+/// for; a second interrupt ends the wait. Returns why some questions have no answer.
 async fn ask(
     questions: Vec<Question>,
     notes: &mut Notes,
@@ -184,13 +183,13 @@ async fn ask(
         }
     }
     purse.took(before, notes.judging());
-    // Debates count by their records; rulings leave none.
+    // Debates count by their records; rulings leave no record.
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
         && let Err(error) = note_spent(&directory, spent)
     {
-        faults.push(format!("the limit of the day does not count the rulings: {error}"));
+        faults.push(format!("the daily limit does not include the rulings: {error}"));
     }
     if is_interrupted { Err(Error::LiftInterrupted) } else { Ok(faults) }
 }

@@ -1,7 +1,7 @@
-//! Ends an arm when its money is spent: before the part that would take it above what the debate cost.
+//! Ends an arm when its money is spent: before the part that would exceed the debate's cost.
 //!
-//! A cost limit would be no measure: it holds back what the longest answers can cost, which is many times what answers
-//! do cost, and so leaves most of the money.
+//! A cost limit would not do: it reserves the cost of the longest possible answers, which is many times their actual
+//! cost, and so leaves most of the money unspent.
 
 use dialectic_base::money::{Price, Usd};
 use dialectic_record::debate::{Debate, Event, Recorded, ResultKind};
@@ -10,7 +10,7 @@ use crate::cli::args::ArmName;
 
 use super::group::{choice, list_cost};
 
-/// How much more a further part may cost than the last one: what it reads grows.
+/// How much more the next part may cost than the last one, because its input grows.
 const GROWTH: f64 = 1.1;
 
 /// Watches the cost of an arm.
@@ -20,7 +20,7 @@ pub(super) struct Meter {
     /// The arm's price, with cached input at full price.
     price: Price,
     debate: Option<Debate>,
-    /// What it had cost after each text.
+    /// The cost after each text.
     texts: Vec<Usd>,
 }
 
@@ -29,19 +29,19 @@ impl Meter {
         Self { arm, money, price, debate: None, texts: Vec::new() }
     }
 
-    /// Takes in the next event. Returns whether the part that begins now is the last that the money buys.
+    /// Applies the next event. Returns whether the part that begins now is the last that the money buys.
     pub(super) fn is_enough(&mut self, recorded: &Recorded) -> bool {
         let Some(debate) = &mut self.debate else {
             self.debate = Debate::create(recorded).ok();
             return false;
         };
-        // What cannot be folded here fails where it is run.
+        // An event that cannot be folded here fails in the run itself.
         if debate.apply(recorded).is_err() {
             return false;
         }
         let Event::Contributed { key, .. } = &recorded.event else { return false };
         let Some(kind) = debate.stage(key.stage).and_then(|stage| stage.yields) else { return false };
-        // Without a known cost the arm cannot be held to its money.
+        // Without a known cost the arm cannot be limited.
         let Some(cost) = list_cost(debate) else { return true };
         let is_text = kind == ResultKind::Proposal;
         if is_text {

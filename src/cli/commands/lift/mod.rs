@@ -1,4 +1,4 @@
-//! `dialectic lift`: debates against other ways to spend their money, on a set of problems.
+//! `dialectic lift`: compares debates with other ways to spend their money, on a set of problems.
 
 mod group;
 pub(super) mod judging;
@@ -35,26 +35,26 @@ use super::eval::callers;
 /// Why nothing can be compared.
 #[derive(Debug, thiserror::Error)]
 enum LiftError {
-    /// Nobody judges.
-    #[error("nobody judges: {problems} of the problems have no `answer` that a program can check")]
+    /// There are no judges.
+    #[error("no judges are configured, and {problems} of the problems have no `answer` to check")]
     NoJudges { problems: usize },
-    /// What an arm may spend cannot be known.
-    #[error("the price of {model} is {fault}, so nothing can be held to what a debate costs")]
+    /// The limit of an arm is unknown.
+    #[error("the price of {model} is {fault}, so nothing can be limited to the debate's cost")]
     NoPrice { model: String, fault: &'static str },
     /// The protocol ends with a verdict.
-    #[error("the protocol {protocol} ends without a text that could be compared")]
+    #[error("the protocol {protocol} produces no text to compare")]
     NoText { protocol: &'static str },
-    /// Judges' calls do not count there.
-    #[error("`debate.budget.maxCalls` is set, and comparisons do not count in it")]
+    /// Judges' calls do not count towards this limit.
+    #[error("`debate.budget.maxCalls` is set, but comparisons do not count towards it")]
     CallLimit,
     /// Nothing could be compared.
     #[error("the two variants have the same settings")]
     SameVariants,
     /// The limit does not cover the next step.
-    #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may take {most}")]
+    #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may cost {most}")]
     TooDear { limit: Usd, what: String, spent: Usd, most: Usd },
-    /// What was spent cannot be said.
-    #[error("the cost of {what} is unknown, so the limit cannot be kept")]
+    /// The amount spent is unknown.
+    #[error("the cost of {what} is unknown, so the limit cannot be enforced")]
     UnknownCost { what: String },
 }
 
@@ -70,34 +70,34 @@ impl Diagnostic for LiftError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoJudges { .. } => "name judges that took no part: --judges evaluators.json".to_owned(),
+            Self::NoJudges { .. } => "name judges that did not take part: --judges evaluators.json".to_owned(),
             Self::NoPrice { model, .. } => {
-                format!("set one in `prices`, also for a model of your own: what a model like {model} costs elsewhere")
+                format!("set one in `prices`; for your own model, use what a model like {model} costs elsewhere")
             }
-            Self::NoText { .. } => "take another: --protocol dialectic".to_owned(),
-            Self::CallLimit => "leave it out of this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
+            Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
+            Self::CallLimit => "remove it from this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
             Self::SameVariants => {
                 "change one of them; to compare a setting with itself, give one another `debate.seed`".to_owned()
             }
-            Self::TooDear { .. } => "everything so far is kept; go on with a higher --max-cost".to_owned(),
-            Self::UnknownCost { .. } => "set its price, or leave out --max-cost".to_owned(),
+            Self::TooDear { .. } => "all results so far are saved; continue with a higher --max-cost".to_owned(),
+            Self::UnknownCost { .. } => "set its price, or omit --max-cost".to_owned(),
         })
     }
 }
 
-/// What may be spent on a set, and has been.
+/// The limit of a set, and its spending so far.
 pub(super) struct Purse {
     limit: Option<Usd>,
     spent: Option<Usd>,
 }
 
 impl Purse {
-    /// Without a limit.
+    /// A purse without a limit.
     pub(super) fn unlimited() -> Self {
         Self { limit: None, spent: Some(Usd::ZERO) }
     }
 
-    /// Sees to it that something which costs `most` may begin.
+    /// Checks that the limit covers a step that costs up to `most`.
     fn check(&self, most: Option<Usd>, what: &str) -> Result<(), Error> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some((spent, most)) = self.spent.zip(most) else {
@@ -109,7 +109,7 @@ impl Purse {
         Err(LiftError::TooDear { limit, what: what.to_owned(), spent, most }.into())
     }
 
-    /// Takes notice of what a step cost.
+    /// Records the cost of a step.
     fn took(&mut self, before: Option<Usd>, after: Option<Usd>) {
         let cost = after.zip(before).map(|(after, before)| after.saturating_sub(before));
         self.spent = self.spent.zip(cost).map(|(spent, cost)| spent + cost);
@@ -121,7 +121,7 @@ impl Purse {
     }
 }
 
-/// A comparison that is about to be made.
+/// A prepared comparison.
 pub(super) struct Lift<'a> {
     args: &'a LiftArgs,
     set: ProblemSet,
@@ -130,11 +130,11 @@ pub(super) struct Lift<'a> {
     /// The debates of the second variant.
     other: Option<Groups<'a>>,
     judges: Vec<Judge>,
-    /// What is compared with the debates, once each; nothing where variants are compared.
+    /// The arms, without repeats; empty if variants are compared.
     arms: Vec<ArmName>,
 }
 
-/// What is used while a group runs.
+/// The state shared while a group runs.
 struct Running<'a> {
     purse: &'a mut Purse,
     interrupts: &'a mut Interrupts,
@@ -198,7 +198,7 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     lift.finish(&outcomes, terminal)
 }
 
-/// Who judges: nobody where every answer can be checked.
+/// The judges; none if a program can check every answer.
 fn evaluation(args: &LiftArgs, set: &ProblemSet, environment: &Environment) -> Result<EvaluationSettings, Error> {
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let problems = set.problems.iter().filter(|problem| problem.answer.is_none()).count();
@@ -216,7 +216,7 @@ pub(super) fn text_of(debate: &Debate) -> Option<&str> {
 }
 
 impl Lift<'_> {
-    /// What is run beside the debate: draws are measured by a single answer.
+    /// The arms to run in addition to the debate; draws are measured by a single answer.
     fn runs(&self) -> Vec<ArmName> {
         if self.other.is_some() {
             return Vec::new();
@@ -231,7 +231,7 @@ impl Lift<'_> {
         [&self.groups].into_iter().chain(&self.other)
     }
 
-    /// What the debates are compared with.
+    /// The rivals of the debates.
     fn rivals(&self) -> Vec<Rival<'_>> {
         match &self.other {
             Some(other) => vec![Rival::Variant { name: &other.name, is_held: self.args.equal_money }],
@@ -239,7 +239,7 @@ impl Lift<'_> {
         }
     }
 
-    /// Who answers in the debates and arms.
+    /// The agents that answer in the debates and arms.
     fn took_part(&self) -> impl Iterator<Item = &AgentSettings> {
         let arm = |groups: &&Groups<'_>| self.other.is_none() && groups.arm.provider != OFFLINE;
         self.sides().flat_map(|groups| groups.settings.everybody()).chain(self.sides().filter(arm).map(|one| &one.arm))
@@ -253,7 +253,7 @@ impl Lift<'_> {
             (self.all_until(&mut interrupts, terminal).await, interrupts)
         });
         runtime.shutdown_background();
-        // The same listener goes on: another one would miss an interrupt that came in between.
+        // The same listener continues: a new one would miss an interrupt in between.
         end_on_interrupt(Some(interrupts));
         outcomes
     }
@@ -268,7 +268,7 @@ impl Lift<'_> {
         Ok(outcomes)
     }
 
-    /// What earlier runs spent on this set counts.
+    /// The spending of earlier runs on this set counts.
     fn purse(&self) -> Result<Purse, Error> {
         let mut spent = Some(Usd::ZERO);
         for problem in &self.set.problems {
@@ -281,7 +281,7 @@ impl Lift<'_> {
         Ok(Purse { limit: self.args.max_cost, spent })
     }
 
-    /// Runs what is not there yet of one group.
+    /// Runs the missing parts of one group.
     async fn group(&self, problem: &Problem, running: &mut Running<'_>) -> Result<Outcome, Error> {
         let mut notes = Notes::open(&self.groups.notes_path(problem), &problem.id)?;
         let mut outcome = Outcome::of(problem, self.rivals().len());
@@ -293,7 +293,7 @@ impl Lift<'_> {
         let money = full.filter(|money| *money > Usd::ZERO);
         if money.is_none() && !self.is_rehearsal() && (self.other.is_none() || self.args.equal_money) {
             let what = self.groups.what(problem);
-            running.terminal.warning(&format!("{what} has an unknown cost, so that nothing can be held to it"));
+            running.terminal.warning(&format!("{what} has an unknown cost, so nothing can be limited to it"));
             return Ok(outcome);
         }
         match &self.other {
@@ -310,7 +310,7 @@ impl Lift<'_> {
         Ok(outcome)
     }
 
-    /// The debate of a problem, `held` to so much money; nothing where it has no answer.
+    /// The debate of a problem under the limit `held`; `None` if it has no answer.
     async fn debate(
         &self,
         groups: &Groups<'_>,
@@ -324,7 +324,7 @@ impl Lift<'_> {
             Some(_) => Some(Usd::ZERO),
             None => groups.most(problem, held)?,
         };
-        // Only a debate that is new is held to what is left: one that goes on has its limit.
+        // Only a new debate is limited to the remaining money; a resumed one has its own limit.
         let left = running.purse.left();
         let spec = groups.debate(problem, left.into_iter().chain(held).min());
         let is_held = held.is_some_and(|held| left.is_none_or(|left| held <= left));
@@ -365,14 +365,14 @@ impl Lift<'_> {
                 (None, _) => None,
             };
             let Some(spec) = spec else {
-                let why = if single.is_some() { "the debate's money does not buy it" } else { "no single answer" };
+                let why = if single.is_some() { "the debate's cost does not cover it" } else { "no single answer" };
                 running.terminal.warning(&format!("{what} is left out: {why}"));
                 continue;
             };
             let answer = groups.forecast(&groups.single(problem))?.most();
             let most = match arm {
                 ArmName::Single => answer,
-                // What is under way when the money is spent may be longer than foreseen.
+                // The part in progress when the money is spent may be longer than foreseen.
                 ArmName::SelfRefine | ArmName::BestOfN => {
                     money.or(Some(Usd::ZERO)).zip(answer).map(|(money, answer)| money + answer)
                 }
@@ -397,7 +397,7 @@ impl Lift<'_> {
         Ok(())
     }
 
-    /// Runs a part of a group, if it is not finished. Says what of its cost is an estimate.
+    /// Runs a part of a group, if it is not finished. Reports which part of its cost is an estimate.
     async fn part(
         &self,
         groups: &Groups<'_>,
@@ -431,7 +431,7 @@ impl Lift<'_> {
             Next::Finished(debate) => return Ok(*debate),
             Next::Run { prepared, before } => (prepared, before),
         };
-        // What is already spent of it is within its most.
+        // The money already spent is part of its maximum.
         let rest = part.most.zip(before).map(|(most, before)| most.saturating_sub(before));
         running.purse.check(rest, &part.what)?;
         let (debate, ended) = group::run(*prepared, &part.name, notes, part.meter, running.interrupts).await;
@@ -484,7 +484,7 @@ impl Lift<'_> {
         Ok(result)
     }
 
-    /// Says what came out, then what is missing.
+    /// Reports the results, then what is missing.
     fn finish(&self, outcomes: &[Outcome], terminal: &mut Terminal) -> Result<(), Error> {
         let spent = self.purse()?.spent;
         if self.args.json {

@@ -1,4 +1,4 @@
-//! What a set is going to cost: said before anything is paid for.
+//! The cost of a set, reported before any money is spent.
 
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
@@ -16,24 +16,24 @@ use super::group::{Groups, debate_part, full_cost};
 use super::judging::open_questions;
 use super::{Lift, text_of};
 
-/// How long the texts of a debate that is not held yet may be, in characters: likely, and at most.
+/// The likely and maximum text length in a future debate, in characters.
 const TEXT: Span<usize> = Span { low: 12_000, high: 40_000 };
 
-/// What is still to be done for a set.
+/// The remaining work for a set.
 #[derive(Default)]
 pub(super) struct Plan {
     debates: u64,
     arms: u64,
     rulings: u64,
     checklists: u64,
-    /// What it is likely to cost, and at most; absent where a price is unknown.
+    /// The likely and maximum cost; absent if a price is unknown.
     cost: Span<Option<Usd>>,
-    /// Whether agents may call tools, which no figure counts.
+    /// Whether agents may call tools, which no figure includes.
     tools: bool,
 }
 
 impl Plan {
-    /// What is to be done for all problems of a set.
+    /// The remaining work for all problems of a set.
     pub(super) fn of(lift: &Lift) -> Result<Self, Error> {
         let zero = Some(Usd::ZERO);
         let mut plan = Self { cost: Span { low: zero, high: zero }, ..Self::default() };
@@ -63,7 +63,7 @@ impl Plan {
                 self.arms += 1;
                 let single = groups.forecast(&groups.single(problem))?;
                 self.pay(match arm {
-                    // What is under way when the money is spent may be longer than foreseen.
+                    // The part in progress when the money is spent may be longer than foreseen.
                     ArmName::SelfRefine | ArmName::BestOfN => Span {
                         low: of_debate.low,
                         high: of_debate.high.zip(single.most()).map(|(debate, answer)| debate + answer),
@@ -80,7 +80,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds the debate of a problem, `held` to so much money, if it is not there. Returns it, and what it costs.
+    /// Adds the debate of a problem under the limit `held`, if it does not exist. Returns it, and its cost.
     fn debate(
         &mut self,
         groups: &Groups,
@@ -101,7 +101,7 @@ impl Plan {
         Ok((None, cost))
     }
 
-    /// Adds what judges are asked about the debate and an arm, whose texts may not be there yet.
+    /// Adds the judges' questions about the debate and an arm, whose texts may not exist yet.
     fn judge(&mut self, lift: &Lift, notes: &Notes, problem: &Problem, texts: Option<(&str, &str)>, is_first: bool) {
         let Span { low: short, high: long } = foreseen_checklist();
         let asked = |checklist, texts| {
@@ -145,14 +145,14 @@ impl Plan {
         let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
         let cost = match (self.cost.low, self.cost.high) {
             (Some(low), Some(high)) => format!("likely {}, at most {}", short_cost(low), short_cost(high)),
-            _ => "at a cost that is unknown".to_owned(),
+            _ => "at unknown cost".to_owned(),
         };
-        let tools = if self.tools { ", and what tool calls add" } else { "" };
+        let tools = if self.tools { ", plus tool calls" } else { "" };
         format!("{}, {cost}{tools}", counts.collect::<Vec<_>>().join(", "))
     }
 
-    /// Says what it takes and asks a person, where no limit holds and it may cost more than the user wants to be asked
-    /// about, or that is unknown.
+    /// Shows the cost and asks for confirmation if no limit applies and the cost is unknown or above the user's
+    /// threshold.
     pub(super) fn agree(&self, lift: &Lift, terminal: &mut Terminal) -> Result<(), Error> {
         if self.is_done() || lift.is_rehearsal() {
             return Ok(());

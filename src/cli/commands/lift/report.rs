@@ -1,4 +1,4 @@
-//! What a comparison came to, for people and for programs.
+//! The results of a comparison, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -13,19 +13,19 @@ use dialectic_base::money::Usd;
 use super::Lift;
 use super::group::Groups;
 
-/// The least share of the debate's money that an arm has to spend to count as equal.
+/// The minimum share of the debate's money that an arm must spend to count as equal.
 const EQUAL: f64 = 0.9;
 
-/// What debates are compared with.
+/// A rival of the debates.
 #[derive(Clone, Copy)]
 pub(super) enum Rival<'a> {
     /// Another way to spend the debate's money.
     Arm(ArmName),
     /// The debates of the second variant.
     Variant {
-        /// What it is called.
+        /// The name.
         name: &'a str,
-        /// Whether it is held to what the first one costs.
+        /// Whether it is limited to the cost of the first one.
         is_held: bool,
     },
 }
@@ -38,7 +38,7 @@ impl Rival<'_> {
         }
     }
 
-    /// Whether it may spend what the debate was billed, and no more.
+    /// Whether it may spend exactly as much as the debate cost.
     fn is_equal(&self) -> bool {
         match self {
             Self::Arm(arm) => arm.is_equal(),
@@ -46,45 +46,45 @@ impl Rival<'_> {
         }
     }
 
-    /// Whether it is to spend all that it may.
+    /// Whether it should spend its whole limit.
     fn spends_all(&self) -> bool {
         match self {
             Self::Arm(arm) => arm.is_equal(),
-            // Its limit holds back what the longest answers cost.
+            // Its limit reserves the cost of the longest answers.
             Self::Variant { .. } => false,
         }
     }
 
-    /// What is to be said where it is not equal.
+    /// The note if it is not equal.
     fn note(&self) -> &'static str {
         match self {
             Self::Variant { is_held: true, .. } => " (limited to its money)",
-            Self::Variant { is_held: false, .. } => " (not held to its money)",
+            Self::Variant { is_held: false, .. } => " (not limited to its cost)",
             Self::Arm(arm) if arm.is_equal() => "",
             Self::Arm(_) => " (not equal: it costs less)",
         }
     }
 }
 
-/// What came of one problem.
+/// The result for one problem.
 pub(super) struct Outcome {
     pub(super) problem: String,
-    /// What the debate cost, cached input at full price.
+    /// The debate's cost, with cached input at full price.
     pub(super) debate: Option<Usd>,
     /// In the order of the rivals.
     pub(super) rivals: Vec<RivalResult>,
 }
 
-/// What came of one problem with one rival.
+/// The result for one problem and one rival.
 #[derive(Default)]
 pub(super) struct RivalResult {
-    /// Absent where an answer or a ruling is missing.
+    /// Absent if an answer or a ruling is missing.
     pub(super) compared: Option<Compared>,
-    /// What the rival cost, cached input at full price.
+    /// The rival's cost, with cached input at full price.
     pub(super) cost: Option<Usd>,
-    /// The share of what the debate cost.
+    /// The arm's cost relative to the debate's.
     pub(super) share: Option<f64>,
-    /// Whether it ended because nothing was left to mend.
+    /// Whether the arm ended because nothing was left to fix.
     pub(super) is_content: bool,
 }
 
@@ -100,7 +100,7 @@ struct Summary<'a> {
     rival: Rival<'a>,
     results: Vec<&'a RivalResult>,
     comparison: Comparison,
-    /// What the compared debates cost, and their rival.
+    /// The costs of the compared debates and of their rival.
     costs: [Option<Usd>; 2],
 }
 
@@ -125,7 +125,7 @@ impl<'a> Summary<'a> {
         sign_test(self.wins(), self.losses())
     }
 
-    /// What the debates cost for each problem that they won, and their rival for each that it won.
+    /// The debates' cost per won problem, and their rival's.
     fn costs_of_win(&self) -> [Option<Usd>; 2] {
         let of = |cost: Option<Usd>, won: u32| {
             cost.filter(|cost| *cost > Usd::ZERO && won > 0).map(|cost| cost.times(1.0 / f64::from(won)))
@@ -133,7 +133,7 @@ impl<'a> Summary<'a> {
         [of(self.costs[0], self.wins()), of(self.costs[1], self.losses())]
     }
 
-    /// The shares of the money, from the least to the most.
+    /// The shares of the money in ascending order.
     fn shares(&self) -> Vec<f64> {
         let mut shares: Vec<f64> = self.results.iter().filter_map(|result| result.share).collect();
         shares.sort_by(f64::total_cmp);
@@ -144,7 +144,7 @@ impl<'a> Summary<'a> {
         self.results.iter().filter(|result| which(result)).count() as u64
     }
 
-    /// Those that spent less than an equal share, and those of them with nothing left to mend.
+    /// The number of arms that spent less than an equal share, and of those with nothing left to fix.
     fn below(&self) -> (u64, u64) {
         let is_below = |result: &RivalResult| result.share.is_some_and(|share| share < EQUAL);
         (self.count(is_below), self.count(|result| is_below(result) && result.is_content))
@@ -172,7 +172,7 @@ impl Lift<'_> {
         let problems = counted(outcomes.len() as u64, "problem");
         let mut text = match &self.other {
             None => format!(
-                "{problems}: debates by the protocol {}, arms by {}, {how}\n",
+                "{problems}: debates with the protocol {}, arms with {}, {how}\n",
                 groups.protocol.name, groups.arm.model
             ),
             Some(other) => {
@@ -187,7 +187,7 @@ impl Lift<'_> {
             tell(&mut text, debate, summary, adjusted, summaries.len());
         }
         if let Some(spent) = spent.filter(|spent| *spent > Usd::ZERO) {
-            let _ = writeln!(text, "\nAll of it cost {spent}.");
+            let _ = writeln!(text, "\nTotal cost: {spent}.");
         }
         text
     }
@@ -285,7 +285,7 @@ fn result_json(result: &RivalResult) -> Value {
     })
 }
 
-/// Says what came of one rival of `debate`. Writing to a String cannot fail.
+/// Reports the results against one rival of `debate`. Writing to a String cannot fail.
 fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms: usize) {
     let comparison = &summary.comparison;
     let (wins, losses, ties) = (summary.wins(), summary.losses(), comparison.count(Decision::Tie));
@@ -298,13 +298,13 @@ fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms:
     };
     let decided = comparison.decided();
     if comparison.is_too_small() {
-        let _ = writeln!(text, "  Too few to say: {decided} decided, and fewer than {FEWEST} can show nothing.");
+        let _ = writeln!(text, "  Too few for a conclusion: {decided} decided, and at least {FEWEST} are needed.");
     } else {
         let interval = clopper_pearson(wins, losses);
         let holm = if arms > 1 { format!(", {adjusted:.3} for {arms} arms (Holm)") } else { String::new() };
         let _ = writeln!(
             text,
-            "  {} wins {} of what is decided; 95 %: {} to {}. p = {:.3}{holm}.",
+            "  {} wins {} of the decided problems; 95 %: {} to {}. p = {:.3}{holm}.",
             capitalized(debate),
             share(f64::from(wins) / f64::from(decided)),
             share(interval.low),
@@ -318,33 +318,36 @@ fn tell(text: &mut String, debate: &str, summary: &Summary, adjusted: f64, arms:
     }
     if let Some((to_right, to_wrong)) = comparison.corrected() {
         let debate = capitalized(debate);
-        let _ =
-            writeln!(text, "  {debate} is right where {name} is wrong: {to_right}; the other way round: {to_wrong}.");
+        let _ = writeln!(text, "  {debate} is right and {name} is wrong: {to_right}; the reverse: {to_wrong}.");
     }
     let (turned, rulings) = comparison.turned();
     if rulings > 0 {
         let of_all = share(f64::from(turned) / f64::from(rulings));
         let _ = writeln!(
             text,
-            "  The order of the texts turned {turned} of {} ({of_all}).",
+            "  The order of the texts changed {turned} of {} ({of_all}).",
             counted(rulings.into(), "ruling")
         );
     }
     let longer = comparison.longer();
     if longer.is_suspicious() {
         let (won, all) = (longer.won, longer.won + longer.lost);
-        let _ = writeln!(text, "  Warning: the longer text won {won} of {all}. Length may be all that was judged.");
+        let _ = writeln!(
+            text,
+            "  Warning: the longer text won {won} of {all}. The judges may have judged only \
+            length."
+        );
     }
     let shares = summary.shares();
     if let Some((least, most)) = shares.first().zip(shares.last()) {
         let (least, most) = (share(*least), share(*most));
         let _ = match summary.rival {
             Rival::Arm(_) => write!(text, "  It spent {least} to {most} of the debate's money"),
-            Rival::Variant { .. } => write!(text, "  {name} cost {least} to {most} of what {debate} cost"),
+            Rival::Variant { .. } => write!(text, "  {name} cost {least} to {most} of the cost of {debate}"),
         };
         let (below, content) = summary.below();
         if below > 0 && summary.rival.spends_all() {
-            let _ = write!(text, "; below 90 %: {below}, {content} of them with nothing left to mend");
+            let _ = write!(text, "; below 90 %: {below}, {content} of them with nothing left to fix");
         }
         let above = shares.iter().filter(|share| **share > 1.0).count();
         if above > 0 && summary.rival.is_equal() {
@@ -374,7 +377,7 @@ fn capitalized(debate: &str) -> &str {
     if debate == "the debate" { "The debate" } else { debate }
 }
 
-/// A share of one, in whole percents.
+/// A fraction as a whole percentage.
 fn share(of_one: f64) -> String {
     percent((of_one * 100.0).round())
 }

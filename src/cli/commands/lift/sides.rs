@@ -1,4 +1,4 @@
-//! Whose debates are run: the command's own, or those of two variants.
+//! The debates to run: the command's own, or those of two variants.
 
 use crate::cli::args::{LiftArgs, VariantArg};
 use crate::cli::commands::debate::today;
@@ -20,7 +20,7 @@ pub(super) fn variants(fault: &str) -> Error {
     ConfigError::Argument { option: "--variant", message }.into()
 }
 
-/// Whose debates are run: the command's own, or those of two variants.
+/// The debates to run: the command's own, or those of two variants.
 pub(super) fn sides(args: &LiftArgs) -> Result<Vec<(String, VariantArg)>, Error> {
     match args.variants.as_slice() {
         [] => Ok(vec![("the debate".to_owned(), VariantArg::default())]),
@@ -58,7 +58,7 @@ pub(super) fn load<'a>(
     {
         return Err(LiftError::NoText { protocol: protocol.name }.into());
     }
-    // Nobody is there to answer, and no debate may know of another.
+    // There is no one to answer, and debates must be independent.
     settings.debate.interactive_clarifications = false;
     settings.debate.memory = false;
     settings.debate.trace = None;

@@ -17,7 +17,7 @@ use dialectic_record::debate::{Debate, Status};
 use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 use dialectic_report::display::price_tag;
 
-/// The shown characters of a problem.
+/// The maximum number of characters shown of a problem.
 const PROBLEM_WIDTH: usize = 100;
 
 /// Why no unnamed debate is resumed.
@@ -27,7 +27,7 @@ enum NewestError {
     #[error("no debate in {} can be resumed", .0.display())]
     None(PathBuf),
     /// There is no terminal to ask on, and no `--yes`.
-    #[error("which debate to resume? None is named, and there is no terminal to ask")]
+    #[error("no debate is named to resume, and there is no terminal to ask")]
     Unasked(String),
 }
 

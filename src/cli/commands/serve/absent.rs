@@ -18,7 +18,7 @@ pub(in crate::cli) fn run(_: &ServeArgs, _: &mut Terminal) -> Result<(), Error> 
     Err(MissingFeature::Serve.into())
 }
 
-/// A server beside a single debate.
+/// A server for a single debate.
 pub(in crate::cli) enum Server {}
 
 pub(in crate::cli) fn for_one_debate(_: &ConfigPath, _: &Environment, _: Option<Usd>) -> Result<Server, Error> {

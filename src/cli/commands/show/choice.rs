@@ -8,13 +8,13 @@ use dialectic_report::report::{Said, View};
 /// The selected texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextSelection {
-    /// Those of a round.
+    /// The texts of a round.
     Round(u32),
-    /// Those by or about an agent.
+    /// The texts by or about an agent.
     Agent(AgentId),
-    /// Those of a stage.
+    /// The texts of a stage.
     Stage(StageId),
-    /// Those about another agent's text.
+    /// The texts about another agent's text.
     Critiques,
     /// All texts.
     All,
@@ -36,7 +36,7 @@ pub(in crate::cli::commands) enum ChoiceError {
     Unknown {
         /// The kind of part.
         what: &'static str,
-        /// As it was given.
+        /// The name as given.
         name: String,
         /// The possible names.
         known: Vec<String>,
@@ -46,7 +46,7 @@ pub(in crate::cli::commands) enum ChoiceError {
     NotNamed {
         /// The part.
         part: &'static str,
-        /// As it was given.
+        /// The name as given.
         name: String,
     },
     /// A debate without an answer.

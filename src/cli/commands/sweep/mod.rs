@@ -33,7 +33,7 @@ async fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Err
     Ok((plan, Some(store::open(&place, &process_environment()).await?)))
 }
 
-/// Runs what waits for a store.
+/// Runs work that waits for a store.
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
 }

@@ -34,15 +34,15 @@ enum PlanningError {
     /// A variant cannot be planned.
     #[error("the variant `{name}` cannot be planned")]
     Variant {
-        /// Its name.
+        /// The name.
         name: String,
-        /// Why.
+        /// The reason.
         source: Error,
     },
     /// A debate of it has no limit, and the set has a budget.
     #[error("the set has a budget, and a debate of the variant `{name}` has no limit")]
     NoLimit {
-        /// Its name.
+        /// The name.
         name: String,
     },
     /// The budget is below the limit of a single debate.
@@ -50,7 +50,7 @@ enum PlanningError {
     Budget {
         /// The budget.
         budget: Usd,
-        /// Its name.
+        /// The name.
         name: String,
         /// The limit of its debates.
         limit: Usd,
@@ -82,7 +82,7 @@ impl Diagnostic for PlanningError {
             Self::Variant { source, .. } => source.hint(),
             Self::NoLimit { .. } => Some("set `maxCost`, for the set or for the variant".to_owned()),
             Self::Budget { .. } => Some("raise `budget`, or lower `maxCost`".to_owned()),
-            Self::Same { .. } => Some("leave one of them out; for more debates of a kind use `repeats`".to_owned()),
+            Self::Same { .. } => Some("remove one of them; for more debates of a kind use `repeats`".to_owned()),
         }
     }
 }
@@ -94,10 +94,13 @@ impl Diagnostic for Unplannable {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Tool { .. } => "attach what agents should read, and leave the tool out of this configuration",
-            Self::Commands => "attach what they print, and leave them out of this configuration",
-            Self::CallsPerDay => "leave it out of this configuration, and use `maxCost`",
-            Self::Seed => "leave it out of this configuration: the id of a debate decides its seed",
+            Self::Tool { .. } => {
+                "attach the files that agents should read, and remove the tool from this \
+                configuration"
+            }
+            Self::Commands => "attach their output, and remove them from this configuration",
+            Self::CallsPerDay => "remove it from this configuration, and use `maxCost`",
+            Self::Seed => "remove it from this configuration: the id of a debate determines its seed",
             Self::Prompt { .. } => return None,
         };
         Some(hint.to_owned())
@@ -152,7 +155,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     Ok(())
 }
 
-/// Settles the settings of a variant.
+/// Resolves the settings of a variant.
 fn resolve(
     described: &VariantDescription,
     base: &Path,
@@ -203,7 +206,7 @@ fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Over
     }
 }
 
-/// Sees to it that the budget can be kept: each debate has a limit, and the budget covers at least one.
+/// Checks that the budget can be kept: each debate has a limit, and the budget covers at least one.
 fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), PlanningError> {
     let (Some(budget), name) = (budget, variant.name.clone()) else { return Ok(()) };
     match variant.settings.max_cost() {
@@ -213,7 +216,7 @@ fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), PlanningEr
     }
 }
 
-/// Reads what is attached to a group of problems, as every variant permits it.
+/// Reads the attachments of a group of problems, as permitted by every variant.
 fn attached(
     group: &Group,
     base: &Path,
@@ -296,10 +299,10 @@ fn said(plan: &Plan) -> String {
     }
     let cost = match (plan.likely(), plan.most()) {
         (Some(likely), Some(most)) => format!("likely {}, at most {}", short_cost(likely), short_cost(most)),
-        _ => "at a cost that is unknown".to_owned(),
+        _ => "at unknown cost".to_owned(),
     };
     let has_tools = plan.variants.iter().any(|variant| has_tools(&variant.settings) && !variant.is_rehearsal());
-    let tools = if has_tools { ", and what tool calls add" } else { "" };
+    let tools = if has_tools { ", plus tool calls" } else { "" };
     let budget = plan.budget.map(|budget| format!("; the budget is {}", short_cost(budget))).unwrap_or_default();
     format!("{}: {}; {cost}{tools}{budget}", count(plan.debates.len(), "debate"), parts.join(", "))
 }

@@ -48,7 +48,7 @@ impl Diagnostic for RunError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoDebate { .. } => None,
-            Self::Directory(_) => Some("name another place in TMPDIR".to_owned()),
+            Self::Directory(_) => Some("set TMPDIR to another directory".to_owned()),
         }
     }
 }
@@ -92,7 +92,7 @@ fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, 
     Ok(debates.iter().filter(is_chosen).cloned().collect())
 }
 
-/// What this machine adds to a plan.
+/// The settings that this machine adds to a plan.
 fn machine(
     args: &SweepRunArgs,
     environment: Environment,

@@ -35,7 +35,7 @@ fn said(status: &SetStatus) -> String {
     );
     if let Some(BudgetStatus { budget_usd, held_usd, left_usd }) = status.budget {
         let held = if held_usd > Usd::ZERO {
-            format!(", {} held by debates under way", short_cost(held_usd))
+            format!(", {} held by running debates", short_cost(held_usd))
         } else {
             String::new()
         };
@@ -44,7 +44,7 @@ fn said(status: &SetStatus) -> String {
     if lost.calls > 0 {
         let calls = counted(u64::from(lost.calls), "call");
         text.push_str(&format!(
-            "{calls} in flight when a worker was lost, paid for perhaps: at most {}\n",
+            "{calls} in flight when a worker was lost, possibly billed: at most {}\n",
             short_cost(lost.usd)
         ));
     }

@@ -33,7 +33,7 @@ impl Replies {
         Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
     }
 
-    /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error holds the
+    /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error contains the
     /// unreadable text and the last call.
     pub(super) async fn json<T>(
         &mut self,

@@ -71,7 +71,7 @@ impl ParsedText {
         Self { text, call, metadata, records: self.records }
     }
 
-    /// With a further call that brought nothing: the text stands, cut or not.
+    /// Adds a further call without a result: the text is kept, cut or not.
     pub(super) fn beside(self, call: CallRecord) -> Self {
         let text = Arc::clone(&self.text);
         let Metadata { truncated, filtered, interrupted, .. } = self.metadata;

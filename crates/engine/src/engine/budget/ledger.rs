@@ -84,7 +84,7 @@ impl CostLedger {
                 let failed = matches!(event, Event::AttemptFailed { .. });
                 let reserved = call.reservation.and_then(|number| self.open.remove(&number));
                 if call.reservation.is_none() && !failed {
-                    // It was sent before there was a limit.
+                    // The call was sent before there was a limit.
                     self.requests = self.requests.saturating_add(call.attempts);
                 }
                 self.spent +=
@@ -159,8 +159,8 @@ impl Reservation {
     /// a server that ignores an output limit or lengthens prompts bills it, and charging less would let later attempts
     /// overspend. The limit thus errs in the user's favour, and later reservations use the observed figures.
     ///
-    /// A complete answer is charged the list price, since a provider that states no cost bills that; an interrupted one
-    /// may be billed for its whole reservation.
+    /// A complete answer is charged the list price, since that is what a provider that states no cost bills; an
+    /// interrupted one may be billed for its whole reservation.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
     }
@@ -175,8 +175,8 @@ impl Measures {
         }
     }
 
-    /// [`factor`](Self::factor) for later attempts of a model. `routed` tells whether the server's prices may differ
-    /// from the list.
+    /// [`factor`](Self::factor) for later attempts of a model. `routed` is whether the server's prices may differ from
+    /// the list.
     pub(super) fn planned_factor(&self, routed: bool) -> f64 {
         if self.answered || routed { self.factor() } else { self.ratio }
     }

@@ -53,7 +53,7 @@ pub enum BudgetError {
         models: Vec<String>,
     },
     /// The limit does not cover a debate.
-    #[error("the {} does not cover a debate: one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
+    #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
 }
 
@@ -62,7 +62,7 @@ fn one_round(purchase: &Purchase) -> String {
     figures(purchase, purchase.likely_round, purchase.one_round)
 }
 
-/// Calls and dollars, where limited.
+/// Calls and dollars, if limited.
 fn figures(purchase: &Purchase, likely: Usd, most: Amount) -> String {
     let calls = purchase.limit.calls.map(|_| counted(most.requests.into(), "call"));
     let cost = purchase.limit.usd.map(|_| format!("likely {likely}, at most {}", most.usd));

@@ -2,10 +2,10 @@
 //! the round and the closing, whether another round fits, and when to stop.
 //!
 //! The maximum cost of an attempt is reserved in the journal before it is sent; its result replaces the reservation
-//! with the actual cost. An attempt that does not fit beside the reserves waits for others to return, then gets a lower
-//! output limit, and is refused as a last resort. A started round can therefore finish, and the judge can always close.
-//! If the whole debate is likely to fit, dispensable calls are reserved too, and yield only to necessary ones.
-//! `docs/models.md` states the assumptions.
+//! with the actual cost. An attempt that does not fit in addition to the reserves waits for others to return, then gets
+//! a lower output limit, and is refused as a last resort. A started round can therefore finish, and the judge can
+//! always close. If the whole debate is likely to fit, dispensable calls are reserved too, and yield only to necessary
+//! ones. `docs/models.md` states the assumptions.
 
 mod ledger;
 mod limits;
@@ -116,7 +116,7 @@ pub(super) enum Permission<T> {
 pub(super) enum Shortfall {
     /// No call is left.
     Calls,
-    /// It may cost more than the remaining amount.
+    /// The attempt may cost more than the remaining amount.
     Cost {
         /// The remaining amount.
         room: Usd,
@@ -194,7 +194,7 @@ impl Budget {
         (needed > room.usd).then(|| Shortfall::Cost { room: room.usd, needed: needed.rounded_up() })
     }
 
-    /// The lowest output limit among those that the level reduces. A limit of calls alone reduces none.
+    /// The lowest output limit among those that the level reduces. A call limit on its own reduces none.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -203,7 +203,7 @@ impl Budget {
         self.limit.whole().saturating_sub(self.ledger.taken_in_all())
     }
 
-    /// The reserve that must remain beside an attempt; `spares` tells whether it includes dispensable calls.
+    /// The reserve that must remain in addition to an attempt; `spares` is whether it includes dispensable calls.
     fn kept_beside(&self, wanted: &AttemptRequest, written: Level, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
@@ -250,7 +250,7 @@ impl Budget {
         need.saturating_sub(self.likely(&closing, read, Level::LEAST))
     }
 
-    /// The minimum reserve beside an attempt that has priority.
+    /// The minimum reserve in addition to an attempt that has priority.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
             BudgetClass::Closing => Some(Amount::ZERO),
@@ -318,8 +318,8 @@ impl Budget {
         }
     }
 
-    /// Sets the needs until a round and the closing are done, with answers of minimum and maximum length. `spares`
-    /// tells whether the limit also covers dispensable calls.
+    /// Sets the needs until a round and the closing are done, with answers of minimum and maximum length. `spares` is
+    /// whether the limit also covers dispensable calls.
     fn plan(&mut self, near: &Views, spares: bool, is_first_round: bool) {
         self.rest = near.merged(Outlook::needed);
         self.closing = near.closing(true);

@@ -26,7 +26,7 @@ pub(super) struct Outlook {
     pub(super) goes_on: bool,
     /// Calls before and after the rounds.
     pub(super) around: Vec<RehearsedCall>,
-    /// The calls that lead to an answer without a check, even if the debate is told to close.
+    /// The calls that produce an answer without a check, even if the debate is told to close.
     pub(super) closing: Vec<RehearsedCall>,
     /// The same calls with a check, whose results they may read.
     pub(super) closing_checked: Vec<RehearsedCall>,

@@ -11,7 +11,7 @@ pub(in crate::openai) struct Spoken {
 }
 
 enum ReasoningState {
-    /// Nothing was passed on yet; `reasoned` tells whether reasoning was removed.
+    /// Nothing was passed on yet; `reasoned` is whether reasoning was removed.
     Beginning { reasoned: bool },
     /// Inside reasoning; `searched` is how much was searched for its end.
     Reasoning { block: ReasoningTag, searched: usize },
@@ -20,8 +20,8 @@ enum ReasoningState {
 }
 
 impl Spoken {
-    /// For a new answer. With `begins_within`, its model begins inside reasoning, and everything is held until that
-    /// ends.
+    /// Creates the state for a new answer. With `begins_within`, its model begins inside reasoning, and everything is
+    /// held until that ends.
     pub(in crate::openai) fn new(begins_within: bool) -> Self {
         let state = if begins_within {
             ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
@@ -31,7 +31,7 @@ impl Spoken {
         Self { state, held: String::new() }
     }
 
-    /// Adds `piece`, and passes words that certainly belong to the answer to `say`.
+    /// Adds `piece`, and calls `say` with the words that certainly belong to the answer.
     pub(in crate::openai) fn take(&mut self, piece: &str, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, ReasoningState::Answering) {
             say(piece);

@@ -79,12 +79,12 @@ pub(super) const LONGEST_END: usize = 32;
 pub(super) enum Opening {
     /// Reasoning, after a mark of `len` bytes.
     Block {
-        /// Its kind.
+        /// The kind.
         block: ReasoningTag,
         /// The length of its mark.
         len: usize,
     },
-    /// Too short to tell.
+    /// Too short to decide.
     Perhaps,
     /// Not reasoning.
     None,

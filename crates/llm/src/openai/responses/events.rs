@@ -21,7 +21,7 @@ const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_pr
 pub(in crate::openai) struct Events {
     text: String,
     refusal: String,
-    /// By their place in the output.
+    /// The calls by their position in the output.
     calls: BTreeMap<u64, PendingFunctionCall>,
     /// The answer in the last event that contained it: empty at first, complete at the end.
     shown: Option<ResponsesAnswer>,
@@ -139,7 +139,7 @@ impl Pieces for Events {
                 }
                 let mut shown = piece.response;
                 if let Some(answer) = shown.as_mut().filter(|_| BEGUN.contains(&kind)) {
-                    // An intermediate status does not tell how it ended.
+                    // An intermediate status does not reveal how the answer ended.
                     answer.status = None;
                 }
                 self.shown = shown.or(self.shown.take());

@@ -33,7 +33,7 @@ async fn a_stream_without_an_end_is_broken() {
     }
     let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
     let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;
-    assert_eq!(failed.to_string(), "the answer is broken: a piece of the stream is not JSON");
+    assert_eq!(failed.to_string(), "the answer is broken: a chunk of the stream is not JSON");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn an_error_inside_is_what_it_would_be_outside() {
         assert_eq!((failed.error, heard.as_str()), (error, "Beca"), "{event}");
     }
     let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), Delivery::Whole, IDLE).await.0;
-    assert_eq!(failed.to_string(), "the answer is broken: it holds no answer: its status is `failed`");
+    assert_eq!(failed.to_string(), "the answer is broken: it contains no answer: its status is `failed`");
 }
 
 #[tokio::test]

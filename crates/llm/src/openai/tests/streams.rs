@@ -260,7 +260,7 @@ async fn what_is_queued_or_in_progress_is_no_answer() {
         for (api, events) in [(ApiKind::Chat, events(&chat)), (ApiKind::Responses, events(&ended))] {
             let (reply, _) = followed(api, answer_events(events, Delivery::Whole)).await;
             let error = reply.unwrap_err().error.to_string();
-            assert!(error.contains("it holds no answer"), "{word}: {error}");
+            assert!(error.contains("it contains no answer"), "{word}: {error}");
         }
     }
     // How it stood when it began says nothing of how it ended.

@@ -1,4 +1,4 @@
-//! A review as Markdown: the findings that stand, those that do not, and what was read.
+//! A review as Markdown: the findings that stand, those that were dismissed, and what was read.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use dialectic_base::severity::Severity;
 
 use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ReviewedFinding, Stance, Voices};
 
-/// A review with these rulings and this word of the judge's, for people: nothing that a model wrote does anything in it.
+/// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
     let review = ReviewText::of(debate, debate.findings_ruled(rulings));
     let mut out = format!("**{}**\n", review.verdict());
@@ -21,7 +21,7 @@ pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str
     out
 }
 
-/// A review on its way into words, as Markdown in which nothing that a model wrote does anything.
+/// The text of a review, as Markdown in which the models' own Markdown is disabled.
 #[derive(Debug, Clone)]
 pub struct ReviewText<'a> {
     debate: &'a Debate,
@@ -30,7 +30,7 @@ pub struct ReviewText<'a> {
 }
 
 impl<'a> ReviewText<'a> {
-    /// Of a review with these findings.
+    /// Creates the text of a review with these findings.
     pub fn of(debate: &'a Debate, findings: Vec<ReviewedFinding>) -> Self {
         Self { debate, findings, voices: Voices::of(debate) }
     }
@@ -44,12 +44,12 @@ impl<'a> ReviewText<'a> {
         self.findings.iter().filter(|finding| finding.is_dismissed())
     }
 
-    /// What the review comes to, in a sentence.
+    /// The review's result in one sentence.
     pub fn verdict(&self) -> String {
         let readers = self.debate.agents().len();
         let read = self.debate.agents().iter().filter(|agent| self.debate.findings_of(&agent.id).is_some()).count();
         let of_all = if read < readers {
-            format!(" by the {read} of {readers} readers whose findings are there")
+            format!(", by {read} of {readers} readers (the others' findings are missing)")
         } else {
             String::new()
         };
@@ -71,13 +71,13 @@ impl<'a> ReviewText<'a> {
         format!("{}{of_all}: {}{dismissed}.", counted(kept as u64, "finding"), counts.join(", "))
     }
 
-    /// How those who found and confirmed are counted, where that is out of the ordinary.
+    /// A note on how the findings and confirmations are counted, if that is unusual.
     pub fn note(&self) -> String {
         let note = self.voices.note().filter(|_| !self.findings.is_empty());
         note.map(|note| format!("\n{note}\n")).unwrap_or_default()
     }
 
-    /// The findings that were not dismissed and are wanted, each under a heading.
+    /// The findings that were not dismissed and that `is_wanted` accepts, each under a heading.
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
         let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
         let section =
@@ -85,7 +85,7 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The findings that were dismissed, a line each.
+    /// The dismissed findings, one line each.
     pub fn dismissed_in_words(&self) -> String {
         let line = |finding: &ReviewedFinding| {
             let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
@@ -104,7 +104,7 @@ impl<'a> ReviewText<'a> {
         format!("[{}]{}", finding.severity.name(), place.unwrap_or_default())
     }
 
-    /// What is said of a finding below its title.
+    /// The text of a finding below its title.
     pub fn in_words(&self, finding: &ReviewedFinding) -> String {
         let (lead, voices) = (finding.lead(), &self.voices);
         let mut out = format!("{}\n", defused(&lead.text));
@@ -131,7 +131,7 @@ impl<'a> ReviewText<'a> {
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
             FindingDecision::Dismissed => "dismissed",
-            FindingDecision::Open => "open, since what was shown does not tell",
+            FindingDecision::Open => "open: the material shown is not enough to decide",
         };
         let reason = defused_line(&ruling.reason);
         let reason = if reason.is_empty() { reason } else { format!(". {reason}") };
@@ -139,17 +139,17 @@ impl<'a> ReviewText<'a> {
         out
     }
 
-    /// What is wrong with the place that a finding names.
+    /// The note on a finding's place that is not in the change.
     fn misplaced(&self, finding: &ReviewedFinding) -> Option<&'static str> {
         self.debate.change.as_ref()?;
         match finding.place(self.debate)? {
             (_, Placed::InDiff(_) | Placed::InFile(_)) => None,
-            (place, Placed::File) => place.lines.map(|_| "The change shows no such lines of this file."),
+            (place, Placed::File) => place.lines.map(|_| "The change does not show these lines of this file."),
             (_, Placed::Elsewhere) => Some("This file is not part of the change."),
         }
     }
 
-    /// What was read and what was not.
+    /// The list of files that were read and left out.
     pub fn receipt(&self) -> String {
         let Some(ChangeSet { of, files, left_out, .. }) = self.debate.change.as_deref() else { return String::new() };
         let mut out =

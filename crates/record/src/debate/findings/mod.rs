@@ -1,5 +1,5 @@
-//! What the readers of a change found in it, what the others said of that, and how the judge ruled: the fold of what
-//! their texts were read to say.
+//! The findings of a change's readers, the other readers' opinions, and the judge's rulings: folded from what was
+//! parsed from their texts.
 
 mod describe;
 mod voices;
@@ -16,24 +16,24 @@ pub use voices::Voices;
 /// A fault that a reader found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where it is, where the text says.
+    /// The place, if the text names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// What goes wrong, Markdown.
+    /// The fault, as Markdown.
     pub text: String,
-    /// How to see it.
+    /// How to observe the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
 }
 
-/// A place in a file, as a reader names it: nothing says that it exists.
+/// A place in a file, as a reader names it; it may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The file.
     pub path: String,
-    /// Its lines.
+    /// The lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
 }
@@ -47,42 +47,42 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// What a reader says of another one's finding.
+/// A reader's opinion on another reader's finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opinion {
-    /// Its number: `2.1` is the first of Reader 2.
+    /// The number: `2.1` is the first of Reader 2.
     pub finding: String,
-    /// What it says.
+    /// The opinion.
     pub stance: Stance,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 dialectic_base::named! {
-    /// What a reader makes of a finding.
+    /// A reader's opinion on a finding.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Stance {
-        /// It is right.
+        /// The finding is right.
         Confirmed = "confirmed",
-        /// It is wrong.
+        /// The finding is wrong.
         Refuted = "refuted",
-        /// It cannot tell.
+        /// The reader cannot decide.
         Left = "left",
     }
 }
 
-/// What the judge decides on a finding.
+/// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// Its number: `F1`, or that of one reader's finding in it, which then is another one.
+    /// The number: `F1`, or that of one reader's finding in it, which is then separate.
     pub finding: String,
     /// The decision.
     pub decision: FindingDecision,
-    /// How grave it is.
+    /// The severity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
 }
@@ -93,67 +93,67 @@ dialectic_base::named! {
     pub enum FindingDecision {
         /// The change has this fault.
         Stands = "stands",
-        /// It does not.
+        /// The change does not have the fault.
         Dismissed = "dismissed",
-        /// What was shown does not tell.
+        /// The material shown is not enough to decide.
         Open = "open",
     }
 }
 
-/// A finding with all that became of it.
+/// A finding with its opinions and ruling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
-    /// Its number: `F1`, or that of one reader's finding where the judge told it apart from the others of its place.
+    /// The number: `F1`, or a reader's own number if the judge separated its finding from others at the same place.
     pub number: String,
-    /// How grave it is: as the judge says, else as the gravest report does.
+    /// The severity: the judge's, else that of the gravest report.
     pub severity: Severity,
     /// Each reader's words for it, the gravest first.
     pub reports: Vec<Report>,
-    /// What the others said of it.
+    /// The other readers' opinions.
     pub opinions: Vec<GivenOpinion>,
-    /// What the judge decided.
+    /// The judge's decision.
     pub ruling: Option<FindingRuling>,
 }
 
 /// A finding in the words of one reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Its number.
+    /// The number.
     pub number: String,
-    /// Who found it.
+    /// The reader who found it.
     pub by: AgentId,
-    /// What it is.
+    /// The finding.
     pub finding: Finding,
 }
 
-/// What somebody said of a finding.
+/// An opinion on a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenOpinion {
-    /// Who.
+    /// The reader.
     pub by: AgentId,
-    /// What.
+    /// The opinion.
     pub opinion: Opinion,
 }
 
 impl ReviewedFinding {
-    /// The words in which it is shown: those of the gravest report.
+    /// The words in which the finding is shown: those of the gravest report.
     pub fn lead(&self) -> &Finding {
         &self.reports[0].finding
     }
 
-    /// Whether the judge says that the change does not have this fault.
+    /// Whether the judge ruled that the change does not have this fault.
     pub fn is_dismissed(&self) -> bool {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
 
-    /// Where it is, and where that stands in the change.
+    /// The place, and the matching lines in the change.
     pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
         let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
         let change = debate.change.as_ref();
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
-    /// Who said that of it, each once, without those who found it.
+    /// The readers with this opinion, each once, without those who found it.
     pub fn who(&self, stance: Stance) -> Vec<&AgentId> {
         let mut who: Vec<&AgentId> = Vec::new();
         for one in self.opinions.iter().filter(|one| one.opinion.stance == stance) {
@@ -166,13 +166,13 @@ impl ReviewedFinding {
 }
 
 impl Debate {
-    /// The findings of a review, the gravest first, each with what became of it.
+    /// The findings of a review, the gravest first, with opinions and rulings.
     pub fn findings(&self) -> Vec<ReviewedFinding> {
         let rulings = self.final_solution.as_ref().map_or(&[][..], |solution| &solution.finding_rulings);
         self.findings_ruled(rulings)
     }
 
-    /// The same with these rulings.
+    /// Like [`findings`](Self::findings), with these rulings.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let mut findings = self.grouped();
         let of = |number: &str| rulings.iter().rev().find(|ruling| ruling.finding == number).cloned();
@@ -188,7 +188,7 @@ impl Debate {
         };
         findings = findings.into_iter().flat_map(told_apart).collect();
         for finding in &mut findings {
-            // Of one reader's finding both numbers mean the same.
+            // For a finding of a single reader, both numbers mean the same.
             let only = (finding.reports.len() == 1).then(|| of(&finding.reports[0].number)).flatten();
             finding.ruling = of(&finding.number).or(only);
             if let Some(severity) = finding.ruling.as_ref().and_then(|ruling| ruling.severity) {
@@ -199,13 +199,13 @@ impl Debate {
         findings
     }
 
-    /// The number that a reader's finding has, counted from 1.
+    /// The number of a reader's finding, from 1.
     fn finding_number(&self, by: &AgentId, place: usize) -> String {
         let number = self.text_number(by).map_or_else(|| by.to_string(), |number| number.to_string());
         format!("{number}.{place}")
     }
 
-    /// The findings of one reader by their numbers; nothing where its text could not be read.
+    /// One reader's findings by number; `None` if its text could not be parsed.
     pub fn findings_of(&self, by: &AgentId) -> Option<Vec<Report>> {
         let text = self.texts_yielding(ResultKind::Findings).find(|text| text.agent_id == *by)?;
         let findings = text.reading.as_ref()?.findings.as_ref()?;
@@ -217,12 +217,12 @@ impl Debate {
         Some((1..).zip(findings).map(report).collect())
     }
 
-    /// The texts of that kind.
+    /// The texts of stages with this kind of result.
     pub fn texts_yielding(&self, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
         self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
     }
 
-    /// Findings of different readers at overlapping lines of one file as one: whether they are is for the judge to say.
+    /// Groups different readers' findings at overlapping lines of a file; the judge decides whether they are the same.
     fn grouped(&self) -> Vec<ReviewedFinding> {
         let mut readers: Vec<&AgentId> = self.texts_yielding(ResultKind::Findings).map(|text| &text.agent_id).collect();
         readers.sort_by_cached_key(|id| (self.text_number(id), id.to_string()));
@@ -264,7 +264,7 @@ impl Debate {
     }
 }
 
-/// How many lines two findings have in common.
+/// The number of lines that two findings share.
 fn overlap(one: &Finding, other: &Finding) -> Option<u32> {
     let (one, other) = (one.place.as_ref()?, other.place.as_ref()?);
     (one.path == other.path).then(|| one.lines?.shared(other.lines?)).flatten().map(Lines::count)

@@ -1,4 +1,4 @@
-//! Whose word a reader's is: models of one family have learned alike and err alike.
+//! Counts voices by model family: models of one family have learned alike and err alike.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use dialectic_base::provider::family;
 
 use crate::debate::{AgentId, AgentSettings, Debate};
 
-/// How those who found or confirmed something are counted.
+/// Counts the readers who found or confirmed something.
 #[derive(Debug, Clone, Copy)]
 pub struct Voices<'a> {
     debate: &'a Debate,
@@ -15,21 +15,23 @@ pub struct Voices<'a> {
 }
 
 impl<'a> Voices<'a> {
-    /// By families of models; by agents where all are of one.
+    /// Counts by family of models, or by agent if all are of one family.
     pub fn of(debate: &'a Debate) -> Self {
         let families: BTreeSet<&str> = debate.agents().iter().map(kind).collect();
         Self { debate, by_family: families.len() > 1 }
     }
 
-    /// What the reader is to know of that.
+    /// The note for the reader about how voices are counted.
     pub fn note(&self) -> Option<&'static str> {
         let is_one = !self.by_family && self.debate.agents().len() > 1;
         is_one.then_some(
-            "All readers are of one family of models, which may share a blind spot: who found and who confirmed is said by agent.",
+            "All readers use models of one family, which may share a blind spot: findings and confirmations are \
+                listed by agent.",
         )
     }
 
-    /// Whose voice an agent's is: a family, or a model where that is unknown; the agent's name where all are of one.
+    /// The voice of an agent: its family, or its model if the family is unknown; the agent's name if all are of one
+    /// family.
     pub fn name(&self, id: &AgentId) -> String {
         match self.debate.agents().iter().find(|agent| agent.id == *id) {
             Some(agent) if self.by_family => kind(agent).to_owned(),
@@ -38,7 +40,7 @@ impl<'a> Voices<'a> {
         }
     }
 
-    /// Those of `ids`, each once, in the order of the configuration.
+    /// The names of `ids`, each once, in the order of the configuration.
     pub fn names<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> Vec<String> {
         let mut ids: Vec<&AgentId> = ids.into_iter().collect();
         ids.sort_by_key(|id| self.debate.agents().iter().position(|agent| agent.id == **id));
@@ -51,7 +53,7 @@ impl<'a> Voices<'a> {
         names
     }
 
-    /// The same in words.
+    /// [`Self::names`] as text.
     pub fn listed<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> String {
         list(&self.names(ids))
     }

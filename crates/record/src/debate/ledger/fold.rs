@@ -36,7 +36,7 @@ pub(in crate::debate) struct Fold<'a> {
     pub(super) texts: BTreeMap<AgentId, Fingerprint>,
 }
 
-/// Who speaks about points, and when.
+/// An author of remarks on points, and the time of its text.
 #[derive(Debug, Clone, Copy)]
 struct Speaker<'a> {
     at: Occasion,

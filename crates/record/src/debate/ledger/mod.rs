@@ -52,15 +52,15 @@ impl DerefMut for Objection {
 #[expect(clippy::struct_excessive_bools, reason = "facts about a point, most of them keys of the record")]
 #[serde(rename_all = "camelCase")]
 pub struct PointState {
-    /// Its id.
+    /// The id.
     pub id: PointId,
-    /// Its permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
+    /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
     /// check.
     #[serde(default)]
     number: String,
     /// The round in which it was raised; for the check, the last round.
     pub round: u32,
-    /// Its critic.
+    /// The critic.
     pub critic_id: AgentId,
     /// The author of the criticised text.
     pub target_id: AgentId,
@@ -115,13 +115,13 @@ pub struct PointState {
     /// Whether its protocol allows no answers or rechecks, as with a council's reviews.
     #[serde(skip)]
     is_final_word: bool,
-    /// Its history.
+    /// The history.
     #[serde(skip)]
     story: Vec<Incident>,
 }
 
 impl Objection {
-    /// Its permanent number: `2.7`, `D3`.
+    /// The permanent number: `2.7`, `D3`.
     pub fn number(&self) -> String {
         self.number.clone()
     }
@@ -136,7 +136,7 @@ impl Objection {
         self.is_final_word
     }
 
-    /// Whether critics have nothing more to say: it was withdrawn or verified, or accepted with a change that its
+    /// Whether critics have nothing more to add: it was withdrawn or verified, or accepted with a change that its
     /// critic did not contest later.
     pub fn is_settled(&self) -> bool {
         let is_closed = matches!(self.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
@@ -164,7 +164,7 @@ impl Objection {
         self.answer == Answered::Accepted && !self.open && !is_settled && !is_checked
     }
 
-    /// Whether its newest answer stands in the text after the check, which nobody read again.
+    /// Whether its newest answer is in the text after the check, which no one reread.
     pub fn was_answered_last(&self) -> bool {
         self.was_answered_last
     }
@@ -193,7 +193,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger of a whole record.
+    /// The ledger of a complete record.
     pub fn of(debate: &Debate) -> Self {
         let (mut fold, new) = debate.past.clone().begin(debate, u32::MAX);
         for (round, one) in new {

@@ -1,4 +1,4 @@
-//! How to read an answer when it is recorded, and what it can refer to.
+//! How to parse an answer when it is recorded, and what it can refer to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -39,9 +39,9 @@ pub enum Reads {
         /// Its author's last text without the answers in it.
         before: String,
     },
-    /// What is wrong with a change, whose files have these paths.
+    /// Problems found in a change with files at these paths.
     Findings(Vec<String>),
-    /// What is said of another one's findings, which have these numbers.
+    /// Opinions on other readers' findings with these numbers.
     Opinion(Vec<String>),
     /// The text after a check, with answers to the shown points under a separate heading.
     Final(Vec<Numbered>),
@@ -67,7 +67,7 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic it
+    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic that it
     /// replaces.
     pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
         let rechecks = debate.rechecks(critic, target, round);
@@ -263,7 +263,7 @@ impl Reads {
         }
     }
 
-    /// Whether a second text says more of what was asked for than the first, whose reading is `reading`.
+    /// Whether a second text contains more of what was requested than the first, whose reading is `reading`.
     pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
         match self {
             Self::Findings(_) | Self::Opinion(_) => !self.lacks_points(more),
@@ -309,7 +309,7 @@ fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
 }
 
 impl Change {
-    /// Counts lines without aligning them: moving a line is no change, and long texts take little time.
+    /// Counts lines without aligning them: moving a line is not a change, and long texts take little time.
     fn between(before: &str, now: &str) -> Self {
         let mut left: HashMap<&str, usize> = HashMap::new();
         for line in lines(before) {
@@ -371,7 +371,7 @@ impl Debate {
         debate
     }
 
-    /// The calls on which a text rested, as far as the record's order tells: its author's previous text, and later
+    /// The calls on which a text rested, as far as the record's order shows: its author's previous text, and later
     /// remarks about it.
     fn texts_before(&self, at: usize, place: usize) -> Vec<CallKey> {
         let author = &self.rounds[at].contributions[place].agent_id;

@@ -80,10 +80,10 @@ pub struct Reading {
     /// The size of the change since the author's last proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// The findings of a reader of a change. Empty if it says that it has none; absent where none could be read.
+    /// The findings of a reader of a change. Empty if it reported none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
-    /// What a reader says of another one's findings.
+    /// A reader's opinions on other readers' findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opinions: Vec<Opinion>,
     /// The listed decisions of a proposal.
@@ -127,7 +127,7 @@ pub struct GivenUp {
 }
 
 impl GivenUp {
-    /// The reason without the label of the text in front of it, where the target says whose text that is.
+    /// The reason, without a leading label of the text if the target already names its author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
         let label = || {
@@ -165,7 +165,7 @@ pub struct Verification {
     pub point: PointId,
     /// The finding.
     pub found: Found,
-    /// Its section, if named.
+    /// The section, if named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// The reason, if given.
@@ -264,7 +264,7 @@ impl Ruling {
         }
     }
 
-    /// The decision in words.
+    /// The decision as text.
     pub fn in_words(&self) -> &'static str {
         match self.decision {
             Decision::Upheld if self.missing => "no ruling, so upheld and not met",
@@ -285,9 +285,9 @@ dialectic_base::named! {
     pub enum Decision {
         /// The solution meets the point.
         Met = "met",
-        /// It meets a part of it.
+        /// The text meets part of the point.
         Partly = "partly",
-        /// It does not.
+        /// The text does not meet the point.
         NotMet = "notMet",
         /// The point is wrong.
         Dismissed = "dismissed",
@@ -301,13 +301,13 @@ dialectic_base::named! {
     /// The answer to a point, if any.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Answered {
-        /// It holds, and the text was changed.
+        /// The point holds, and the text was changed.
         Accepted = "accepted",
-        /// Some of it holds.
+        /// Part of the point holds.
         Partly = "partly",
-        /// It does not hold.
+        /// The point does not hold.
         Rejected = "rejected",
-        /// It was not answered.
+        /// The point was not answered.
         Unanswered = "unanswered",
     }
 }

@@ -27,39 +27,39 @@ pub struct Shown {
 /// The number of points by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// All of them.
+    /// All points.
     pub all: usize,
-    /// Accepted ones without a named change.
+    /// Accepted points.
     pub accepted: usize,
-    /// Partly accepted ones.
+    /// Accepted points without a named change.
     pub bare: usize,
-    /// Ones that were accepted in part.
+    /// Points accepted in part.
     pub partly: usize,
-    /// Unanswered ones.
+    /// Rejected points.
     pub rejected: usize,
-    /// Ones that the protocol does not answer.
+    /// Unanswered points.
     pub unanswered: usize,
-    /// Ones found met in a later text by their critic or the check.
+    /// Points that the protocol does not answer.
     pub final_words: usize,
-    /// Accepted ones whose change only their author claims.
+    /// Points found met in a later text by their critic or the check.
     pub verified: usize,
-    /// Accepted ones that only their author claims to have met.
+    /// Accepted points whose change only their author claims.
     pub claimed: usize,
-    /// Ones that a critic withdrew.
+    /// Points that a critic withdrew.
     pub withdrawn: usize,
-    /// Ones that a critic maintained.
+    /// Points that a critic maintained.
     pub maintained: usize,
-    /// Ones never rechecked or verified.
+    /// Points that were never rechecked or verified.
     pub unchecked: usize,
-    /// Open ones by severity: blocking, major, minor.
+    /// Open points by severity: blocking, major, minor.
     pub open: [usize; 3],
-    /// Ones that the solution meets, by the judge's ruling.
+    /// Points that the solution meets, by the judge's ruling.
     pub met: usize,
-    /// Ones that it partly meets.
+    /// Points that the solution partly meets.
     pub partly_met: usize,
-    /// Ones that it does not meet, or without a ruling.
+    /// Points that the solution does not meet, or that have no ruling.
     pub unmet: usize,
-    /// Ones that the judge dismissed.
+    /// Points that the judge dismissed.
     pub dismissed: usize,
 }
 
@@ -100,7 +100,7 @@ impl Objection {
         format!("{} ({}{more})", self.number(), shown.trim_end())
     }
 
-    /// The author's answer in words.
+    /// The author's answer as text.
     pub fn answer_in_words(&self) -> &'static str {
         match self.answer {
             Answered::Unanswered if self.is_final_word() => NOTHING,
@@ -112,13 +112,13 @@ impl Objection {
         }
     }
 
-    /// The later critics' recheck in words.
+    /// The later critics' recheck as text.
     pub fn recheck_in_words(&self) -> &'static str {
         let nobody = if self.is_final_word() || self.draft.is_some() { NOTHING } else { "never rechecked" };
         self.critic.map_or(nobody, RecheckStanding::name)
     }
 
-    /// The judge's ruling in words; `None` if none was required.
+    /// The judge's ruling as text; `None` if none was required.
     pub fn ruling_in_words(&self) -> Option<&'static str> {
         self.ruling.as_ref().map(Ruling::in_words)
     }

@@ -9,9 +9,9 @@ use super::{Objection, Ruling};
 /// An event in a point's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// Its time.
+    /// The time.
     pub at: Occasion,
-    /// Its author; absent for the judge's ruling.
+    /// The author; absent for the judge's ruling.
     pub by: Option<AgentId>,
     /// The event.
     pub what: Happened,
@@ -43,7 +43,7 @@ pub enum Happened {
     Answered(Response),
     /// A critic rechecked it.
     Rechecked(RecheckStanding),
-    /// It was called verified although the text is unchanged.
+    /// It was marked as verified although the text is unchanged.
     Unchanged,
     /// A checker looked for the accepted change.
     Checked(Found),
@@ -89,7 +89,7 @@ impl Objection {
         &self.story
     }
 
-    /// Its history on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
+    /// The history on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
     pub fn story_in_words(&self) -> String {
         self.story.iter().map(Incident::to_string).collect::<Vec<_>>().join(" → ")
     }

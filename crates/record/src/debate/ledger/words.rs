@@ -11,7 +11,7 @@ use crate::debate::AgentId;
 /// One objection of a critique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// Its severity.
+    /// The severity.
     pub severity: Severity,
     /// The requirement or part that it concerns, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,8 +27,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// The requirement or part, and the objection. Readings of earlier builds have the one at the beginning of the
-    /// other.
+    /// The requirement or part, and the objection. Readings of earlier builds have the requirement at the beginning of
+    /// the objection.
     pub fn in_words(&self) -> Cow<'_, str> {
         let bare = |text: &'_ str| text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         match &self.about {
@@ -37,7 +37,7 @@ impl Point {
         }
     }
 
-    /// The same with what would resolve it, which readings of earlier builds have at the end of the objection too.
+    /// The point with its remedy, which readings of earlier builds also have at the end of the objection.
     pub fn in_full(&self) -> String {
         let text = self.in_words().trim().to_owned();
         let is_told = |remedy: &str| text.ends_with(remedy) && text.to_ascii_lowercase().contains("resolved by");
@@ -52,11 +52,11 @@ dialectic_base::named! {
     /// The author's response to a point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Response {
-        /// It holds, and the text was changed.
+        /// The point holds, and the text was changed.
         Accepted = "accepted",
-        /// Some of it holds.
+        /// Part of the point holds.
         Partly = "partly",
-        /// It does not hold.
+        /// The point does not hold.
         Rejected = "rejected",
     }
 }
@@ -88,9 +88,9 @@ dialectic_base::named! {
     /// A critic's judgement of an earlier point.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum RecheckStanding {
-        /// It still holds.
+        /// The point still holds.
         Maintained = "maintained",
-        /// It is withdrawn.
+        /// The point is withdrawn.
         Withdrawn = "withdrawn",
         /// The text meets it now.
         Verified = "verified",

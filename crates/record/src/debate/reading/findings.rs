@@ -1,5 +1,5 @@
-//! The findings of a reader of a change, and what readers say of each other's:
-//! `1. [major] src/store.rs:42-48: what goes wrong. To see it: the input that shows it.`
+//! The findings of a change's readers, and their opinions on each other's findings: `1. [major] src/store.rs:42-48:
+//! what goes wrong. To see it: the input that shows it.`
 
 use dialectic_base::severity::Severity;
 
@@ -26,15 +26,15 @@ const STANCES: &[(&str, Stance)] = &[
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
-/// Reads the findings of a text, and how many more there are. `paths` are those of the change. Absent where none can be
-/// read, unless the text says that there are none.
+/// Parses the findings of a text, and the number of further ones. `paths` are those of the change. The findings are
+/// `None` if none can be parsed, unless the text states that there are none.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<Finding>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {
         let (said, evidence) = points::resolution(text, FORM.remedy);
         let said = tidy(said);
         let (place, said) = place(&said, paths).map_or((None, said.as_str()), |(place, rest)| (Some(place), rest));
-        // An item that names neither is no finding, whatever list it stands in.
+        // An item that names neither is not a finding, whichever list contains it.
         let severity = severity.or(in_section).or(place.as_ref().map(|_| Severity::Major))?;
         let text = tidy(said);
         text.contains(char::is_alphanumeric).then_some(Finding { severity, place, text, evidence })
@@ -42,7 +42,7 @@ pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<Finding>>, usize
     points::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
 }
 
-/// Reads what a text says of the findings with these numbers, each once.
+/// Parses a text's opinions on the findings with these numbers, each once.
 pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Opinion> {
     let page = Page::new(text);
     let said = Entries { page: &page, numbers, verdicts: STANCES }.read(&page.lines);
@@ -54,7 +54,7 @@ pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Opinion> {
     said.into_iter().filter_map(opinion).collect()
 }
 
-/// The place that a text begins with, and what comes after it.
+/// The place at the beginning of a text, and the rest of the text.
 fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || MARKS.contains(c));
     let start = ["file", "in"]
@@ -67,7 +67,7 @@ fn place<'t>(text: &'t str, paths: &[&str]) -> Option<(Place, &'t str)> {
     Some((Place { path: path.to_owned(), lines }, after_separator(rest)))
 }
 
-/// The longest path of the change that a text begins with, also as diffs write it.
+/// The longest path of the change at the beginning of a text, also in the form of diffs.
 fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t str)> {
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));
@@ -92,7 +92,7 @@ fn other_path(text: &str) -> Option<(&str, &str)> {
     is_path.then_some((word, rest))
 }
 
-/// `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42`, ` (42-48)`, and what comes after.
+/// `:42-48`, `:L42`, `#L42-L48`, ` lines 42 to 48`, `, line 42`, ` (42-48)`, and the rest of the text.
 fn lines(text: &str) -> (Option<Lines>, &str) {
     let bare = text.trim_start_matches(|c: char| c.is_whitespace() || "*_`,:#(".contains(c));
     let named = ["lines", "line"].iter().find_map(|word| strip_word(bare, word)).map(str::trim_start);
@@ -115,7 +115,7 @@ fn number(text: &str) -> Option<(u32, &str)> {
     let digits = text.strip_prefix(['L', 'l']).unwrap_or(text);
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     let (number, rest) = digits.split_at(end);
-    // `2nd` and `3x` are no lines.
+    // `2nd` and `3x` are not lines.
     (!rest.starts_with(char::is_alphabetic)).then(|| Some((number.parse().ok()?, rest)))?
 }
 

@@ -68,11 +68,11 @@ pub struct PointAnswer<V> {
 /// A parsed critique or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
-    /// Its points in order. Empty if it states that it has none; `None` if none can be read in other text.
+    /// The points in order. Empty if it states that it has none; `None` if none can be read in other text.
     pub points: Option<Vec<Point>>,
     /// Points beyond the limit.
     pub unread: usize,
-    /// Its statements about shown points, one for each.
+    /// The statements about shown points, one for each.
     pub said: Vec<PointAnswer<V>>,
 }
 

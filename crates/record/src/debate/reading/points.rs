@@ -33,19 +33,19 @@ fn is_among(words: &str, list: &str) -> bool {
     !words.is_empty() && list.contains(&format!("|{words}|"))
 }
 
-/// What a list of points is like.
+/// The form of a list of points.
 pub(super) struct Form {
-    /// The words before what ends a point, in lower case.
+    /// The lower-case words that precede a point's remedy.
     pub(super) remedy: &'static str,
-    /// All that a text says that has no point.
+    /// The phrases that state that there are no points.
     pub(super) none: &'static str,
 }
 
 const OF_CRITIQUES: Form = Form { remedy: RESOLVED_BY, none: NONE };
 
 /// Parses the points of `lines`, and counts those beyond the limit. Lines for which `is_said` holds are about earlier
-/// points; `has_said` tells whether there are any. The points are absent if none can be read, unless the lines only
-/// state that there are none.
+/// points; `has_said` is whether there are any. The points are absent if none can be read, unless the lines only state
+/// that there are none.
 pub(super) fn read(
     page: &Page,
     lines: &[BlockLine],
@@ -55,7 +55,7 @@ pub(super) fn read(
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
-/// The same of points of that form, each made of its text, its severity and that of its section.
+/// Like [`read`], for points of this form, each made of its text, its severity and that of its section.
 pub(super) fn read_as<T>(
     page: &Page,
     lines: &[BlockLine],
@@ -65,7 +65,7 @@ pub(super) fn read_as<T>(
     point: impl Fn(&str, Option<Severity>, Option<Severity>) -> Option<T>,
 ) -> (Option<Vec<T>>, usize) {
     let (mut points, mut is_tagged, mut has_others) = (Vec::new(), false, false);
-    // Whether the bullets list points, where a tag may be missing.
+    // Whether the bullets list points; tags may be missing then.
     let (mut in_section, mut above, mut is_list) = (None, String::new(), false);
     let (mut rest, mut at) = (String::new(), 0);
     while at < lines.len() {
@@ -227,7 +227,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
     Some(Point { severity, about, text: text.to_owned(), resolution, target: None })
 }
 
-/// The text up to `Resolved by:` or what else stands before the remedy, and the remedy.
+/// The text before `Resolved by:` or another such mark, and the remedy.
 pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option<String>) {
     let lower = text.to_ascii_lowercase();
     let found = lower.match_indices(before_it).map(|(at, _)| at).find(|at| {
@@ -245,7 +245,7 @@ pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option
     (before, Some(remedy).filter(|remedy| remedy.contains(char::is_alphanumeric)))
 }
 
-/// `Part: what goes wrong`, `"What the text states": what is true`.
+/// Splits `Part: what goes wrong` and `"What the text states": what is true`.
 fn about(text: &str) -> Option<(String, &str)> {
     // The colons of `07:00-19:00 UTC` and `https://` separate nothing.
     let is_apart = |rest: &str| rest.starts_with([' ', '\n', '*', '_']);

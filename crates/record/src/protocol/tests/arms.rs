@@ -161,10 +161,10 @@ fn an_answer_is_checked_where_that_is_asked_for_and_amended_by_its_author() {
 fn each_takes_the_agents_and_rounds_that_it_can_use() {
     for (protocol, agents, rounds, problem) in [
         (&SINGLE, 2, 1, "single has one agent, but 2 take part"),
-        (&SINGLE, 1, 2, "single has one round, but 2 are asked for"),
+        (&SINGLE, 1, 2, "single has one round, but 2 were requested"),
         (&SELF_REFINE, 3, 1, "self-refine has one agent, but 3 take part"),
         (&BEST_OF_N, 1, 1, "best-of-n needs at least two agents, but only one takes part"),
-        (&BEST_OF_N, 2, 3, "best-of-n has one round, but 3 are asked for"),
+        (&BEST_OF_N, 2, 3, "best-of-n has one round, but 3 were requested"),
     ] {
         assert_eq!((protocol.check)(&settings(protocol, agents, rounds)).unwrap_err().to_string(), problem);
     }

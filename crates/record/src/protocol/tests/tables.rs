@@ -177,7 +177,7 @@ fn a_pair_leads_where_its_row_says_and_no_other_pair_leads_anywhere() {
         }
     }
     let error = DIALECTIC.next(DIALECTIC.closing, Trigger("ALL_CLEAR")).unwrap_err();
-    assert_eq!(error.to_string(), "protocol dialectic has no way on from synthesis after ALL_CLEAR");
+    assert_eq!(error.to_string(), "protocol dialectic has no transition from synthesis after ALL_CLEAR");
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn as_many_calls_are_made_as_the_formula_says() {
             let expected = match protocol.calls {
                 "n + r·n² + 1, and 4 for the check" => n + r * n * n + 1 + 4,
                 "2·n + 1, and 4 for the check" => 2 * n + 1 + 4,
-                "d·r + 2·(n - d) + 2, d of the n agents being on a side" => d * r + 2 * (n - d) + 2,
+                "d·r + 2·(n - d) + 2, where d of the n agents are on a side" => d * r + 2 * (n - d) + 2,
                 "at most n + n·(n - 1) + 1" => n + n * (n - 1) + 1,
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
@@ -288,9 +288,9 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check" => {
                     n * n + 2 * n + r * (n + 1) + 3 + 4
                 }
-                "1, and 4 where a check is asked for" => 1 + 4,
-                "at most 2·r + 1, and 4 where a check is asked for" => 2 * r + 1 + 4,
-                "n + 1, and 4 where a check is asked for" => n + 1 + 4,
+                "1, and 4 for the check" => 1 + 4,
+                "at most 2·r + 1, and 4 for the check" => 2 * r + 1 + 4,
+                "n + 1, and 4 for the check" => n + 1 + 4,
                 other => {
                     panic!("a line above is to say how many calls are {other:?}, the `calls` of {}", protocol.name)
                 }

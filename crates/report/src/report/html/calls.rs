@@ -16,17 +16,17 @@ use super::text::{name, noun};
 pub(super) struct CallEntry<'v> {
     /// The called agent.
     pub(super) agent: &'v AgentId,
-    /// Its stage.
+    /// The stage.
     pub(super) stage: StageId,
-    /// Its round; the last one for calls after the rounds, 0 before the first.
+    /// The round; the last one for calls after the rounds, 0 before the first.
     pub(super) round: u32,
     /// The author of the text that it is about.
     pub(super) target: Option<&'v AgentId>,
     /// The time of its record.
     pub(super) at: Timestamp,
-    /// Its usage; `None` if a failure cost nothing.
+    /// The usage; `None` if a failure cost nothing.
     pub(super) record: Option<&'v CallRecord>,
-    /// Its end.
+    /// The end.
     pub(super) end: End,
 }
 
@@ -91,7 +91,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
 }
 
 impl CallEntry<'_> {
-    /// Its purpose: `critique of Simplicity Advocate`.
+    /// The purpose: `critique of Simplicity Advocate`.
     fn purpose(&self, debate: &Debate, participants: &Participants<'_>) -> String {
         let noun = noun(debate, self.stage);
         match self.target {
@@ -119,12 +119,12 @@ pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls
     html! {
         details {
             summary { "The calls as a table" }
-            (table("calls", "Calls in the order in which they came back", &columns, &rows, None))
+            (table("calls", "Calls in the order in which they ended", &columns, &rows, None))
         }
     }
 }
 
-/// The last two of these figures are what was paid for; an offline debate pays for nothing.
+/// The last two of these figures are the paid ones; an offline debate pays for nothing.
 fn figures<T>(debate: &Debate, figures: [T; 4]) -> impl Iterator<Item = T> {
     figures.into_iter().take(if debate.is_offline() { 2 } else { 4 })
 }

@@ -19,7 +19,7 @@ const BEGINNING: usize = 110;
 /// A critique and its number.
 struct Critique<'v> {
     round: u32,
-    /// Its number in the debate from 1; its anchor.
+    /// The number in the debate from 1; its anchor.
     number: usize,
     contribution: &'v Contribution,
 }
@@ -44,7 +44,7 @@ impl Critique<'_> {
     }
 }
 
-/// The outcome of points as the colour of an edge, which words beside it explain.
+/// The outcome of points as the colour of an edge, which the text next to it explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PointOutcome {
     /// All are settled.
@@ -71,7 +71,7 @@ impl PointOutcome {
         outcomes.max().unwrap_or(Self::Settled)
     }
 
-    /// Its class in the stylesheet.
+    /// The class in the stylesheet.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Settled => "settled",

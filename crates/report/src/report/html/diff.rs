@@ -39,7 +39,7 @@ pub(super) enum Difference {
     },
 }
 
-/// Compares two texts as rendered: changes of the markup alone do not count.
+/// Compares two texts as rendered: changes of only the markup do not count.
 pub(super) fn difference(old: &[ProseLine], new: &[ProseLine]) -> Difference {
     if old == new {
         return Difference::None;

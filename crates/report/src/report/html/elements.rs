@@ -57,7 +57,7 @@ pub(super) fn scrolling(label: &str, content: &Markup) -> Markup {
     }
 }
 
-/// A small bar for the ratio of `value` to `most`. Hidden from screen readers, since the number is beside it.
+/// A small bar for the ratio of `value` to `most`. Hidden from screen readers, since the number is next to it.
 pub(super) fn bar(colour: &str, value: u64, most: u64) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a bar is good to a pixel")]
     let share = if most == 0 { 0.0 } else { value as f64 / most as f64 * 100.0 };

@@ -63,7 +63,7 @@ fn confidence(view: &View<'_>) -> Markup {
     }
 }
 
-/// What the judge's own assessment says against the answer, beside the number.
+/// The reservations in the judge's own assessment, shown next to the number.
 fn reservations(solution: &Solution) -> Vec<String> {
     let unmet = solution.unfulfilled_major_requirements.len() as u64;
     let partly = solution.partly_fulfilled.len() as u64;
@@ -75,7 +75,7 @@ fn reservations(solution: &Solution) -> Vec<String> {
         said.push(format!("{} fulfilled in part", counted(partly, "major requirement")));
     }
     if !solution.unverified.is_empty() {
-        said.push("the last changes were not read again".to_owned());
+        said.push("the last changes were not rechecked".to_owned());
     }
     said
 }
@@ -197,7 +197,7 @@ mod tests {
         solution.open_questions = (1..=5).map(|number| format!("Question {number}?")).collect();
         solution.unverified = vec!["D1".to_owned()];
         let page = page(&View::new(&debate, &[], None));
-        let why = "(2 major requirements not fulfilled and the last changes were not read again)";
+        let why = "(2 major requirements not fulfilled and the last changes were not rechecked)";
         assert!(page.contains(why), "{page}");
         // Three of five questions are said.
         assert!(page.contains("<li>and 2 more"), "{page}");

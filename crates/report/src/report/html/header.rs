@@ -24,7 +24,7 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) 
                 "Debate " (name(debate.id.as_str()))
                 @if let Some(parent) = &debate.forked_from {
                     ", forked from " (name(parent.id.as_str())) " at " (parent.at)
-                    ": what came before was paid for there"
+                    ": earlier calls were paid for there"
                 }
             }
             h1 dir="auto" { (title(view)) }
@@ -47,7 +47,7 @@ fn status(view: &View<'_>) -> Markup {
     };
     html! {
         span.pill.(class) { (view.how_it_ended()) }
-        // Of the procedure, that is, and not of the answer.
+        // This refers to the procedure, not to the answer.
         @if view.debate.is_full() == Some(true) && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
     }
 }

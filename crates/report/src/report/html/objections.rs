@@ -30,7 +30,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
     }
 }
 
-/// The filters of the list, which work by stylesheet alone.
+/// The filters of the list, which need only the stylesheet.
 fn filters(objections: &[Objection]) -> Markup {
     let counts = Counts::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();

@@ -117,11 +117,11 @@ fn compact(style: &str) -> String {
     pieces.collect::<Vec<_>>().join("\"")
 }
 
-/// What stands between the parts of a rule, with spaces and without.
+/// The text between the parts of a rule, with spaces and without.
 const SPACED: [(&str, &str); 8] =
     [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
 
-/// The page with quotation marks as they are outside tags, where they need no escape: texts and settings are full of
+/// The page with unescaped quotation marks outside tags, where they need no escape: texts and settings are full of
 /// them. Everywhere in a page that was written by `maud`, a bare `<` begins a tag and a bare `>` ends one.
 fn bare_quotation_marks(page: &str) -> String {
     let mut bare = String::with_capacity(page.len());

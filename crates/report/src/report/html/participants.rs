@@ -22,13 +22,13 @@ pub(super) struct Participants<'v> {
 
 /// An agent or the judge.
 pub(super) struct PanelMember<'v> {
-    /// Its id.
+    /// The id.
     pub(super) id: &'v AgentId,
-    /// Its display name, cut if it is absurdly long.
+    /// The display name, cut if it is absurdly long.
     pub(super) name: String,
-    /// Its number from 1; `J` for the judge.
+    /// The number from 1; `J` for the judge.
     pub(super) badge: String,
-    /// Its number where the stylesheet has no colour for it alone.
+    /// The number, if the stylesheet has no separate colour for it.
     high_number: Option<usize>,
     /// The class of its colour: `a1` to `a8`, `judge`.
     pub(super) colour: String,

@@ -225,7 +225,7 @@ pub(super) fn parties(group: &[&Objection], participants: &Participants<'_>) -> 
     }
 }
 
-/// Its words as a link to its row.
+/// The words as a link to its row.
 pub(super) fn point(one: &Objection) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
@@ -306,7 +306,7 @@ fn checked(debate: &Debate) -> Markup {
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
 }
 
-/// Where the debate ended without an answer.
+/// How the debate ended without an answer.
 fn ended(debate: &Debate) -> Markup {
     let how = match debate.status {
         Status::Completed => None,

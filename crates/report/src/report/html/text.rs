@@ -19,9 +19,9 @@ const GROWTH: usize = 12;
 /// The treatment of line breaks in a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breaks {
-    /// As spaces, as in Markdown.
+    /// Line breaks become spaces, as in Markdown.
     Soft,
-    /// As line breaks, as in plain text.
+    /// Line breaks are kept, as in plain text.
     Hard,
 }
 

@@ -1,5 +1,5 @@
-//! A review as the body of `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: a comment, never an approval. It is
-//! written, and nothing is posted.
+//! A review as the body of `POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews`: a comment, never an approval.
+//! Nothing is posted.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use dialectic_record::debate::{Debate, ReviewText, ReviewedFinding};
 
 use super::{pretty, shown};
 
-/// Characters of a text that the platform takes, with room for a last word.
+/// The maximum number of characters of a text on the platform, with room for a closing note.
 const MOST: usize = 60_000;
 
 /// The review with a comment at each finding that the diff shows, and all others in its text.
@@ -19,7 +19,7 @@ pub fn review_github(debate: &Debate) -> String {
     let mut body = format!("**{}**\n{}", review.verdict(), review.note());
     for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
         if body.chars().count() + part.chars().count() > MOST {
-            body += "\nThere is more than a review takes; the record has all of it.\n";
+            body += "\nThe rest exceeds what a review can contain; the record has all of it.\n";
             break;
         }
         body += &part;
@@ -33,7 +33,7 @@ pub fn review_github(debate: &Debate) -> String {
     pretty(&written)
 }
 
-/// The comment at a finding's place; nothing where the diff does not show it, or the platform does not take so much.
+/// The comment at a finding's place; `None` if the diff does not show it, or the platform does not accept its length.
 fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) -> Option<Value> {
     let shown = shown(debate, finding).filter(|shown| shown.is_in_diff)?;
     let lines = shown.lines?;

@@ -1,4 +1,4 @@
-//! A review as JSON of our own: everything, with nothing rendered.
+//! A review as JSON in our own format: complete, with unrendered texts.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,8 @@ use dialectic_record::debate::{AgentId, Debate, Placed, Report, ReviewedFinding,
 
 use super::pretty;
 
-/// The findings of a review with who found, confirmed and refuted them, the rulings, and what was read.
+/// The findings of a review with the agents who found, confirmed and refuted them, the rulings, and the files that were
+/// read.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();

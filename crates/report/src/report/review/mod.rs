@@ -12,14 +12,14 @@ pub use github::review_github;
 pub use json::review_json;
 pub use sarif::review_sarif;
 
-/// Where a finding can be shown in a file of the change: its path, its lines, and whether the diff shows these.
+/// The place in a changed file where a finding can be shown: its path, its lines, and whether the diff shows them.
 struct Shown<'a> {
     path: &'a str,
     lines: Option<Lines>,
     is_in_diff: bool,
 }
 
-/// Nothing for a finding that names no file of the change: what a model says of a path leads nowhere else.
+/// `None` if a finding names no changed file: no other path that a model writes is followed.
 fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<Shown<'a>> {
     let (place, placed) = finding.place(debate)?;
     let (lines, is_in_diff) = match placed {
@@ -31,8 +31,8 @@ fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<Shown<'a>>
     Some(Shown { path: &place.path, lines, is_in_diff })
 }
 
-/// JSON for people, too, with a line end.
+/// Indented JSON with a final line break.
 fn pretty(value: &impl Serialize) -> String {
-    // Keys are text, and numbers are whole: writing it cannot fail.
+    // Keys are text and numbers are integers, so writing cannot fail.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }

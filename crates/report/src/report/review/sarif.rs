@@ -1,4 +1,4 @@
-//! A review as SARIF 2.1.0, which platforms show beside the code.
+//! A review as SARIF 2.1.0, which platforms show next to the code.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use dialectic_record::debate::{Debate, ReviewedFinding, Stance, Status, Voices};
 use super::{pretty, shown};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// Characters of a message.
+/// The maximum number of characters in a message.
 const MESSAGE: usize = 4000;
 
 /// The findings that were not dismissed, as results.
@@ -95,9 +95,9 @@ fn level(severity: Severity) -> &'static str {
 
 fn meaning(severity: Severity) -> &'static str {
     match severity {
-        Severity::Blocking => "It must not be merged so",
-        Severity::Major => "It fails in a case that will come",
-        Severity::Minor => "Anything less that the author would want to know",
+        Severity::Blocking => "The change must not be merged as it is",
+        Severity::Major => "The change fails in a case that will occur",
+        Severity::Minor => "A minor problem that the author would want to know",
     }
 }
 
@@ -106,7 +106,7 @@ fn capitalised(word: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// A text that holds no link: in messages, brackets make one. Nor does it hold a place for an argument.
+/// The text without links and placeholders: in messages, brackets make links, and braces mark arguments.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut letters = text.chars().take(MESSAGE).filter(|c| !c.is_control() || *c == '\n').peekable();

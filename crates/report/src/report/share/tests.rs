@@ -94,7 +94,7 @@ fn nothing_that_is_left_out_is_in_any_form_of_a_report() {
     }
     let record = serde_json::to_string(&shared.debate).unwrap();
     assert!(!record.contains("MARK-"), "{record}");
-    insta::assert_snapshot!(shared.notice, @"Left out to share this report: 1 attachment, 1 text of collected material, what tools were asked and answered (2 calls), paths, addresses of servers and where prompts come from. The texts of the debate are complete and may quote it.");
+    insta::assert_snapshot!(shared.notice, @"Omitted so that this report can be shared: 1 attachment, 1 text of collected material, tool calls and their results (2 calls), paths, addresses of servers and the origins of prompts. The texts of the debate are complete and may quote it.");
 }
 
 #[test]

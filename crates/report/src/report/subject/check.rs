@@ -6,8 +6,7 @@ use dialectic_record::debate::{Answered, Contribution, Debate, Found, Ledger, Le
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
-/// `checked by 3 lenses, 5 points, 4 said to be met, not rechecked, 1 remains`; nothing without an answer that could be
-/// checked.
+/// `checked by 3 lenses, 5 points, 4 said to be met, not rechecked, 1 remains`; `None` without a checkable answer.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
     if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {

@@ -1,5 +1,5 @@
-//! How competing solutions fared: what the debate started from, who was chosen, how far the texts agreed and what stood
-//! against that, by which kinds of argument.
+//! How competing solutions fared: the starting material, the chosen agents, the agreement of the texts and the
+//! challenges to it, and the kinds of argument.
 
 use dialectic_base::figures::score;
 use dialectic_record::debate::{Argument, Convergence, Debate, Extension, Matter, Round};
@@ -10,7 +10,7 @@ use crate::report::block::{
 
 const UNKNOWN: &str = "unknown";
 
-/// What was collected before anybody was asked.
+/// The material that was collected before any agent was called.
 pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
     let Some(gathered) = debate.gathered.as_ref().filter(|gathered| !gathered.material.is_empty()) else {
         return Vec::new();
@@ -23,14 +23,14 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
         };
         let line = [line![one.source.name(), " ", foreign(&*one.name)], more].concat();
         let text = (!one.text.is_empty()).then(|| {
-            Block::Aside(vec![Block::Folded(line!["What of it was shown"], vec![Block::Verbatim((&*one.text).into())])])
+            Block::Aside(vec![Block::Folded(line!["The text as shown"], vec![Block::Verbatim((&*one.text).into())])])
         });
         ListItem::with(line, text.into_iter().collect())
     });
-    vec![Block::lead(line!["All agents were shown this beside the problem."]), Block::List(items.collect())]
+    vec![Block::lead(line!["All agents were shown this in addition to the problem."]), Block::List(items.collect())]
 }
 
-/// Who was chosen to take part, and why.
+/// The agents chosen to take part, and why.
 pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let Some(selection) = &debate.selection else { return Vec::new() };
     let has_families = selection.candidates.iter().any(|one| one.family.is_some());
@@ -66,7 +66,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     ]
 }
 
-/// How far the texts of each round agreed, and what followed from it.
+/// The agreement of the texts in each round, and its consequences.
 pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) -> Vec<Block<'d>> {
     let measured: Vec<(&Round, &Convergence)> =
         rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
@@ -115,7 +115,7 @@ fn whole(value: Option<f64>) -> u64 {
     value.unwrap_or_default().clamp(0.0, 100.0).round() as u64
 }
 
-/// What was found of the agreement of a round.
+/// The details of a round's agreement.
 fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
@@ -131,7 +131,7 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     items
 }
 
-/// What was found to stand against the agreement of a round.
+/// The challenges to a round's agreement.
 pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
     let Some(challenge) = &round.challenge else { return Vec::new() };
     if challenge.is_empty() {
@@ -150,7 +150,7 @@ fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem
     ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
-/// Decision of a matter, and in whose texts.
+/// The decisions of a matter, with the authors of the texts.
 fn decisions(matter: &Matter) -> Phrase<'_> {
     let decisions = matter.decisions.iter().map(|one| {
         let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");

@@ -7,7 +7,7 @@ use crate::report::block::{Block, ListItem, figure, foreign, line};
 
 use super::status;
 
-/// Its outcome or status.
+/// The outcome or status.
 pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let explained = |line, reasons: &'_ [String]| {
@@ -32,7 +32,7 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     items
 }
 
-/// Its rounds and duration.
+/// The rounds and duration.
 pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let rounds = thousands(debate.rounds.len() as u64);
@@ -43,7 +43,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
             foreign(parent.id.as_str()),
             " at ",
             at,
-            "; what came before was paid for there"
+            "; earlier calls were paid for there"
         ])
     }));
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);

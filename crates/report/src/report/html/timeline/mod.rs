@@ -26,7 +26,7 @@ struct Bar<'c, 'v> {
     call: &'c CallEntry<'v>,
     from: i64,
     to: i64,
-    /// Its lane in the row, so that bars do not overlap.
+    /// The lane in the row, so that bars do not overlap.
     lane: usize,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Timescale {
 struct Stretch {
     from: i64,
     to: i64,
-    /// Its start on the chart in milliseconds.
+    /// The start on the chart in milliseconds.
     place: i64,
     /// The shown time before it.
     before: i64,
@@ -54,7 +54,7 @@ struct Stretch {
 pub(super) struct OmittedTime {
     /// The middle of the gap on the scale.
     pub(super) at: f64,
-    /// Its length in milliseconds.
+    /// The length in milliseconds.
     pub(super) millis: u64,
 }
 
@@ -112,7 +112,7 @@ impl Timescale {
         })
     }
 
-    /// Round times since the beginning, without omitted time, and their positions.
+    /// Tick marks: evenly spaced times since the start, without omitted time, and their positions.
     pub(super) fn ticks(&self) -> Vec<(f64, u64)> {
         let shown = self.busy();
         let step = step(shown);
