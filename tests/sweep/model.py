@@ -87,7 +87,7 @@ class Model(BaseHTTPRequestHandler):
             send(worker, signal.SIGSTOP)
             threading.Timer(STOPPED, send, (worker, signal.SIGCONT)).start()
         time.sleep(0.05)
-        text = f"## Answer\n\nThis is the answer to {name}.\n"
+        text = f"1. [minor] Load: it was not measured, says {name}. Resolved by: a test.\n"
         form = body.get("response_format", {})
         if form.get("type") == "json_schema":
             text = json.dumps(sample(form["json_schema"]["schema"], name))
