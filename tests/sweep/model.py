@@ -20,7 +20,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # Every so many new questions, their worker is stopped.
-EVERY = 11
+EVERY = 12
 # Longer than the lease and the takeover that the test sets.
 STOPPED = 14
 
