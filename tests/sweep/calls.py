@@ -1,9 +1,9 @@
 """Checks a finished set: every debate is there once, and no call that a store acknowledged was made again.
 
-    calls.py PLAN STORE LOG
+    calls.py PLAN STORE LOG killed|whole
 
-LOG is that of `model.py`. An answer names its call; when it is in the record, its call is acknowledged, and may not come
-after that.
+LOG is that of `model.py`; with `killed`, calls must have been lost with their workers. An answer names its call; when it
+is in the record, its call is acknowledged, and may not come after that.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from datetime import datetime
 
-plan, store, log = map(pathlib.Path, sys.argv[1:])
+plan, store, log = map(pathlib.Path, sys.argv[1:4])
 debates = [json.loads(line)["id"] for line in plan.read_text().splitlines()[1:]]
 there = sorted(path.name for path in (store / "debates").iterdir())
 assert there == sorted(debates), f"planned {sorted(debates)}, in the store {there}"
@@ -33,5 +33,6 @@ again = sum(count - 1 for count in times.values())
 late = [one for one in asked if one["at"] > recorded.get(one["call"], float("inf"))]
 assert not late, f"made again although its answer was acknowledged: {late}"
 assert set(times) == set(recorded), f"no answer of {set(times) - set(recorded)} is recorded"
+assert (lost > 0) == (sys.argv[4] == "killed"), f"{lost} calls were lost"
 assert again <= lost, f"{again} calls were made again, and {lost} are counted as lost"
 print(f"{len(debates)} debates, {len(asked)} calls, {again} of them made again, {lost} lost with their workers")

@@ -20,9 +20,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # Every so many new questions, their worker is stopped.
-EVERY = 12
+EVERY = 18
 # Longer than the lease and the takeover that the test sets.
-STOPPED = 14
+STOPPED = 10
 
 log = open(sys.argv[1], "a", buffering=1)
 kills = "--kills" in sys.argv
