@@ -135,7 +135,7 @@ impl Chain {
     }
 
     /// Grants a debate its cost limit. `last` is the last claim in its segments; with it the grant is found that a worker
-    /// before this one was about to get, or got.
+    /// before this one was about to get, or got. After a claim to give back, it is a new grant.
     ///
     /// # Errors
     /// The store cannot be used, an entry is damaged, or the claim could not be written.
@@ -147,10 +147,13 @@ impl Chain {
         claims: &mut dyn Claims,
     ) -> Result<Grant, BudgetError> {
         let mut tip = self.tip.lock().await;
-        if let Some(claim @ Claim::Asks { .. }) = last
-            && self.settle(&mut tip, debate, &claim).await?
-        {
-            return Ok(Grant::Granted);
+        match last {
+            Some(claim @ Claim::Asks { .. }) if self.settle(&mut tip, debate, &claim).await? => {
+                return Ok(Grant::Granted);
+            }
+            // It ended without an answer and goes on: what it had before is given back first.
+            Some(claim @ Claim::Returns { .. }) => self.put_back(&mut tip, debate, claim, true, claims).await?,
+            Some(Claim::Asks { .. }) | None => {}
         }
         for attempt in 0.. {
             self.advance(&mut tip).await?;
@@ -170,8 +173,8 @@ impl Chain {
     }
 
     /// Gives back what is left of a debate's grant, once: also nothing, so that the grant is no longer held. `last` is the
-    /// last claim in its segments; if a worker before this one was about to give it back, or did, the amounts are those of
-    /// its claim.
+    /// last claim in its segments, also of this worker; if one before this was about to give it back, or did, the amounts
+    /// are those of its claim.
     ///
     /// # Errors
     /// The store cannot be used, an entry is damaged, or the claim could not be written.
@@ -184,18 +187,30 @@ impl Chain {
         claims: &mut dyn Claims,
     ) -> Result<(), BudgetError> {
         let mut tip = self.tip.lock().await;
-        let (mut granted, mut left) = (granted, left.min(granted));
-        if let Some(claim @ Claim::Returns { granted: before, left: rest, .. }) = last {
-            if self.settle(&mut tip, debate, &claim).await? {
-                return Ok(());
-            }
-            (granted, left) = (before, rest);
+        let (claim, is_noted) = match last {
+            Some(claim @ Claim::Returns { .. }) => (claim, true),
+            Some(Claim::Asks { .. }) | None => (Claim::Returns { entry: 0, granted, left: left.min(granted) }, false),
+        };
+        self.put_back(&mut tip, debate, claim, is_noted, claims).await
+    }
+
+    /// Creates an entry that gives back what a claim says: the entry that it names, if the claim is noted, else another.
+    async fn put_back(
+        &self,
+        tip: &mut Tip,
+        debate: &DebateId,
+        mut claim: Claim,
+        is_noted: bool,
+        claims: &mut dyn Claims,
+    ) -> Result<(), BudgetError> {
+        if is_noted && self.settle(tip, debate, &claim).await? {
+            return Ok(());
         }
         for attempt in 0.. {
-            self.advance(&mut tip).await?;
-            let claim = Claim::Returns { entry: tip.entry + 1, granted, left };
+            self.advance(tip).await?;
+            claim = claim.at(tip.entry + 1);
             claims.note(&claim).await.map_err(BudgetError::NotNoted)?;
-            if self.settle(&mut tip, debate, &claim).await? {
+            if self.settle(tip, debate, &claim).await? {
                 return Ok(());
             }
             make_way(attempt).await;
@@ -267,6 +282,16 @@ impl Chain {
         match serde_json::from_slice(&bytes) {
             Ok(entry) => Ok(Some(entry)),
             Err(_) => Err(BudgetError::Damaged { entry: number, place: self.store.place() }),
+        }
+    }
+}
+
+impl Claim {
+    /// The same claim to another entry.
+    fn at(self, entry: u64) -> Self {
+        match self {
+            Self::Asks { amount, .. } => Self::Asks { entry, amount },
+            Self::Returns { granted, left, .. } => Self::Returns { entry, granted, left },
         }
     }
 }

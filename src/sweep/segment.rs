@@ -48,14 +48,14 @@ pub enum SegmentError {
 impl Diagnostic for SegmentError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Store(_) => ErrorCategory::Busy,
+            Self::Store(error) => error.blame(),
             Self::Damaged { .. } => ErrorCategory::Arguments,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Store(_) => None,
+            Self::Store(error) => error.hint(),
             Self::Damaged { .. } => Some("restore it, or plan the set anew with another store".to_owned()),
         }
     }
@@ -68,12 +68,12 @@ impl SegmentError {
 }
 
 /// Where a debate is in the store.
-pub fn prefix(id: &DebateId) -> String {
+pub(super) fn prefix(id: &DebateId) -> String {
     format!("debates/{id}")
 }
 
 /// The name of the object of a finished debate.
-pub fn finished_name(id: &DebateId) -> String {
+pub(super) fn finished_name(id: &DebateId) -> String {
     format!("{}/finished", prefix(id))
 }
 

@@ -80,10 +80,6 @@ impl Watch {
         Self { id, seen: None, is_alive: false }
     }
 
-    pub(super) fn id(&self) -> &DebateId {
-        &self.id
-    }
-
     /// Looks at it.
     pub(super) async fn look(&mut self, store: &SharedStore, times: Times) -> Result<Sight, SegmentError> {
         // What the store answers was so after it was asked, however long this process is stopped until it reads that.

@@ -114,7 +114,7 @@ pub enum Ended {
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The store.
-    #[error("the store cannot be used")]
+    #[error(transparent)]
     Store(#[from] StoreFault),
     /// A debate in the store.
     #[error(transparent)]
@@ -142,7 +142,7 @@ pub enum WorkerError {
 impl Diagnostic for WorkerError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Store(_) => ErrorCategory::Busy,
+            Self::Store(error) => error.blame(),
             Self::Segment(error) => error.blame(),
             Self::Budget(error) => error.blame(),
             Self::OtherSet { .. } | Self::OtherTimes { .. } => ErrorCategory::Arguments,
@@ -152,7 +152,7 @@ impl Diagnostic for WorkerError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Store(_) => None,
+            Self::Store(error) => error.hint(),
             Self::Segment(error) => error.hint(),
             Self::Budget(error) => error.hint(),
             Self::OtherSet { .. } => {

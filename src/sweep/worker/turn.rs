@@ -172,7 +172,9 @@ impl Held<'_> {
             // The grant belongs to the debate.
             Outcome::Ended(Ended::Spent { .. } | Ended::Later { .. }) | Outcome::Lost | Outcome::NoMoney => false,
         };
-        if is_over && let Err(error) = self.give_back(grant, &events).await {
+        // What this run was granted follows every claim before it.
+        let last = self.claim.filter(|_| is_complete);
+        if is_over && let Err(error) = self.give_back(grant, last, &events).await {
             return (Outcome::Ended(error.into()), events);
         }
         (outcome, events)
@@ -201,7 +203,7 @@ impl Held<'_> {
     }
 
     /// Gives back what is left of the grant after these events.
-    async fn give_back(&self, grant: Option<Usd>, events: &[Recorded]) -> Result<(), WorkerError> {
+    async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
         let limit = self.debate.variant.settings.max_cost().unwrap_or(granted);
         let mut books = Books::default();
@@ -209,7 +211,6 @@ impl Held<'_> {
             books.apply(recorded, |_| None);
         }
         let left = limit.saturating_sub(books.taken());
-        let last = self.claim.filter(|claim| matches!(claim, Claim::Returns { .. }));
         budget.give_back(&self.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy))).await?;
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! `dialectic sweep`: sets of debates.
 
 mod plan;
+mod race;
 mod results;
+mod run;
+mod s3;
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,484 @@
+//! `dialectic sweep run`: workers that are told to stop, stopped, killed and raced, and what their debates are then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use dialectic::sweep::plan::{Machine, PlannedDebate, SavedPlan};
+use dialectic::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
+use dialectic::sweep::worker::{Ended, News, Stop, Worker};
+use dialectic::sweep::{Finished, Lost, Stored, Times, budget};
+use dialectic_base::money::Usd;
+use dialectic_engine::access::{Environment, Trust};
+use dialectic_record::debate::{CallKey, Event, Recorded};
+use futures_util::future::BoxFuture;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::budget::priced;
+use crate::support::{Gate, MockServer, Reply, Sandbox, TEST_KEY, default_reply};
+
+const RUN: [&str; 3] = ["sweep", "run", "plan.jsonl"];
+
+/// A set of so many problems, whose debates are far from their limits.
+fn planned(server: &MockServer, problems: usize, budget: Option<f64>) -> Sandbox {
+    let mut described = json!({"problems": "problems.jsonl", "maxCost": 20});
+    if let Some(budget) = budget {
+        described["budget"] = json!(budget);
+    }
+    let problems: String = (0..problems)
+        .map(|n| format!("{}\n", json!({"id": format!("p{n}"), "problem": format!("Design queue {n}")})))
+        .collect();
+    let sandbox = Sandbox::new()
+        .limit(Duration::from_mins(3))
+        .model_server(server)
+        .config(&priced(&["architect", "kiss"], &json!({"rounds": 1})))
+        .file("problems.jsonl", problems)
+        .file("sweep.json", described.to_string());
+    sandbox.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
+    sandbox
+}
+
+fn collected(sandbox: &Sandbox, store: &str) -> String {
+    sandbox.run(["sweep", "collect", "plan.jsonl", "--store", store, "--complete"]).expect_code(0).stdout
+}
+
+fn plan_of(sandbox: &Sandbox) -> SavedPlan {
+    SavedPlan::read(&sandbox.directory().join("plan.jsonl")).unwrap()
+}
+
+async fn opened(path: &Path) -> SharedStore {
+    store::open(path.to_str().unwrap(), &Environment::default()).await.unwrap()
+}
+
+/// A finished debate and its events.
+async fn finished(store: &SharedStore, debate: &PlannedDebate) -> (Finished, Vec<Recorded>) {
+    let Stored::Finished(finished) = Stored::read(&**store, &debate.id).await.unwrap() else {
+        panic!("{} is not finished", debate.id)
+    };
+    let lines = finished.journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let events = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    (finished, events)
+}
+
+/// Sees to it that every call has one result, and that none was made again whose result was there. Returns the number
+/// of requests that may have been sent.
+fn check_calls(header_lost: Lost, events: &[Recorded]) -> usize {
+    let mut results: BTreeMap<CallKey, usize> = BTreeMap::new();
+    let mut open: BTreeMap<u64, CallKey> = BTreeMap::new();
+    let (mut reservations, mut lost) = (0, 0);
+    for recorded in events {
+        if let Event::CostReserved { key, .. } = &recorded.event {
+            assert!(!results.contains_key(key), "{key} was made again");
+            reservations += 1;
+            open.insert(recorded.seq, key.clone());
+        }
+        if matches!(recorded.event, Event::Resumed) {
+            lost += std::mem::take(&mut open).len();
+        }
+        if let Some(number) = recorded.event.call().and_then(|call| call.reservation) {
+            open.remove(&number);
+        }
+        if let Some((key, _)) = recorded.event.settles().filter(|_| recorded.event.call().is_some()) {
+            *results.entry(key.clone()).or_default() += 1;
+        }
+    }
+    assert!(results.len() > 5 && results.values().all(|results| *results == 1), "{results:?}");
+    assert!(open.is_empty(), "{open:?}");
+    assert_eq!((reservations - results.len(), header_lost.calls as usize), (lost, lost));
+    assert_eq!(header_lost.usd > Usd::ZERO, lost > 0);
+    reservations
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Killed
+
+/// A store whose worker is killed at one of its operations: before it, or after it and before it is known.
+#[derive(Debug)]
+struct Deadly {
+    store: SharedStore,
+    operations: AtomicUsize,
+    kill_at: usize,
+    is_done: bool,
+    killed: Notify,
+}
+
+impl Deadly {
+    /// Whether the worker is dead by now; at the deadly operation, after `operation` if that is to be done.
+    async fn survive<T>(&self, operation: BoxFuture<'_, T>) -> T {
+        let number = self.operations.fetch_add(1, Ordering::SeqCst) + 1;
+        if number < self.kill_at {
+            return operation.await;
+        }
+        if number == self.kill_at {
+            if self.is_done {
+                operation.await;
+            }
+            self.killed.notify_one();
+        }
+        std::future::pending().await
+    }
+}
+
+impl Store for Deadly {
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>> {
+        Box::pin(self.survive(self.store.create(name, bytes)))
+    }
+
+    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>> {
+        Box::pin(self.survive(self.store.get(name)))
+    }
+
+    fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StoreFault>> {
+        Box::pin(self.survive(self.store.list(prefix)))
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreFault>> {
+        Box::pin(self.survive(self.store.remove(name)))
+    }
+
+    fn place(&self) -> String {
+        self.store.place()
+    }
+}
+
+/// Long enough for a busy machine, and short enough to wait for.
+fn times() -> Times {
+    Times::of(300, 1500, 2000).unwrap()
+}
+
+/// Runs debates as a process of its own would: killed, it takes everything with it. Returns how they ended, unless it was
+/// killed, and the number of its operations.
+fn worker(
+    plan: &SavedPlan,
+    server: &MockServer,
+    store: &Path,
+    kill: Option<(usize, bool)>,
+) -> (Option<Vec<Ended>>, usize) {
+    let own = tempfile::tempdir().unwrap();
+    let prompts: PathBuf = own.path().join("prompts");
+    plan.plan.unpack(&prompts).unwrap();
+    let url = server.base_url();
+    let environment = Environment::from_pairs([("OPENAI_API_KEY", TEST_KEY), ("OPENAI_BASE_URL", url.as_str())]);
+    let machine = Machine { providers: BTreeMap::new(), trust: Trust::of_user(), environment, prompts };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ended = runtime.block_on(async {
+        let (kill_at, is_done) = kill.unwrap_or((usize::MAX, false));
+        let store = opened(store).await;
+        let killed = Notify::new();
+        let deadly = Arc::new(Deadly { store, operations: AtomicUsize::new(0), kill_at, is_done, killed });
+        let work = async {
+            let (news, mut heard) = unbounded_channel();
+            let store = Arc::clone(&deadly) as SharedStore;
+            let worker = Worker::begin(plan, store, machine, times(), own.path(), Stop::default(), news).await.unwrap();
+            worker.run(plan.plan.debates.clone(), 2, None).await;
+            drop(worker);
+            let mut ended = Vec::new();
+            while let Some(news) = heard.recv().await {
+                if let News::Ended(_, one) = news {
+                    ended.push(one);
+                }
+            }
+            ended
+        };
+        let ended = tokio::select! {
+            ended = work => Some(ended),
+            () = deadly.killed.notified() => None,
+        };
+        (ended, deadly.operations.load(Ordering::SeqCst))
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+/// Runs debates until all are finished, as an engine does.
+fn worked(plan: &SavedPlan, server: &MockServer, store: &Path) {
+    let limit = Instant::now() + Duration::from_mins(2);
+    loop {
+        let (ended, _) = worker(plan, server, store, None);
+        let ended = ended.expect("nobody kills it");
+        if ended.iter().all(|ended| matches!(ended, Ended::Finished { .. })) {
+            return;
+        }
+        assert!(ended.iter().all(|ended| matches!(ended, Ended::Finished { .. } | Ended::Later { .. })), "{ended:?}");
+        assert!(Instant::now() < limit, "{ended:?}");
+    }
+}
+
+/// What an undisturbed run leaves: its results, its number of requests, and that of its worker's operations.
+fn undisturbed() -> (String, usize, usize) {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 1, Some(50.0));
+    let (ended, operations) = worker(&plan_of(&sandbox), &server, &sandbox.directory().join("plan.store"), None);
+    assert!(matches!(ended.as_deref(), Some([Ended::Finished { before: false, .. }])), "{ended:?}");
+    (collected(&sandbox, "plan.store"), server.requests().len(), operations)
+}
+
+#[test]
+fn a_worker_killed_at_any_operation_of_its_store_repeats_no_call_whose_result_is_there() {
+    let (expected, requests, operations) = undisturbed();
+    assert!(requests > 5 && operations > 2 * requests, "{requests}, {operations}");
+    // Beats come when they come: a few operations more or less.
+    let moments: Vec<(usize, bool)> = (1..=operations).flat_map(|at| [(at, false), (at, true)]).collect();
+    let moments = Mutex::new(moments);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let server = MockServer::with(default_reply);
+                let sandbox = planned(&server, 1, Some(50.0));
+                loop {
+                    let Some(moment) = moments.lock().unwrap().pop() else { break };
+                    let name = format!("{}-{}", moment.0, moment.1);
+                    killed(&sandbox, &server, &name, moment, &expected);
+                }
+            });
+        }
+    });
+}
+
+fn killed(sandbox: &Sandbox, server: &MockServer, name: &str, moment: (usize, bool), expected: &str) {
+    server.forget();
+    let (plan, path) = (plan_of(sandbox), sandbox.directory().join(name));
+    worker(&plan, server, &path, Some(moment));
+    worked(&plan, server, &path);
+    assert_eq!(collected(sandbox, name), *expected, "{moment:?}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (header, may_be_sent, sums, taken) = runtime.block_on(async {
+        let store = opened(&path).await;
+        let (finished, events) = finished(&store, &plan.plan.debates[0]).await;
+        let may_be_sent = check_calls(finished.header.lost, &events);
+        let mut books = dialectic_engine::engine::Books::default();
+        events.iter().for_each(|recorded| books.apply(recorded, |_| None));
+        let chain = budget::Chain::open(Arc::clone(&store), Usd::from_dollars(50.0)).await.unwrap();
+        (finished.header, may_be_sent, chain.sums().await.unwrap(), books.taken())
+    });
+    assert!(header.epochs <= 3, "{moment:?}: {header:?}");
+    // Whoever was killed sent nothing that is not on record.
+    assert!(server.requests().len() <= may_be_sent, "{moment:?}: {} of {may_be_sent}", server.requests().len());
+    assert_eq!((sums.held, sums.balance), (Usd::ZERO, Usd::from_dollars(50.0).saturating_sub(taken)), "{moment:?}");
+    server.assert_clean();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Stopped
+
+/// Holds up the request of that number until the gate opens.
+fn holding(number: usize, gate: &Gate) -> MockServer {
+    let (gate, count) = (gate.clone(), AtomicUsize::new(0));
+    MockServer::with(move |request| {
+        let reply = default_reply(request);
+        if count.fetch_add(1, Ordering::SeqCst) + 1 == number { reply.word_by_word().held(&gate) } else { reply }
+    })
+}
+
+const SHORT: [&str; 2] = ["--times", "400,1500,2500"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    RUN.iter().chain(more).copied().collect()
+}
+
+fn all_calls(sandbox: &Sandbox, store: &str) -> (usize, u32) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = opened(&sandbox.directory().join(store)).await;
+        let (mut sent, mut lost) = (0, 0);
+        let mut ids = BTreeSet::new();
+        for debate in &plan_of(sandbox).plan.debates {
+            let (finished, events) = finished(&store, debate).await;
+            assert!(ids.insert(finished.header.id.clone()));
+            sent += check_calls(finished.header.lost, &events);
+            lost += finished.header.lost.calls;
+        }
+        (sent, lost)
+    })
+}
+
+#[test]
+fn a_worker_stopped_past_its_lease_sends_nothing_more_while_another_goes_on_and_after() {
+    let (expected, requests, _) = undisturbed();
+    for is_finished in [true, false] {
+        let (first, second) = (Gate::shut(), Gate::shut());
+        let count = AtomicUsize::new(0);
+        let (held, then_held) = (first.clone(), second.clone());
+        // The first worker is held up in its third request; the second one, if it is not to finish, two later.
+        let server = MockServer::with(move |request| {
+            let reply = default_reply(request);
+            match count.fetch_add(1, Ordering::SeqCst) + 1 {
+                3 => reply.word_by_word().held(&held),
+                6 if !is_finished => reply.word_by_word().held(&then_held),
+                _ => reply,
+            }
+        });
+        let sandbox = planned(&server, 1, None);
+        let stopped = sandbox.spawn(with(&SHORT));
+        server.wait_for_requests(3);
+        stopped.signal(Signal::SIGSTOP);
+        let other = sandbox.spawn(with(&SHORT));
+        if is_finished {
+            other.wait().expect_code(0);
+            let before = server.requests().len();
+            first.open();
+            stopped.signal(Signal::SIGCONT);
+            // It finds that the debate is finished.
+            stopped.wait().expect_code(0);
+            assert_eq!(server.requests().len(), before);
+        } else {
+            server.wait_for_requests(6);
+            let before = server.requests().len();
+            first.open();
+            stopped.signal(Signal::SIGCONT);
+            let gave_up = stopped.wait().expect_code(75);
+            assert!(gave_up.stderr.contains("another worker runs it"), "{gave_up}");
+            assert_eq!(server.requests().len(), before);
+            second.open();
+            other.wait().expect_code(0);
+        }
+        let (sent, lost) = all_calls(&sandbox, "plan.store");
+        assert!(lost >= 1 && server.requests().len() <= sent, "{lost} lost, {sent}");
+        assert_eq!(sent, requests + lost as usize);
+        // No budget belongs to this set, and it makes no difference.
+        assert_eq!(collected(&sandbox, "plan.store"), expected);
+        server.assert_clean();
+    }
+}
+
+#[test]
+fn a_worker_told_to_stop_waits_for_answers_under_way_and_another_goes_on_at_once() {
+    let (expected, requests, _) = undisturbed();
+    for number in [1, 4] {
+        let gate = Gate::shut();
+        let server = holding(number, &gate);
+        let sandbox = planned(&server, 1, None);
+        let running = sandbox.spawn(RUN);
+        server.wait_for_requests(number);
+        running.signal(Signal::SIGTERM);
+        // It waits for the answer as long as that takes.
+        std::thread::sleep(Duration::from_millis(300));
+        gate.open();
+        let stopped = running.wait().expect_code(75);
+        assert!(stopped.stderr.contains("the worker was told to stop"), "{stopped}");
+        let sent = server.requests().len();
+        assert!(sent < requests, "{sent}");
+        // With the usual times nobody would take it over within a minute.
+        sandbox.run(RUN).expect_code(0);
+        assert_eq!(server.requests().len(), requests, "no answer was lost");
+        assert_eq!(all_calls(&sandbox, "plan.store"), (requests, 0));
+        assert_eq!(collected(&sandbox, "plan.store"), expected);
+    }
+}
+
+#[test]
+fn workers_that_race_for_every_debate_hold_each_once() {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 6, Some(200.0));
+    sandbox.run(with(&["--store", "alone", "--jobs", "3"])).expect_code(0);
+    let alone = server.requests().len();
+    let expected = collected(&sandbox, "alone");
+    server.forget();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let ended = sandbox.run(with(&["--store", "raced", "--jobs", "3", "--wait", "0"]));
+                    match ended.code {
+                        Some(0) => break,
+                        Some(75) => {}
+                        _ => panic!("{ended}"),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(server.requests().len(), alone);
+    assert_eq!(all_calls(&sandbox, "raced"), (alone, 0));
+    assert_eq!(collected(&sandbox, "raced"), expected);
+    // What is finished is one object.
+    let debates = std::fs::read_dir(sandbox.directory().join("raced/debates")).unwrap();
+    for debate in debates {
+        let path = debate.unwrap().path();
+        let files = sandbox.files().into_iter().filter(|(file, _)| sandbox.directory().join(file).starts_with(&path));
+        assert_eq!(files.count(), 1, "{}", path.display());
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Exit codes
+
+#[test]
+fn what_cannot_run_is_said_before_anything_is_paid() {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 2, None);
+    let refused = |arguments: &[&str], code: i32, said: &str| {
+        let ended = sandbox.run(with(arguments)).expect_code(code);
+        assert!(ended.stderr.contains(said), "{ended}");
+    };
+    refused(&["--index", "2"], 2, "the plan has no debate 2: they are counted from 0 to 1");
+    refused(&["--times", "60,60,90"], 2, "three numbers of milliseconds");
+    refused(&["--times", "20,90,60"], 2, "three numbers of milliseconds");
+    refused(&["--store", "gs://bucket"], 2, "is no store");
+    sandbox.run(with(&["--index", "0"])).expect_code(0);
+    let before = server.requests().len();
+    refused(&["--index", "1", "--times", "100,200,300"], 2, "other times between beats");
+    // Another plan.
+    sandbox.write("problems.jsonl", json!({"id": "other", "problem": "Design a stack"}).to_string());
+    sandbox.run(["sweep", "plan", "sweep.json", "-o", "other.jsonl"]).expect_code(0);
+    let other = sandbox.run(["sweep", "run", "other.jsonl", "--store", "plan.store"]).expect_code(2);
+    assert!(other.stderr.contains("has another set than this plan"), "{other}");
+    // Without a key there is nothing to run with; what is finished needs none.
+    let keyless = sandbox.env("OPENAI_API_KEY", "");
+    keyless.run(with(&["--index", "1"])).expect_code(4);
+    keyless.run(with(&["--index", "0"])).expect_code(0);
+    assert_eq!(server.requests().len(), before);
+}
+
+#[test]
+fn a_debate_that_fails_gives_its_grant_back_and_can_be_run_again() {
+    let server = MockServer::with(|_| Reply::error(401, "no such key"));
+    let sandbox = planned(&server, 1, Some(20.0));
+    let failed = sandbox.run(RUN).expect_code(3);
+    assert!(failed.stderr.contains("failed: "), "{failed}");
+    let status = || {
+        let said = sandbox.run(["sweep", "status", "plan.jsonl", "--json"]).expect_code(0);
+        serde_json::from_str::<Value>(&said.stdout).unwrap()
+    };
+    let after = status();
+    assert_eq!((&after["failed"], &after["budget"]["heldUsd"]), (&json!(1), &json!(0.0)), "{after}");
+    assert_eq!(after["budget"]["leftUsd"], 20.0, "{after}");
+    server.set_script(default_reply);
+    sandbox.run(RUN).expect_code(0);
+    let after = status();
+    assert_eq!((&after["finished"], &after["budget"]["heldUsd"]), (&json!(1), &json!(0.0)), "{after}");
+    assert!(after["budget"]["leftUsd"].as_f64().unwrap() < 20.0, "{after}");
+}
+
+#[test]
+fn a_spent_budget_is_said_with_a_code_of_its_own() {
+    let server = MockServer::with(|request| default_reply(request).usage(50_000, 0, 5_000));
+    let sandbox = planned(&server, 3, Some(20.0));
+    let spent = sandbox.run(RUN).expect_code(8);
+    assert!(spent.stderr.contains("1 of 3 debates finished, 2 beyond the budget"), "{spent}");
+    let asked = server.requests().len();
+    sandbox.run(RUN).expect_code(8);
+    assert_eq!(server.requests().len(), asked);
+}
+
+#[test]
+fn a_server_that_is_gone_is_tried_again() {
+    let gate = Gate::shut();
+    let server = holding(4, &gate);
+    let sandbox = planned(&server, 1, None);
+    let running = sandbox.spawn(RUN);
+    server.wait_for_requests(4);
+    let address = server.address();
+    drop(server);
+    let gone = running.wait().expect_code(75);
+    assert!(gone.stderr.contains("its server is unreachable"), "{gone}");
+    let back = MockServer::again(address, default_reply);
+    sandbox.run(RUN).expect_code(0);
+    back.assert_clean();
+}
