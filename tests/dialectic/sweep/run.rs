@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use dialectic::sweep::plan::{Machine, PlannedDebate, SavedPlan};
-use dialectic::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
-use dialectic::sweep::worker::{Ended, News, Stop, Worker};
-use dialectic::sweep::{Finished, Lost, Stored, Times, budget};
 use dialectic_base::money::Usd;
+use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
+use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
+use dialectic_cli::sweep::worker::{Ended, News, Stop, Worker};
+use dialectic_cli::sweep::{Finished, Lost, Stored, Times, budget};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_record::debate::{CallKey, Event, Recorded};
 use futures_util::future::BoxFuture;
@@ -74,7 +74,7 @@ fn check_calls(header_lost: Lost, events: &[Recorded]) -> usize {
     let (mut reservations, mut lost) = (0, 0);
     for recorded in events {
         if let Event::CostReserved { key, .. } = &recorded.event {
-            assert!(!results.contains_key(key), "{key} was made again");
+            assert!(!results.contains_key(key), "{key:?} was made again");
             reservations += 1;
             open.insert(recorded.seq, key.clone());
         }
