@@ -73,6 +73,14 @@ impl Worker {
                     Ok(Turn::Later(candidate, obstacle)) => {
                         waiting.push(Waiting { candidate, obstacle, due: Instant::now() + self.0.times.look() });
                     }
+                    // The rest would have to wait for the same.
+                    Ok(Turn::CutOff(id, reason)) => {
+                        let rest = fresh.by_ref().map(|debate| debate.id);
+                        let rest = rest.chain(waiting.drain(..).map(|waiting| waiting.candidate.debate.id));
+                        for id in std::iter::once(id).chain(rest) {
+                            self.0.tell(News::Ended(id, Ended::Later { reason: reason.clone() }));
+                        }
+                    }
                     Err(died) => std::panic::resume_unwind(died.into_panic()),
                 },
                 () = next_look => {}
@@ -117,6 +125,7 @@ impl Worker {
                 turn = running.join_next() => match turn {
                     None => return,
                     Some(Ok(Turn::Ended(id, ended))) => self.0.tell(News::Ended(id, ended)),
+                    Some(Ok(Turn::CutOff(id, reason))) => self.0.tell(News::Ended(id, Ended::Later { reason })),
                     Some(Ok(Turn::Later(candidate, _))) => {
                         let ended = Ended::Later { reason: STOPPED.to_owned() };
                         self.0.tell(News::Ended(candidate.debate.id, ended));

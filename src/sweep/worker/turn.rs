@@ -26,6 +26,8 @@ pub(super) enum Turn {
     Ended(DebateId, Ended),
     /// It is to be looked at again.
     Later(Box<Candidate>, Obstacle),
+    /// The store cannot be used now, for this reason.
+    CutOff(DebateId, String),
 }
 
 /// What came of a run.
@@ -63,7 +65,10 @@ impl Worker {
             Ok(Outcome::Ended(ended)) => Turn::Ended(id, ended),
             Ok(Outcome::Lost) => Turn::Later(Box::new(candidate), Obstacle::Held),
             Ok(Outcome::NoMoney) => Turn::Later(Box::new(candidate), Obstacle::Money),
-            Err(error) => Turn::Ended(id, error.into()),
+            Err(error) => match error.into() {
+                Ended::Later { reason } => Turn::CutOff(id, reason),
+                ended => Turn::Ended(id, ended),
+            },
         }
     }
 
