@@ -18,7 +18,7 @@ use super::super::plan::PlannedDebate;
 use super::super::segment::SegmentError;
 use super::super::takeover::{Holding, Sight, Taking};
 use super::queue::{Candidate, Obstacle};
-use super::{Ended, News, TO_STORE, Worker, WorkerError, in_full};
+use super::{Ended, News, STOPPED, TO_STORE, Worker, WorkerError, in_full};
 
 /// What came of a turn.
 pub(super) enum Turn {
@@ -262,9 +262,7 @@ impl Held<'_> {
                 }
                 RunEnding::ServerGone => Ended::Later { reason: "its server is unreachable".to_owned() }.into(),
                 RunEnding::LimitReached => Ended::Later { reason: "its subscription is used up".to_owned() }.into(),
-                RunEnding::Paused | RunEnding::Suspended => {
-                    Ended::Later { reason: "the worker was told to stop".to_owned() }.into()
-                }
+                RunEnding::Paused | RunEnding::Suspended => Ended::Later { reason: STOPPED.to_owned() }.into(),
             },
             Err(Failed { source, .. }) if self.copy.may_send().is_err() => {
                 Ended::Later { reason: in_full(&source) }.into()
@@ -309,7 +307,13 @@ fn restored(
         reason: format!("its journal in the store {place} is damaged: {}", in_full(&error)),
         blame: ErrorCategory::Arguments,
     })?;
-    Ok(contents.events)
+    match contents.events.first().map(|first| &first.event) {
+        Some(Event::Created(created)) if created.id == debate.id => Ok(contents.events),
+        _ => Err(Ended::Refused {
+            reason: format!("its journal in the store {place} is that of another debate"),
+            blame: ErrorCategory::Arguments,
+        }),
+    }
 }
 
 /// Writes a file that only this user can read.
