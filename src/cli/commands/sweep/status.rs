@@ -13,7 +13,7 @@ use super::{block_on, opened};
 
 pub(super) fn run(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let status = block_on(async {
-        let (plan, store) = opened(&args.plan).await?;
+        let (plan, store) = opened(&args.plan)?;
         Ok(match store {
             Some(store) => SetStatus::read(&plan, &store).await?,
             None => SetStatus::of_nothing(&plan.plan),
