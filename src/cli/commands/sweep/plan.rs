@@ -97,7 +97,6 @@ impl Diagnostic for Unplannable {
             Self::Tool { .. } => "attach what agents should read, and leave the tool out of this configuration",
             Self::Commands => "attach what they print, and leave them out of this configuration",
             Self::CallsPerDay => "leave it out of this configuration, and use `maxCost`",
-            Self::Seed => "leave it out of this configuration: the id of a debate decides its seed",
             Self::Prompt { .. } => return None,
         };
         Some(hint.to_owned())
@@ -175,6 +174,9 @@ fn resolve(
     features::check(&settings)?;
     warnings.extend(own);
     warnings.extend(model_warnings(&settings, today()));
+    if settings.debate.seed.is_some() {
+        warnings.insert("`debate.seed` is ignored: the id of a debate decides its seed".to_owned());
+    }
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(&settings).map_err(Error::from)?;
     check_prices(&settings)?;
