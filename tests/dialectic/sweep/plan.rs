@@ -114,7 +114,7 @@ fn a_budget_needs_limits_and_known_prices() {
         "the budget of $0.7500 does not cover one debate of the variant `debate`, which may cost $1.0000",
     );
     refused(|set| set["variants"][1]["model"] = "unheard-of".into(), 4, "unheard-of");
-    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 4, "the variant `debate` cannot be planned");
+    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, "the variant `debate` cannot be planned");
     refused(
         |set| set["variants"][1] = json!({"name": "same"}),
         2,
