@@ -148,14 +148,14 @@ fn charging() -> MockServer {
 #[test]
 fn eight_workers_stay_within_a_budget() {
     let server = charging();
-    let sandbox = sandbox(&server, Some(0.6));
-    race_for_money(&sandbox, &server, "raced", 0.6);
+    let sandbox = sandbox(&server, Some(0.33));
+    race_for_money(&sandbox, &server, "raced", 0.33);
 }
 
 #[test]
 fn eight_workers_stay_within_a_budget_in_a_bucket() {
     let Some(s3) = S3Server::start() else { return };
     let server = charging();
-    let sandbox = s3.serve(sandbox(&server, Some(0.6)));
-    race_for_money(&sandbox, &server, "s3://sets/money", 0.6);
+    let sandbox = s3.serve(sandbox(&server, Some(0.33)));
+    race_for_money(&sandbox, &server, "s3://sets/money", 0.33);
 }
