@@ -74,7 +74,7 @@ fn check_calls(header_lost: Lost, events: &[Recorded]) -> usize {
     let (mut reservations, mut lost) = (0, 0);
     for recorded in events {
         if let Event::CostReserved { key, .. } = &recorded.event {
-            assert!(!results.contains_key(key), "{key} was made again");
+            assert!(!results.contains_key(key), "{key:?} was made again");
             reservations += 1;
             open.insert(recorded.seq, key.clone());
         }
