@@ -1,4 +1,4 @@
-//! The project's own figures: `cargo bench --bench debate -- [start|report|review|scheduling|prompts|engine|streams|consumers|live|memory|size]`.
+//! The project's own figures: `cargo bench --bench debate -- [start|report|review|scheduling|prompts|engine|streams|consumers|live|memory|sweep|size]`.
 //!
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
@@ -24,6 +24,7 @@ mod review;
 mod scheduling;
 mod size;
 mod start;
+mod sweep;
 
 /// One line of the table.
 struct Row {
@@ -40,7 +41,7 @@ impl Row {
 
 type Benchmark = fn() -> Result<Vec<Row>, String>;
 
-const BENCHMARKS: [(&str, Benchmark); 11] = [
+const BENCHMARKS: [(&str, Benchmark); 12] = [
     ("start", start::rows),
     ("report", report::rows),
     ("review", review::rows),
@@ -51,6 +52,7 @@ const BENCHMARKS: [(&str, Benchmark); 11] = [
     ("consumers", consumers::rows),
     ("live", live::rows),
     ("memory", memory::rows),
+    ("sweep", sweep::rows),
     ("size", size::rows),
 ];
 

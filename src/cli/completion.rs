@@ -12,7 +12,7 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, 
 
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::debate::{Debate, DebateId, Settings};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
@@ -122,7 +122,7 @@ fn parts() -> Vec<CompletionCandidate> {
         Some("round") => debate.rounds.iter().map(|round| round.round_number.to_string()).collect(),
         Some("agent") => {
             let settings = debate.settings.iter();
-            settings.flat_map(|of| of.everybody()).map(|agent| agent.id.to_string()).collect()
+            settings.flat_map(Settings::everybody).map(|agent| agent.id.to_string()).collect()
         }
         Some("stage") => {
             let stages = debate.stages.iter().filter(|stage| stage.yields.is_some());
@@ -138,7 +138,7 @@ fn asked() -> Vec<CompletionCandidate> {
     let newest = || Some(directory().ok()?.find("latest").ok()?.load(AccessMode::State).ok()?.debate);
     let Some(debate) = named_debate("ask").or_else(newest) else { return Vec::new() };
     let settings = debate.settings.iter();
-    let everybody = settings.flat_map(|of| of.everybody());
+    let everybody = settings.flat_map(Settings::everybody);
     let named = everybody.filter(|agent| is_plain(agent.id.as_str()));
     named.map(|agent| CompletionCandidate::new(agent.id.as_str()).help(Some(one_line(&agent.name).into()))).collect()
 }

@@ -21,8 +21,8 @@ use super::terminal::Terminal;
 /// Parses the name of a report's format.
 pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFormat> {
     let names = FORMATS.iter().map(|format| {
-        let endings: String = format.endings.iter().map(|ending| format!(" .{ending}")).collect();
-        let endings = if endings.is_empty() { endings } else { format!(":{endings}") };
+        let endings: Vec<String> = format.endings.iter().map(|ending| format!(".{ending}")).collect();
+        let endings = if endings.is_empty() { String::new() } else { format!(": {}", endings.join(" ")) };
         PossibleValue::new(format.name).help(format!("{}{endings}", format.about))
     });
     PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("there is no such format"))

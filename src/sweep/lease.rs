@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The times of a set's workers. All have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the store's object says the unit")]
 pub struct Times {
     /// Milliseconds between beats.
     beat_ms: u64,

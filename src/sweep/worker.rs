@@ -33,6 +33,9 @@ const TO_ANSWER: Duration = Duration::from_secs(25);
 /// The time for the last segments after that.
 const TO_STORE: Duration = Duration::from_secs(4);
 
+/// Why a debate is not run on.
+const STOPPED: &str = "the worker was told to stop";
+
 /// The object that says what a store's set is.
 const SET: &str = "set";
 

@@ -112,7 +112,6 @@ pub mod exact {
     ///
     /// # Errors
     /// The serializer's.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde demands it")]
     pub fn serialize<S: Serializer>(amount: &Usd, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(amount.0)
     }

@@ -90,7 +90,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// Ends a review that has nothing to read.
-fn nothing(said: &str, result: &str, end: &ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn nothing(said: &str, result: &str, end: ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(said);
     let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
     let debate = Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() };

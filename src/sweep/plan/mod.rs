@@ -192,9 +192,6 @@ pub enum Unplannable {
     /// Calls are counted by day.
     #[error("`debate.budget.maxCallsPerDay` is set, and a set of debates does not count in it")]
     CallsPerDay,
-    /// The seed is given.
-    #[error("`debate.seed` is set, and each debate of a set has its own")]
-    Seed,
     /// A prompt cannot be packed.
     #[error("the prompt {} of {agent} cannot be read", path.display())]
     Prompt {
@@ -223,13 +220,12 @@ impl Variant {
         if settings.max_calls_per_day().is_some() {
             return Err(Unplannable::CallsPerDay);
         }
-        if settings.debate.seed.is_some() {
-            return Err(Unplannable::Seed);
-        }
         let prompts = Prompts::pack(protocol, &mut settings)?;
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();
         settings.debate.budget.warn_cost_usd = None;
+        // Each debate has its own.
+        settings.debate.seed = None;
         protocol.name.clone_into(&mut settings.debate.protocol);
         // No person is there to answer, and no debate may know of another.
         settings.debate.interactive_clarifications = false;

@@ -112,3 +112,25 @@ fn is_below(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     path.starts_with("prompts/") && parts.all(|part| matches!(part, Component::Normal(_)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_prompt_of_a_plan_leads_out_of_its_directory() {
+        for (path, is_kept) in [
+            ("prompts/roles/poet.md", true),
+            ("prompts/0123.md", true),
+            ("prompts/../../.bashrc", false),
+            ("../prompts/x.md", false),
+            ("/etc/passwd", false),
+            ("other/x.md", false),
+            ("prompts//x.md", true),
+        ] {
+            let files = [(path.to_owned(), "text".to_owned())].into();
+            let prompts = Prompts { version: String::new(), files };
+            assert_eq!(prompts.fault().is_none(), is_kept, "{path}");
+        }
+    }
+}

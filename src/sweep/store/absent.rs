@@ -12,6 +12,10 @@ pub(super) async fn open(_: &str, _: &Environment) -> Result<SharedStore, Error>
     Err(MissingFeature::S3.into())
 }
 
+pub(super) fn open_to_read(_: &str, _: &Environment) -> Result<SharedStore, Error> {
+    Err(MissingFeature::S3.into())
+}
+
 pub(super) fn is_lasting(_: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     false
 }

@@ -26,9 +26,13 @@ pub(super) struct DirectoryStore {
 impl DirectoryStore {
     /// Creates the directory if it is missing.
     pub(super) async fn open(root: &Path) -> Result<Self, StoreFault> {
-        let store = Self { root: root.into() };
+        let store = Self::open_to_read(root);
         store.run("open", UNNAMED, |root, _| make_directory(&root.join(UNNAMED))).await?;
         Ok(store)
+    }
+
+    pub(super) fn open_to_read(root: &Path) -> Self {
+        Self { root: root.into() }
     }
 
     /// Runs disk work on a thread where it delays no other debate.
@@ -202,6 +206,16 @@ mod tests {
         fs::write(directory.path().join(".nfs 0001"), "held open").unwrap();
         assert_eq!(store.list("").await.unwrap(), [""; 0]);
         assert!(store.get(UNNAMED).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn who_reads_makes_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("none");
+        let store = DirectoryStore::open_to_read(&root);
+        assert_eq!(store.list("").await.unwrap(), [""; 0]);
+        assert_eq!(store.get("set").await.unwrap(), None);
+        assert!(!root.exists());
     }
 
     #[tokio::test]

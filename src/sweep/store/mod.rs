@@ -104,13 +104,37 @@ const S3: &str = "s3://";
 /// # Errors
 /// It is another address, this build has no `s3`, or the store cannot be used or does not keep its promises.
 pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
-    if let Some(address) = place.strip_prefix(S3) {
-        return s3::open(address, environment).await;
+    match Place::of(place)? {
+        Place::S3(address) => s3::open(address, environment).await,
+        Place::Directory(root) => Ok(Arc::new(DirectoryStore::open(root).await?)),
     }
-    if place.is_empty() || place.contains("://") {
-        return Err(AddressError { place: place.to_owned() }.into());
+}
+
+/// Opens the store at `place` for those who only read, and writes nothing to it.
+///
+/// # Errors
+/// It is another address, this build has no `s3`, or the settings for it are wrong.
+pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
+    match Place::of(place)? {
+        Place::S3(address) => s3::open_to_read(address, environment),
+        Place::Directory(root) => Ok(Arc::new(DirectoryStore::open_to_read(root))),
     }
-    Ok(Arc::new(DirectoryStore::open(Path::new(place)).await?))
+}
+
+enum Place<'p> {
+    Directory(&'p Path),
+    /// `bucket/prefix`.
+    S3(&'p str),
+}
+
+impl<'p> Place<'p> {
+    fn of(place: &'p str) -> Result<Self, AddressError> {
+        match place.strip_prefix(S3) {
+            Some(address) => Ok(Self::S3(address)),
+            None if place.is_empty() || place.contains("://") => Err(AddressError { place: place.to_owned() }),
+            None => Ok(Self::Directory(Path::new(place))),
+        }
+    }
 }
 
 /// A location that is not a store.

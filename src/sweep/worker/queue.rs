@@ -1,6 +1,5 @@
 //! The order of a worker's debates: those that others hold are checked repeatedly while the rest continues.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -9,16 +8,12 @@ use tokio::time::{Instant, sleep_until};
 use super::super::plan::PlannedDebate;
 use super::super::takeover::Watch;
 use super::turn::Turn;
-use super::{Ended, News, TO_ANSWER, Worker};
+use super::{Ended, News, STOPPED, TO_ANSWER, Worker};
 
 /// A debate that this worker has not ended yet.
 pub(super) struct Candidate {
     pub(super) debate: PlannedDebate,
     pub(super) watch: Watch,
-    /// Why it could not be run so far.
-    obstacle: Option<Obstacle>,
-    /// When it is looked at again.
-    due: Instant,
 }
 
 /// Why a debate cannot be run yet.
@@ -30,40 +25,38 @@ pub(super) enum Obstacle {
     Money,
 }
 
+/// A debate that could not be run when it was looked at.
+struct Waiting {
+    candidate: Box<Candidate>,
+    obstacle: Obstacle,
+    /// When it is looked at again.
+    due: Instant,
+}
+
 impl Worker {
     /// Runs debates, `jobs` at once. What another worker holds is waited for while there is something else to do, then
     /// `wait` long; without `wait`, until it is known whether that worker still lives.
     pub async fn run(&self, debates: Vec<PlannedDebate>, jobs: usize, wait: Option<Duration>) {
-        let now = Instant::now();
-        let candidate =
-            |debate: PlannedDebate| Candidate { watch: Watch::of(debate.id.clone()), debate, obstacle: None, due: now };
-        let mut queue: VecDeque<Candidate> = debates.into_iter().map(candidate).collect();
+        let mut fresh = debates.into_iter();
+        let mut waiting: Vec<Waiting> = Vec::new();
         let mut running = JoinSet::new();
         let mut idle_since = None;
-        loop {
-            if self.0.stop.begun.is_cancelled() {
-                break;
-            }
+        while !self.0.stop.begun.is_cancelled() {
             while running.len() < jobs
-                && let Some(at) = next_due(&queue)
-                && let Some(candidate) = queue.remove(at)
+                && let Some(candidate) = fresh.next().map(Candidate::of).or_else(|| next_due(&mut waiting))
             {
                 let worker = self.clone();
                 running.spawn(async move { worker.turn(candidate).await });
             }
-            if running.is_empty() && queue.is_empty() {
+            if running.is_empty() && waiting.is_empty() {
                 return;
             }
-            // Short looks at what others hold do not count as work.
-            if queue.iter().any(|candidate| candidate.obstacle.is_none()) {
-                idle_since = None;
-            }
-            let next = queue.iter().map(|candidate| candidate.due).min();
             let has_room = running.len() < jobs;
+            let next = waiting.iter().map(|waiting| waiting.due).min().filter(|_| has_room);
             let next_look = async {
                 match next {
-                    Some(due) if has_room => sleep_until(due).await,
-                    _ => std::future::pending().await,
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
                 }
             };
             tokio::select! {
@@ -73,49 +66,53 @@ impl Worker {
                         idle_since = None;
                         // What it gave back may be enough for another.
                         let now = Instant::now();
-                        for waiting in queue.iter_mut().filter(|waiting| waiting.obstacle == Some(Obstacle::Money)) {
+                        for waiting in waiting.iter_mut().filter(|waiting| waiting.obstacle == Obstacle::Money) {
                             waiting.due = now;
                         }
                     }
                     Ok(Turn::Later(candidate, obstacle)) => {
-                        let due = Instant::now() + self.0.times.look();
-                        queue.push_back(Candidate { obstacle: Some(obstacle), due, ..*candidate });
+                        waiting.push(Waiting { candidate, obstacle, due: Instant::now() + self.0.times.look() });
+                    }
+                    // The rest would have to wait for the same.
+                    Ok(Turn::CutOff(id, reason)) => {
+                        let rest = fresh.by_ref().map(|debate| debate.id);
+                        let rest = rest.chain(waiting.drain(..).map(|waiting| waiting.candidate.debate.id));
+                        for id in std::iter::once(id).chain(rest) {
+                            self.0.tell(News::Ended(id, Ended::Later { reason: reason.clone() }));
+                        }
                     }
                     Err(died) => std::panic::resume_unwind(died.into_panic()),
                 },
                 () = next_look => {}
                 () = self.0.stop.begun.cancelled() => {}
             }
-            if running.is_empty() && queue.iter().all(|candidate| candidate.obstacle.is_some()) {
+            // Short looks at what others hold do not count as work.
+            if running.is_empty() && fresh.len() == 0 {
                 let since = *idle_since.get_or_insert_with(Instant::now);
-                self.give_up(&mut queue, since, wait);
+                self.give_up(&mut waiting, since, wait);
             }
         }
         self.stop(running).await;
-        for Candidate { debate, .. } in queue {
-            self.0.tell(News::Ended(debate.id, Ended::Later { reason: "the worker was told to stop".to_owned() }));
+        for debate in fresh.chain(waiting.into_iter().map(|waiting| waiting.candidate.debate)) {
+            self.0.tell(News::Ended(debate.id, Ended::Later { reason: STOPPED.to_owned() }));
         }
     }
 
     /// Gives up debates that are not worth waiting for any longer.
-    fn give_up(&self, queue: &mut VecDeque<Candidate>, since: Instant, wait: Option<Duration>) {
-        let is_over = |candidate: &Candidate, may_be_freed: bool| match (wait, candidate.obstacle) {
+    fn give_up(&self, waiting: &mut Vec<Waiting>, since: Instant, wait: Option<Duration>) {
+        let is_over = |one: &Waiting, may_be_freed: bool| match (wait, one.obstacle) {
             (Some(wait), _) => since.elapsed() >= wait,
-            (None, Some(Obstacle::Held)) => candidate.watch.is_alive,
+            (None, Obstacle::Held) => one.candidate.watch.is_alive,
             // A debate that is taken over may give something back.
-            (None, Some(Obstacle::Money)) => !may_be_freed,
-            (None, None) => false,
+            (None, Obstacle::Money) => !may_be_freed,
         };
-        let may_be_freed = queue.iter().any(|one| one.obstacle == Some(Obstacle::Held) && !is_over(one, false));
-        let (over, rest) = std::mem::take(queue).into_iter().partition(|one| is_over(one, may_be_freed));
-        *queue = rest;
-        let over: VecDeque<Candidate> = over;
-        for candidate in over {
-            let reason = match candidate.obstacle {
-                Some(Obstacle::Money) => "the set's budget is held by debates that are not finished",
-                Some(Obstacle::Held) | None => "another worker runs it",
+        let may_be_freed = waiting.iter().any(|one| one.obstacle == Obstacle::Held && !is_over(one, false));
+        for over in waiting.extract_if(.., |one| is_over(one, may_be_freed)) {
+            let reason = match over.obstacle {
+                Obstacle::Money => "the set's budget is held by debates that are not finished",
+                Obstacle::Held => "another worker runs it",
             };
-            self.0.tell(News::Ended(candidate.debate.id, Ended::Later { reason: reason.to_owned() }));
+            self.0.tell(News::Ended(over.candidate.debate.id, Ended::Later { reason: reason.to_owned() }));
         }
     }
 
@@ -128,9 +125,10 @@ impl Worker {
                 turn = running.join_next() => match turn {
                     None => return,
                     Some(Ok(Turn::Ended(id, ended))) => self.0.tell(News::Ended(id, ended)),
+                    Some(Ok(Turn::CutOff(id, reason))) => self.0.tell(News::Ended(id, Ended::Later { reason })),
                     Some(Ok(Turn::Later(candidate, _))) => {
-                        let reason = "the worker was told to stop".to_owned();
-                        self.0.tell(News::Ended(candidate.debate.id, Ended::Later { reason }));
+                        let ended = Ended::Later { reason: STOPPED.to_owned() };
+                        self.0.tell(News::Ended(candidate.debate.id, ended));
                     }
                     Some(Err(died)) => std::panic::resume_unwind(died.into_panic()),
                 },
@@ -140,10 +138,15 @@ impl Worker {
     }
 }
 
-/// The place of the first debate that is due: those that were not looked at first.
-fn next_due(queue: &VecDeque<Candidate>) -> Option<usize> {
+impl Candidate {
+    fn of(debate: PlannedDebate) -> Self {
+        Self { watch: Watch::of(debate.id.clone()), debate }
+    }
+}
+
+/// A debate that is to be looked at again by now.
+fn next_due(waiting: &mut Vec<Waiting>) -> Option<Candidate> {
     let now = Instant::now();
-    let is_due = |candidate: &Candidate| candidate.due <= now;
-    let new = queue.iter().position(|candidate| candidate.obstacle.is_none() && is_due(candidate));
-    new.or_else(|| queue.iter().position(is_due))
+    let at = waiting.iter().position(|waiting| waiting.due <= now)?;
+    Some(*waiting.remove(at).candidate)
 }

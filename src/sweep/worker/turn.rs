@@ -18,7 +18,7 @@ use super::super::plan::PlannedDebate;
 use super::super::segment::SegmentError;
 use super::super::takeover::{Holding, Sight, Taking};
 use super::queue::{Candidate, Obstacle};
-use super::{Ended, News, TO_STORE, Worker, WorkerError, in_full};
+use super::{Ended, News, STOPPED, TO_STORE, Worker, WorkerError, in_full};
 
 /// The result of a turn.
 pub(super) enum Turn {
@@ -26,6 +26,8 @@ pub(super) enum Turn {
     Ended(DebateId, Ended),
     /// It should be checked again.
     Later(Box<Candidate>, Obstacle),
+    /// The store cannot be used now, for this reason.
+    CutOff(DebateId, String),
 }
 
 /// The result of a run.
@@ -63,7 +65,10 @@ impl Worker {
             Ok(Outcome::Ended(ended)) => Turn::Ended(id, ended),
             Ok(Outcome::Lost) => Turn::Later(Box::new(candidate), Obstacle::Held),
             Ok(Outcome::NoMoney) => Turn::Later(Box::new(candidate), Obstacle::Money),
-            Err(error) => Turn::Ended(id, error.into()),
+            Err(error) => match error.into() {
+                Ended::Later { reason } => Turn::CutOff(id, reason),
+                ended => Turn::Ended(id, ended),
+            },
         }
     }
 
@@ -262,9 +267,7 @@ impl Held<'_> {
                 }
                 RunEnding::ServerGone => Ended::Later { reason: "its server is unreachable".to_owned() }.into(),
                 RunEnding::LimitReached => Ended::Later { reason: "its subscription is used up".to_owned() }.into(),
-                RunEnding::Paused | RunEnding::Suspended => {
-                    Ended::Later { reason: "the worker was told to stop".to_owned() }.into()
-                }
+                RunEnding::Paused | RunEnding::Suspended => Ended::Later { reason: STOPPED.to_owned() }.into(),
             },
             Err(Failed { source, .. }) if self.copy.may_send().is_err() => {
                 Ended::Later { reason: in_full(&source) }.into()
@@ -309,7 +312,13 @@ fn restored(
         reason: format!("its journal in the store {place} is damaged: {}", in_full(&error)),
         blame: ErrorCategory::Arguments,
     })?;
-    Ok(contents.events)
+    match contents.events.first().map(|first| &first.event) {
+        Some(Event::Created(created)) if created.id == debate.id => Ok(contents.events),
+        _ => Err(Ended::Refused {
+            reason: format!("its journal in the store {place} is that of another debate"),
+            blame: ErrorCategory::Arguments,
+        }),
+    }
 }
 
 /// Writes a file that only this user can read.

@@ -24,7 +24,7 @@ fn sandbox(server: &MockServer) -> Sandbox {
 fn described() -> Value {
     json!({
         "problems": [{"files": "problems/*.md", "attach": ["notes.txt"]}, "sums.jsonl"],
-        "variants": [{"name": "debate"}, {"name": "single", "protocol": "single", "maxCost": 0.5}],
+        "variants": [{"name": "debate"}, {"name": "single", "protocol": "single", "agents": ["architect"], "maxCost": 0.5}],
         "repeats": 2,
         "maxCost": 1,
         "budget": 5,

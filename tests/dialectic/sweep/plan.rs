@@ -21,6 +21,7 @@ fn each_debate_has_a_line_with_its_id_and_cost_and_nothing_is_called() {
     let planned = sandbox.run(PLAN).expect_code(0);
     assert!(planned.stderr.contains("8 debates: 2 problems, 2 variants, 2 repeats; likely $0."), "{planned}");
     assert!(planned.stderr.contains("; the budget is $5.00"), "{planned}");
+    assert!(planned.stderr.contains("warning: `debate.seed` is ignored"), "{planned}");
     assert!(server.requests().is_empty() && planned.stdout.is_empty(), "{planned}");
 
     let plan = sandbox.read("plan.jsonl");
@@ -113,7 +114,7 @@ fn a_budget_needs_limits_and_known_prices() {
         "the budget of $0.7500 does not cover one debate of the variant `debate`, which may cost $1.0000",
     );
     refused(|set| set["variants"][1]["model"] = "unheard-of".into(), 4, "unheard-of");
-    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 4, "the variant `debate` cannot be planned");
+    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, "the variant `debate` cannot be planned");
     refused(
         |set| set["variants"][1] = json!({"name": "same"}),
         2,
@@ -134,7 +135,6 @@ fn what_belongs_to_one_machine_is_no_part_of_a_plan() {
     refused(|config| config["agents"][0]["tools"] = json!([{"name": "file_read"}]), "has the tool `file_read`");
     refused(|config| config["debate"]["arena"] = json!({"contextCommands": ["ls"]}), "`debate.arena.contextCommands`");
     refused(|config| config["debate"]["budget"] = json!({"maxCallsPerDay": 9}), "`debate.budget.maxCallsPerDay`");
-    refused(|config| config["debate"]["seed"] = json!(7), "`debate.seed` is set");
     refused(|config| config["agents"][0]["systemPromptPath"] = "none.md".into(), "none.md of agent-architect");
 }
 

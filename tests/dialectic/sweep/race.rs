@@ -11,11 +11,12 @@ use crate::budget::priced;
 use crate::support::{MockServer, Reply, Running, Sandbox, short_reply};
 
 const WORKERS: usize = 8;
-const DEBATES: usize = 24;
+const DEBATES: usize = 16;
 /// What the provider charges for a request: 900 tokens at 1 dollar, and 900 at 10 dollars for a million.
 const CHARGE: f64 = 0.0099;
-/// Milliseconds between beats, until a worker stops, and until another takes over.
-const TIMES: &str = "1000,3000,5000";
+/// Milliseconds between beats, until a worker stops, and until another takes over: for workers that are killed. They are
+/// long enough that a busy machine seldom takes a living worker's debate, and where it does, nothing here is wrong.
+const TIMES: &str = "2000,20000,25000";
 
 fn sandbox(server: &MockServer, budget: Option<f64>) -> Sandbox {
     let problem = |number| json!({"id": format!("p{number}"), "problem": format!("Problem <{number}>")}).to_string();
@@ -38,8 +39,8 @@ fn sandbox(server: &MockServer, budget: Option<f64>) -> Sandbox {
     sandbox
 }
 
-fn worker(sandbox: &Sandbox, store: &str) -> Running {
-    sandbox.spawn(["sweep", "run", "plan.jsonl", "--jobs", "2", "--times", TIMES, "--wait", "60", "--store", store])
+fn worker(sandbox: &Sandbox, store: &str, more: &[&str]) -> Running {
+    sandbox.spawn([&["sweep", "run", "plan.jsonl", "--jobs", "2", "--store", store], more].concat())
 }
 
 fn status(sandbox: &Sandbox, store: &str) -> Value {
@@ -65,10 +66,13 @@ fn asked(server: &MockServer) -> BTreeMap<(String, String), usize> {
 
 /// Eight workers, none of which dies, take each debate once: no request is made twice.
 fn race(sandbox: &Sandbox, server: &MockServer, store: &str) {
-    let workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store)).collect();
+    let workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store, &[])).collect();
     for running in workers {
-        running.wait().expect_code(0);
+        let ended = running.wait();
+        // A worker does not wait for what a living one runs.
+        assert!(matches!(ended.code, Some(0 | 75)), "{ended}");
     }
+    sandbox.run(["sweep", "run", "plan.jsonl", "--store", store]).expect_code(0);
     let asked = asked(server);
     assert!(asked.values().all(|times| *times == 1), "{asked:?}");
     let status = status(sandbox, store);
@@ -101,21 +105,24 @@ fn every_debate_of_a_bucket_is_run_once() {
 fn race_for_money(sandbox: &Sandbox, server: &MockServer, store: &str, budget: f64) {
     #[expect(clippy::cast_precision_loss, reason = "some hundred requests")]
     let billed = || server.requests().len() as f64 * CHARGE;
-    let mut workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store)).collect();
+    let times = ["--times", TIMES];
+    let mut workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store, &times)).collect();
     for kill in 0..3 {
-        server.wait_for_requests(5 * (kill + 1));
+        server.wait_for_requests(2 * kill + 1);
         let killed = workers.remove(0);
         killed.signal(Signal::SIGKILL);
         drop(killed.wait());
-        workers.push(worker(sandbox, store));
+        workers.push(worker(sandbox, store, &times));
         assert!(billed() <= budget);
     }
     for running in workers {
         let ended = running.wait();
-        assert!(matches!(ended.code, Some(8 | 75)), "{ended}");
+        // Debates whose only request met an error have failed.
+        assert!(matches!(ended.code, Some(3 | 8 | 75)), "{ended}");
     }
-    // Whoever comes last finds nothing more to do.
-    sandbox.run(["sweep", "run", "plan.jsonl", "--store", store, "--times", TIMES, "--wait", "60"]).expect_code(8);
+    // The last one takes over what the killed ones held.
+    let last = worker(sandbox, store, &["--times", TIMES, "--wait", "120"]).wait();
+    assert!(matches!(last.code, Some(3 | 8)) && last.stderr.contains("beyond the budget"), "{last}");
 
     let asked = server.requests().len();
     assert!(billed() <= budget, "{} billed, {budget} allowed", billed());
@@ -141,14 +148,14 @@ fn charging() -> MockServer {
 #[test]
 fn eight_workers_stay_within_a_budget() {
     let server = charging();
-    let sandbox = sandbox(&server, Some(0.6));
-    race_for_money(&sandbox, &server, "raced", 0.6);
+    let sandbox = sandbox(&server, Some(0.33));
+    race_for_money(&sandbox, &server, "raced", 0.33);
 }
 
 #[test]
 fn eight_workers_stay_within_a_budget_in_a_bucket() {
     let Some(s3) = S3Server::start() else { return };
     let server = charging();
-    let sandbox = s3.serve(sandbox(&server, Some(0.6)));
-    race_for_money(&sandbox, &server, "s3://sets/money", 0.6);
+    let sandbox = s3.serve(sandbox(&server, Some(0.33)));
+    race_for_money(&sandbox, &server, "s3://sets/money", 0.33);
 }

@@ -60,7 +60,7 @@ fn results_come_in_the_plans_order_in_three_forms() {
     assert!((cost - money(&after["costUsd"])).abs() < 1e-9, "{cost}: {after}");
     assert!(rows[0]["correct"].is_null() && rows[0]["outcome"] == "full", "{}", rows[0]);
     assert_eq!((&rows[6]["correct"], &rows[6]["protocol"]), (&json!(true), &json!("single")), "{}", rows[6]);
-    for never in ["Usd\":null", "createdAt", "latency", "attempts", "epoch"] {
+    for never in ["Usd\":null", "\"createdAt", "\"latency", "\"attempts", "\"epoch", "\"lost"] {
         assert!(!collected.contains(never), "{never}");
     }
 
@@ -122,4 +122,24 @@ fn a_worker_needs_the_plan_alone_and_its_own_keys() {
     assert!(!says("You are a stranger"));
     assert_eq!(fs::read_dir(worker.directory().join("plan.store/debates")).unwrap().count(), 1);
     assert!(worker.debates().is_empty(), "a set has a store of its own");
+}
+
+#[test]
+fn a_debate_without_an_answer_is_failed_and_not_collected() {
+    let server = MockServer::with(|request| {
+        if request.prompt().contains("Design a queue") {
+            return Reply::error(403, "no");
+        }
+        short_reply(request).usage(500, 0, 50)
+    });
+    let sandbox = planned(&server);
+    sandbox.run(["sweep", "run", "plan.jsonl", "--jobs", "4"]).expect_code(3);
+    let after = status(&sandbox);
+    assert_eq!((&after["finished"], &after["failed"], &after["running"]), (&json!(4), &json!(4), &json!(0)), "{after}");
+    let said = sandbox.run(["sweep", "status", "plan.jsonl"]).expect_code(0).stdout;
+    assert!(said.contains("8 debates: 4 finished, 0 running, 4 failed, 0 waiting"), "{said}");
+    assert!(said.contains("VARIANT") && said.contains("2/4"), "{said}");
+    let collected = sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0).stdout;
+    assert!(lines(&collected).iter().all(|row| row["problem"] == "sum"), "{collected}");
+    assert_eq!(lines(&collected).len(), 4);
 }

@@ -351,7 +351,6 @@ impl Call {
 ///
 /// # Errors
 /// A template is defective.
-#[expect(clippy::too_many_lines, reason = "a line for each value of a prompt and each kind of answer")]
 pub fn prepare(
     panel: &Panel,
     agent: &Agent,

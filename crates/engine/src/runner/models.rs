@@ -114,12 +114,11 @@ impl SharedModels {
             // Settings always have a JSON form.
             let settings = serde_json::to_string(&configured.get(name)).unwrap_or_default();
             let key = format!("{name} {has_limit} {project:?} {settings}");
-            let chat = match shared.get(&key) {
-                Some(chat) => Arc::clone(chat),
-                None => {
-                    let built = Models::build([name], configured, environment, provenance, has_limit, project)?;
-                    Arc::clone(shared.entry(key).or_insert(built.of(name)))
-                }
+            let chat = if let Some(chat) = shared.get(&key) {
+                Arc::clone(chat)
+            } else {
+                let built = Models::build([name], configured, environment, provenance, has_limit, project)?;
+                Arc::clone(shared.entry(key).or_insert(built.of(name)))
             };
             models.by_provider.push((name.to_owned(), chat));
         }

@@ -22,7 +22,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::capture_environment;
-use dialectic_record::debate::Debate;
+use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::AccessMode;
 
 use super::{agree_to_calls, callers, calls_per_day, settings};
@@ -201,7 +201,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
 /// The warnings about judges related to the authors of the answers.
 fn related(judges: &[Judge], answers: &[Answered; 2]) -> Vec<String> {
     let settings = || answers.iter().filter_map(|one| one.debate.as_ref()?.settings.as_ref());
-    let mut said = relations(judges, || settings().flat_map(|settings| settings.everybody()));
+    let mut said = relations(judges, || settings().flat_map(Settings::everybody));
     let is_paid = judges.iter().any(|judge| judge.settings.provider != OFFLINE);
     if is_paid && settings().count() < answers.len() {
         said.push("the authors of the files are unknown, so judges may be related to them".to_owned());

@@ -342,12 +342,12 @@ pub(super) enum Next {
 
 /// Records a part. Its id is noted before its first event is written, so that no record is forgotten.
 fn begin(prepared: Prepared, part: &str, notes: &mut Notes) -> Result<Ready, Lacking> {
-    let noted: RefCell<(&mut Notes, Result<(), NotesError>)> = RefCell::new((notes, Ok(())));
+    let kept: RefCell<(&mut Notes, Result<(), NotesError>)> = RefCell::new((notes, Ok(())));
     let ready = prepared.begin_telling(|id| {
-        let (notes, noted) = &mut *noted.borrow_mut();
-        *noted = notes.add(Note::Begun { part: part.to_owned(), debate: id.clone() });
+        let (notes, result) = &mut *kept.borrow_mut();
+        *result = notes.add(Note::Begun { part: part.to_owned(), debate: id.clone() });
     })?;
-    noted.into_inner().1?;
+    kept.into_inner().1?;
     Ok(ready)
 }
 

@@ -407,7 +407,7 @@ impl Lift<'_> {
         running: &mut Running<'_>,
     ) -> Result<Debate, Lacking> {
         let what = part.what.clone();
-        let done = self.run_part(groups, part, spec, notes, running).await?;
+        let done = Box::pin(self.run_part(groups, part, spec, notes, running)).await?;
         let estimated = estimated_calls(&done);
         if estimated > 0 && !self.is_rehearsal() {
             let calls = counted(estimated, "call");

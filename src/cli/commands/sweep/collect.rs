@@ -33,7 +33,7 @@ impl Diagnostic for Incomplete {
 pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let output = args.output.as_deref().map(OutputTarget::prepare).transpose()?;
     let (plan, collected) = block_on(async {
-        let (plan, store) = opened(&args.plan).await?;
+        let (plan, store) = opened(&args.plan)?;
         let collected = match store {
             Some(store) => Collected::read(&plan, &*store).await?,
             None => Collected { rows: Vec::new(), missing: plan.plan.debates.len() },

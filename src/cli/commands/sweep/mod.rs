@@ -24,13 +24,13 @@ pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(
 }
 
 /// The plan, and its store for readers; `None` if there is no such directory yet, which a reader does not make.
-async fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
+fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     let plan = SavedPlan::read(&args.plan)?;
     let place = args.store();
     if !place.contains("://") && !Path::new(&place).exists() {
         return Ok((plan, None));
     }
-    Ok((plan, Some(store::open(&place, &process_environment()).await?)))
+    Ok((plan, Some(store::open_to_read(&place, &process_environment())?)))
 }
 
 /// Runs work that waits for a store.

@@ -1,7 +1,7 @@
 //! `dialectic sweep plan`: a set's debates with their ids and costs, before anything is paid.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::debate::today;
@@ -37,7 +37,7 @@ enum PlanningError {
         /// The name.
         name: String,
         /// The reason.
-        source: Error,
+        source: Box<Error>,
     },
     /// A debate of it has no limit, and the set has a budget.
     #[error("the set has a budget, and a debate of the variant `{name}` has no limit")]
@@ -95,12 +95,10 @@ impl Diagnostic for Unplannable {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Tool { .. } => {
-                "attach the files that agents should read, and remove the tool from this \
-                configuration"
+                "attach the files that agents should read, and remove the tool from this configuration"
             }
             Self::Commands => "attach their output, and remove them from this configuration",
             Self::CallsPerDay => "remove it from this configuration, and use `maxCost`",
-            Self::Seed => "remove it from this configuration: the id of a debate determines its seed",
             Self::Prompt { .. } => return None,
         };
         Some(hint.to_owned())
@@ -123,7 +121,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     for variant in &description.variants {
         let name = variant.name.clone();
         let one = resolve(variant, &description.base, args.offline, &environment, &mut warnings)
-            .map_err(|source| PlanningError::Variant { name, source })?;
+            .map_err(|source| PlanningError::Variant { name, source: source.into() })?;
         check_budget(description.budget, &one.variant)?;
         resolved.push(one);
     }
@@ -163,10 +161,10 @@ fn resolve(
     environment: &Environment,
     warnings: &mut BTreeSet<String>,
 ) -> Result<Resolved, Error> {
-    let path = match &described.config {
-        Some(path) => ConfigPath::Named(base.join(path)),
-        None => Some(base.join(DEFAULT_PATH)).filter(|path| path.exists()).map_or(ConfigPath::None, ConfigPath::Found),
-    };
+    let beside = || Some(PathBuf::from(DEFAULT_PATH)).filter(|path| base.join(path).exists());
+    // The user named the description, and what it names or has beside it.
+    let path = described.config.clone().or_else(beside);
+    let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
     let Loaded { mut settings, warnings: own, provenance, choice, .. } =
         files.load(&overrides(described, base, offline))?;
@@ -178,6 +176,9 @@ fn resolve(
     features::check(&settings)?;
     warnings.extend(own);
     warnings.extend(model_warnings(&settings, today()));
+    if settings.debate.seed.is_some() {
+        warnings.insert("`debate.seed` is ignored: the id of a debate decides its seed".to_owned());
+    }
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(&settings).map_err(Error::from)?;
     check_prices(&settings)?;
@@ -232,7 +233,7 @@ fn attached(
 
 /// Refuses debates that are the same: one result would count as two.
 fn check_ids(plan: &Plan) -> Result<(), PlanningError> {
-    let mut known = std::collections::BTreeMap::new();
+    let mut known = BTreeMap::new();
     for debate in &plan.debates {
         let name = format!("`{}` by `{}`", debate.problem.id, debate.variant.name);
         if let Some(first) = known.insert(&debate.id, name.clone()) {
@@ -242,44 +243,64 @@ fn check_ids(plan: &Plan) -> Result<(), PlanningError> {
     Ok(())
 }
 
-/// Finds out what each debate costs. Repeats of a debate cost the same.
+/// Problems whose lengths in bytes differ by less than this cost the same.
+const LENGTHS: usize = 512;
+
+/// Finds out what each debate costs: as much as the longest problem of about its length, with attachments of the same
+/// length. A set of thousands has few lengths.
 fn price(
     plan: &mut Plan,
     resolved: &[Resolved],
     runner: &Runner,
     warnings: &mut BTreeSet<String>,
 ) -> Result<(), Error> {
-    let mut last = Span { low: None, high: None };
-    for debate in &mut plan.debates {
-        if debate.repeat == 1 {
-            let name = &debate.variant.name;
-            let Some(one) = resolved.iter().find(|one| one.variant.name == *name) else { continue };
-            let costs = || {
-                let spec = Spec {
-                    attachments: Arc::clone(&debate.problem.attachments),
-                    provenance: one.trust.clone(),
-                    ..Spec::new(Arc::clone(&debate.problem.text), one.variant.protocol, of_set(&one.settings))
-                };
-                let warnings = runner.check_prompts(&spec)?;
-                let forecast = runner.forecast(&spec)?;
-                if let Some(purchase) = &forecast.purchase {
-                    check_purchase(purchase)?;
-                }
-                let limit = one.settings.max_cost();
-                let within = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
-                Ok((warnings, Span { low: within(forecast.likely()), high: within(forecast.most()) }))
-            };
-            let (own, cost) = if one.variant.is_rehearsal() {
-                (Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) })
-            } else {
-                costs().map_err(|source| PlanningError::Variant { name: name.clone(), source })?
-            };
-            warnings.extend(own);
-            last = cost;
+    for one in resolved {
+        let mut longest: BTreeMap<(usize, usize), &Arc<PlannedProblem>> = BTreeMap::new();
+        for problem in &plan.problems {
+            let known = longest.entry(length(problem)).or_insert(problem);
+            if known.text.len() < problem.text.len() {
+                *known = problem;
+            }
         }
-        (debate.likely, debate.most) = (last.low, last.high);
+        let mut costs = BTreeMap::new();
+        for (length, problem) in longest {
+            let (own, cost) = cost(one, problem, runner)
+                .map_err(|source| PlanningError::Variant { name: one.variant.name.clone(), source: source.into() })?;
+            warnings.extend(own);
+            costs.insert(length, cost);
+        }
+        for debate in plan.debates.iter_mut().filter(|debate| debate.variant.name == one.variant.name) {
+            let cost = costs.get(&length(&debate.problem)).copied().unwrap_or_default();
+            (debate.likely, debate.most) = (cost.low, cost.high);
+        }
     }
     Ok(())
+}
+
+/// About how long a problem is, and its attachments.
+fn length(problem: &PlannedProblem) -> (usize, usize) {
+    let attached = problem.attachments.iter().map(|one| one.name.len() + one.text.len()).sum();
+    (problem.text.len() / LENGTHS, attached)
+}
+
+/// What a debate is likely to cost and costs at most, with warnings.
+fn cost(one: &Resolved, problem: &PlannedProblem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
+    if one.variant.is_rehearsal() {
+        return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
+    }
+    let spec = Spec {
+        attachments: Arc::clone(&problem.attachments),
+        provenance: one.trust.clone(),
+        ..Spec::new(Arc::clone(&problem.text), one.variant.protocol, of_set(&one.settings))
+    };
+    let warnings = runner.check_prompts(&spec)?;
+    let forecast = runner.forecast(&spec)?;
+    if let Some(purchase) = &forecast.purchase {
+        check_purchase(purchase)?;
+    }
+    let limit = one.settings.max_cost();
+    let within = |cost: Option<Usd>| cost.map(|cost| limit.map_or(cost, |limit| cost.min(limit)));
+    Ok((warnings, Span { low: within(forecast.likely()), high: within(forecast.most()) }))
 }
 
 /// The settings as the debates of a set have them.

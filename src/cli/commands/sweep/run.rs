@@ -17,6 +17,7 @@ use crate::sweep::store;
 use crate::sweep::worker::{Ended, News, Stop, Tally, Worker};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
+use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::end_all;
@@ -136,9 +137,9 @@ async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, term
             News::Ended(id, ended) => {
                 tally.count(&ended);
                 match ended {
-                    Ended::Finished { before: true, .. } => {}
                     Ended::Finished { cost, before: false } if !quiet && term.is_none() => {
-                        let cost = cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+                        let cost =
+                            cost.filter(|cost| *cost > Usd::ZERO).map(|cost| format!(", {cost}")).unwrap_or_default();
                         let done = tally.finished();
                         terminal.notice(&format!("{id}: finished{cost} ({done} of {all})"));
                     }
