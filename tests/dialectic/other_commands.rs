@@ -36,8 +36,8 @@ fn the_help_of_the_program() {
 
     Debate:
       debate       Debate a problem and print the solution
-      review       Have a change read by several: findings, confirmed or refuted by the others, and
-                   ruled on
+      review       Have several agents review a change: each finding is confirmed or refuted by the
+                   others, and the judge rules
       resume       Continue a paused, failed or killed debate from its last finished call
       ask          Ask the judge, or an agent, about a finished debate
       fork         Fork a past debate: change something and continue from there
@@ -67,8 +67,9 @@ fn the_help_of_the_program() {
     Measure:
       eval         Have evaluators score the solutions of saved debates
       lift         Measure whether debates beat other ways to spend the same money
+      sweep        Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
       ratings      Rank models by the judges' scores in past arenas
-      verify       Check that the record of a debate is whole, and who signed it
+      verify       Check a debate's record for damage, and show who signed it
 
     Set up:
       init         Choose a provider and model, for all directories
@@ -77,7 +78,7 @@ fn the_help_of_the_program() {
       protocols    List the protocols, or print one
 
     For programs:
-      mcp          Hold debates for coding agents, over the Model Context Protocol (MCP)
+      mcp          Run debates for coding agents, over the Model Context Protocol (MCP)
       skill        Teach coding agents to use this program
       completions  Print a completion script for a shell
       man          Print the manual page
@@ -113,8 +114,8 @@ fn the_help_of_debate() {
       -p, --problem-file <PATH>  Read the problem from a UTF-8 file
           --edit                 Write the problem in your editor (`VISUAL` or `EDITOR`), starting from
                                  the given text or file
-          --template <KIND>      Write the problem in your editor, starting from headings that make a
-                                 good one [possible values: adr, migration, incident, vendor]
+          --template <KIND>      Write the problem in your editor, starting from a template [possible
+                                 values: adr, migration, incident, vendor]
           --attach <PATH>        Attach a text file, which all agents and the judge read. Repeatable;
                                  `-` is standard input
           --context <DIR>        The directory that agents may read with their tools [default: the
@@ -123,7 +124,7 @@ fn the_help_of_debate() {
     Who debates:
       -m, --model <MODEL>    The model of all agents and the judge
           --provider <NAME>  The provider of these models: a built-in one, or a name from `providers`
-          --panel <PANEL>    Use a ready panel: `cheap`, `strong` or `mixed` models, or a file with
+          --panel <PANEL>    Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with
                              agents and a judge
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
@@ -143,8 +144,8 @@ fn the_help_of_debate() {
           --clarify          Let the agents ask you questions before they begin
 
     Cost:
-          --max-cost <USD>  Never spend more than this many dollars; the judge's answer is included
-          --max-calls <N>   Never make more than this many calls of models, repeated ones included
+          --max-cost <USD>  The cost limit in dollars, including the judge's answer
+          --max-calls <N>   The maximum number of model calls, including retries
           --dry-run         Print every call that the debate would make, with its tokens and cost, and
                             call nothing
 
@@ -156,7 +157,7 @@ fn the_help_of_debate() {
           --report <PATH>  Write a report when the debate ends: a page if the file ends in `.html`,
                            otherwise Markdown
       -v, --verbose        Print who takes part and what each call took, on standard error
-          --detach         Print the debate's id as soon as it has begun, and let it run by itself:
+          --detach         Print the debate's id once it has started, and let it run in the background:
                            `dialectic wait <id>` waits for its end
           --watch <HOW>    How much of the debate to show [default: compact] [possible values: compact,
                            full, quiet]
