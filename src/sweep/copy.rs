@@ -292,10 +292,9 @@ impl Copy {
                     Some(lost) if !is_there(&progress) => return Err(lost.clone()),
                     _ => return Ok(()),
                 },
-                // The sender lives as long as this value.
-                Ok(Err(_)) => return Err(self.too_old()),
                 Err(_) if self.shared.lease.is_held() => {}
-                Err(_) => return Err(self.too_old()),
+                // The sender lives as long as this value.
+                Ok(Err(_)) | Err(_) => return Err(self.too_old()),
             }
         }
     }

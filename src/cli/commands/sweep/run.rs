@@ -137,7 +137,6 @@ async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, term
             News::Ended(id, ended) => {
                 tally.count(&ended);
                 match ended {
-                    Ended::Finished { before: true, .. } => {}
                     Ended::Finished { cost, before: false } if !quiet && term.is_none() => {
                         let cost =
                             cost.filter(|cost| *cost > Usd::ZERO).map(|cost| format!(", {cost}")).unwrap_or_default();
