@@ -293,7 +293,7 @@ impl Copy {
                     _ => return Ok(()),
                 },
                 Err(_) if self.shared.lease.is_held() => {}
-                // The sender lives as long as this value, so it is time that is up.
+                // The sender lives as long as this value.
                 Ok(Err(_)) | Err(_) => return Err(self.too_old()),
             }
         }

@@ -9,26 +9,28 @@ use serde::{Deserialize, Serialize};
 
 /// The times of a set's workers. All have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "the store's object says the unit")]
+#[serde(deny_unknown_fields)]
 pub struct Times {
     /// Milliseconds between beats.
-    beat_ms: u64,
+    #[serde(rename = "beatMs")]
+    beat: u64,
     /// The age of the last beat at which its worker sends nothing more.
-    stop_ms: u64,
+    #[serde(rename = "stopMs")]
+    stop: u64,
     /// The time without a beat or segment after which another worker takes over.
-    takeover_ms: u64,
+    #[serde(rename = "takeoverMs")]
+    takeover: u64,
 }
 
 impl Default for Times {
     fn default() -> Self {
-        Self { beat_ms: 20_000, stop_ms: 60_000, takeover_ms: 90_000 }
+        Self { beat: 20_000, stop: 60_000, takeover: 90_000 }
     }
 }
 
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{},{}", self.beat_ms, self.stop_ms, self.takeover_ms)
+        write!(f, "{},{},{}", self.beat, self.stop, self.takeover)
     }
 }
 
@@ -48,24 +50,24 @@ impl FromStr for Times {
 impl Times {
     /// Times in milliseconds; `None` unless each is longer than the one before: a worker that stops after another has
     /// taken over would pay twice.
-    pub fn of(beat_ms: u64, stop_ms: u64, takeover_ms: u64) -> Option<Self> {
-        let is_ordered = 0 < beat_ms && beat_ms < stop_ms && stop_ms < takeover_ms;
-        is_ordered.then_some(Self { beat_ms, stop_ms, takeover_ms })
+    pub fn of(beat: u64, stop: u64, takeover: u64) -> Option<Self> {
+        let is_ordered = 0 < beat && beat < stop && stop < takeover;
+        is_ordered.then_some(Self { beat, stop, takeover })
     }
 
     /// Between beats.
     pub fn beat(self) -> Duration {
-        Duration::from_millis(self.beat_ms)
+        Duration::from_millis(self.beat)
     }
 
     /// Until a worker without a beat sends nothing more.
     pub fn stop(self) -> Duration {
-        Duration::from_millis(self.stop_ms)
+        Duration::from_millis(self.stop)
     }
 
     /// Until another worker takes over.
     pub fn takeover(self) -> Duration {
-        Duration::from_millis(self.takeover_ms)
+        Duration::from_millis(self.takeover)
     }
 
     /// Between looks at a debate that another worker runs.
@@ -170,7 +172,7 @@ impl Lease {
 mod tests {
     use super::*;
 
-    const TIMES: Times = Times { beat_ms: 20_000, stop_ms: 60_000, takeover_ms: 90_000 };
+    const TIMES: Times = Times { beat: 20_000, stop: 60_000, takeover: 90_000 };
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
