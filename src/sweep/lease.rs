@@ -38,10 +38,10 @@ impl FromStr for Times {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let times: Vec<u64> = text.split(',').map_while(|part| part.trim().parse().ok()).collect();
-        match times[..] {
-            [beat, stop, takeover] => Self::of(beat, stop, takeover),
-            _ => None,
+        let times: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
+        match times.as_deref() {
+            Ok([beat, stop, takeover]) => Self::of(*beat, *stop, *takeover),
+            Ok(_) | Err(_) => None,
         }
         .ok_or("expected three numbers of milliseconds, each greater than the one before")
     }

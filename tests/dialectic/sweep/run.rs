@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::budget::priced;
-use crate::support::{Gate, MockServer, Reply, Sandbox, TEST_KEY, default_reply};
+use crate::support::{Gate, MockServer, Purpose, Reply, Sandbox, TEST_KEY, default_reply};
 
 const RUN: [&str; 3] = ["sweep", "run", "plan.jsonl"];
 
@@ -346,6 +346,15 @@ fn all_calls(sandbox: &Sandbox, store: &str) -> (usize, u32) {
     })
 }
 
+/// Waits until the judge was asked so often for the answer.
+fn wait_for_answers(server: &MockServer, count: usize) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count() < count {
+        assert!(Instant::now() < limit, "{:?}", server.calls());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_worker_stopped_past_its_lease_sends_nothing_more_while_another_goes_on_and_after() {
     let (expected, requests, _) = undisturbed();
@@ -353,19 +362,24 @@ fn a_worker_stopped_past_its_lease_sends_nothing_more_while_another_goes_on_and_
         let (first, second) = (Gate::shut(), Gate::shut());
         let count = AtomicUsize::new(0);
         let (held, then_held) = (first.clone(), second.clone());
-        // The first worker is held up in its third request; the second one, if it is not to finish, two later.
+        // Held up are calls that nothing else is under way with: of the first worker, and of the other one if it is not
+        // to finish.
         let server = MockServer::with(move |request| {
             let reply = default_reply(request);
-            match count.fetch_add(1, Ordering::SeqCst) + 1 {
-                3 => reply.word_by_word().held(&held),
-                6 if !is_finished => reply.word_by_word().held(&then_held),
+            if request.purpose != Purpose::Synthesize {
+                return reply;
+            }
+            match count.fetch_add(1, Ordering::SeqCst) {
+                0 => reply.word_by_word().held(&held),
+                1 if !is_finished => reply.word_by_word().held(&then_held),
                 _ => reply,
             }
         });
         let sandbox = planned(&server, 1, None);
         let times = slow().to_string();
         let stopped = sandbox.spawn(with(&["--times", &times]));
-        server.wait_for_requests(3);
+        wait_for_answers(&server, 1);
+        assert!(server.requests().len() < requests, "something follows");
         stopped.signal(Signal::SIGSTOP);
         let other = sandbox.spawn(with(&["--times", &times]));
         if is_finished {
@@ -377,11 +391,13 @@ fn a_worker_stopped_past_its_lease_sends_nothing_more_while_another_goes_on_and_
             stopped.wait().expect_code(0);
             assert_eq!(server.requests().len(), before);
         } else {
-            server.wait_for_requests(6);
+            wait_for_answers(&server, 2);
+            let before = server.requests().len();
             first.open();
             stopped.signal(Signal::SIGCONT);
             let gave_up = stopped.wait().expect_code(75);
             assert!(gave_up.stderr.contains("another worker runs it"), "{gave_up}");
+            assert_eq!(server.requests().len(), before);
             second.open();
             other.wait().expect_code(0);
         }
