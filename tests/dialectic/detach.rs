@@ -230,6 +230,7 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
 
 #[test]
 fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
+    const HEARD: &str = "told to stop: the debate closes when it has a text";
     for detach in [true, false] {
         let gate = Gate::shut();
         let held = gate.clone();
@@ -251,7 +252,6 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
         assert!(stopped.stderr.contains("closes when it has a text"), "{stopped}");
-        const HEARD: &str = "told to stop: the debate closes when it has a text";
         let running = if let Some(mut running) = running {
             running.wait_for_stderr(HEARD);
             Some(running)
