@@ -175,7 +175,8 @@ impl Description {
             variant.max_cost = variant.max_cost.or(max_cost);
         }
         let amounts = variants.iter().map(|variant| ("maxCost", variant.max_cost)).chain([("budget", budget)]);
-        for (key, _) in amounts.filter(|(_, amount)| amount.is_some_and(|amount| amount <= Usd::ZERO)) {
+        let mut nothing = amounts.filter(|(_, amount)| amount.is_some_and(|amount| amount <= Usd::ZERO));
+        if let Some((key, _)) = nothing.next() {
             return Err(fault(format!("`{key}` must be an amount of dollars above 0")));
         }
         let base = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();

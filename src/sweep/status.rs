@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Debate, Recorded, Status};
+use dialectic_record::debate::{Recorded, Status};
 
 use super::budget::{self, BudgetError, Sums};
 use super::collect::{AT_ONCE, ReadError, check_set, debate_of};
@@ -133,12 +133,11 @@ impl Progress {
                 let lost = Lost::of(&events(&chain.journal));
                 let cost = debate.total_cost();
                 let begun = Self { cost_usd: cost, lost, ..one };
-                match debate {
-                    Debate { status: Status::Failed, .. } => Self { failed: 1, expected_usd: cost, ..begun },
-                    _ => {
-                        let expected = planned.likely.zip(cost).map(|(likely, cost)| likely.max(cost));
-                        Self { running: 1, expected_usd: expected, ..begun }
-                    }
+                if debate.status == Status::Failed {
+                    Self { failed: 1, expected_usd: cost, ..begun }
+                } else {
+                    let expected = planned.likely.zip(cost).map(|(likely, cost)| likely.max(cost));
+                    Self { running: 1, expected_usd: expected, ..begun }
                 }
             }
         })

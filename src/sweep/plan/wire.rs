@@ -122,8 +122,8 @@ impl SavedPlan {
 fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
     let fault = |line, fault: String| PlanError::Line { path: path.to_owned(), line, fault };
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = &bytes[..error.valid_up_to()];
-        fault(1 + before.iter().filter(|byte| **byte == b'\n').count(), "it is not UTF-8".to_owned())
+        let line = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+        fault(line, "it is not UTF-8".to_owned())
     })?;
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(fault(text.lines().count(), "it is cut short".to_owned()));
@@ -176,13 +176,14 @@ struct ParsedHeader {
     variants: Vec<Arc<Variant>>,
 }
 
+/// What the first line of every version has.
+#[derive(Deserialize)]
+struct Format {
+    sweep: u32,
+}
+
 fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
-    /// What every version has.
-    #[derive(Deserialize)]
-    struct Format {
-        sweep: u32,
-    }
     let Format { sweep } = read_line(text).map_err(|_| wrong("it does not begin a plan".to_owned()))?;
     if sweep != VERSION {
         return Err(wrong(format!("it begins a plan of version {sweep}, and this program reads version {VERSION}")));

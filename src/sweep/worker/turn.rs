@@ -312,13 +312,14 @@ fn restored(
         reason: format!("its journal in the store {place} is damaged: {}", in_full(&error)),
         blame: ErrorCategory::Arguments,
     })?;
-    match contents.events.first().map(|first| &first.event) {
-        Some(Event::Created(created)) if created.id == debate.id => Ok(contents.events),
-        _ => Err(Ended::Refused {
-            reason: format!("its journal in the store {place} is that of another debate"),
-            blame: ErrorCategory::Arguments,
-        }),
+    let first = contents.events.first().map(|first| &first.event);
+    if matches!(first, Some(Event::Created(created)) if created.id == debate.id) {
+        return Ok(contents.events);
     }
+    Err(Ended::Refused {
+        reason: format!("its journal in the store {place} is that of another debate"),
+        blame: ErrorCategory::Arguments,
+    })
 }
 
 /// Writes a file that only this user can read.

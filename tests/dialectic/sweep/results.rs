@@ -21,9 +21,9 @@ fn status(sandbox: &Sandbox) -> Value {
 
 #[test]
 fn results_come_in_the_plans_order_in_three_forms() {
-    let server = MockServer::with(|request| match request.prompt().contains("What is 40 + 2?") {
-        true if request.prompt().contains("Answer:") => Reply::text("It is 42.\n\nAnswer: 42").usage(500, 0, 50),
-        true | false => short_reply(request).usage(500, 0, 50),
+    let server = MockServer::with(|request| {
+        let is_sum = request.prompt().contains("What is 40 + 2?") && request.prompt().contains("Answer:");
+        if is_sum { Reply::text("It is 42.\n\nAnswer: 42") } else { short_reply(request) }.usage(500, 0, 50)
     });
     let sandbox = planned(&server);
     let before = status(&sandbox);

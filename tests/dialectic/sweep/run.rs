@@ -31,9 +31,8 @@ fn planned(server: &MockServer, problems: usize, budget: Option<f64>) -> Sandbox
     if let Some(budget) = budget {
         described["budget"] = json!(budget);
     }
-    let problems: String = (0..problems)
-        .map(|n| format!("{}\n", json!({"id": format!("p{n}"), "problem": format!("Design queue {n}")})))
-        .collect();
+    let problem = |n| json!({"id": format!("p{n}"), "problem": format!("Design queue {n}")}).to_string();
+    let problems = (0..problems).map(problem).collect::<Vec<_>>().join("\n");
     let sandbox = Sandbox::new()
         .limit(Duration::from_mins(3))
         .model_server(server)
@@ -299,7 +298,9 @@ fn killed(sandbox: &Sandbox, server: &MockServer, name: &str, moment: (usize, bo
         let (finished, events) = finished(&store, &plan.plan.debates[0]).await;
         let may_be_sent = check_calls(finished.header.lost, &events);
         let mut books = dialectic_engine::engine::Books::default();
-        events.iter().for_each(|recorded| books.apply(recorded, |_| None));
+        for recorded in &events {
+            books.apply(recorded, |_| None);
+        }
         let chain = budget::Chain::open(Arc::clone(&store), Usd::from_dollars(50.0)).await.unwrap();
         (finished.header.lost.calls, may_be_sent, chain.sums().await.unwrap(), books.taken())
     });

@@ -37,7 +37,7 @@ enum PlanningError {
         /// Its name.
         name: String,
         /// Why.
-        source: Error,
+        source: Box<Error>,
     },
     /// A debate of it has no limit, and the set has a budget.
     #[error("the set has a budget, and a debate of the variant `{name}` has no limit")]
@@ -119,7 +119,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     for variant in &description.variants {
         let name = variant.name.clone();
         let one = resolve(variant, &description.base, args.offline, &environment, &mut warnings)
-            .map_err(|source| PlanningError::Variant { name, source })?;
+            .map_err(|source| PlanningError::Variant { name, source: source.into() })?;
         check_budget(description.budget, &one.variant)?;
         resolved.push(one);
     }
@@ -263,7 +263,7 @@ fn price(
         let mut costs = BTreeMap::new();
         for (length, problem) in longest {
             let (own, cost) = cost(one, problem, runner)
-                .map_err(|source| PlanningError::Variant { name: one.variant.name.clone(), source })?;
+                .map_err(|source| PlanningError::Variant { name: one.variant.name.clone(), source: source.into() })?;
             warnings.extend(own);
             costs.insert(length, cost);
         }

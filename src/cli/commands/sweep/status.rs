@@ -1,5 +1,7 @@
 //! `dialectic sweep status`: how far a set is, and what it has cost.
 
+use std::fmt::Write as _;
+
 use crate::cli::args::SweepStatusArgs;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -39,14 +41,13 @@ fn said(status: &SetStatus) -> String {
         } else {
             String::new()
         };
-        text.push_str(&format!("budget {}: {} left{held}\n", short_cost(budget_usd), short_cost(left_usd)));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "budget {}: {} left{held}", short_cost(budget_usd), short_cost(left_usd));
     }
     if lost.calls > 0 {
         let calls = counted(u64::from(lost.calls), "call");
-        text.push_str(&format!(
-            "{calls} in flight when a worker was lost, paid for perhaps: at most {}\n",
-            short_cost(lost.usd)
-        ));
+        let most = short_cost(lost.usd);
+        let _ = writeln!(text, "{calls} in flight when a worker was lost, paid for perhaps: at most {most}");
     }
     text
 }
