@@ -1,4 +1,4 @@
-//! A store that speaks S3: of AWS, MinIO and others.
+//! A store that speaks S3, of AWS or of others.
 
 use std::error::Error as StdError;
 use std::io;
