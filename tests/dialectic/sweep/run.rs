@@ -349,7 +349,7 @@ fn all_calls(sandbox: &Sandbox, store: &str) -> (usize, u32) {
 
 /// Waits until so many refinements are under way.
 fn wait_for_refinements(server: &MockServer, count: usize) {
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_mins(1);
     while server.requests().iter().filter(|request| request.purpose == Purpose::Refine).count() < count {
         assert!(Instant::now() < limit, "{:?}", server.calls());
         std::thread::sleep(Duration::from_millis(5));
