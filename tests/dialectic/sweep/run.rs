@@ -347,10 +347,17 @@ fn all_calls(sandbox: &Sandbox, store: &str) -> (usize, u32) {
     })
 }
 
+<<<<<<< HEAD
 /// Waits until the judge was asked so often for the answer.
 fn wait_for_answers(server: &MockServer, count: usize) {
     let limit = Instant::now() + Duration::from_secs(60);
     while server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count() < count {
+=======
+/// Waits until so many refinements are under way.
+fn wait_for_refinements(server: &MockServer, count: usize) {
+    let limit = Instant::now() + Duration::from_mins(1);
+    while server.requests().iter().filter(|request| request.purpose == Purpose::Refine).count() < count {
+>>>>>>> s34-run
         assert!(Instant::now() < limit, "{:?}", server.calls());
         std::thread::sleep(Duration::from_millis(5));
     }
