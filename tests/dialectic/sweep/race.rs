@@ -16,7 +16,7 @@ const DEBATES: usize = 16;
 const CHARGE: f64 = 0.0099;
 /// Milliseconds between beats, until a worker stops, and until another takes over: for workers that are killed. They are
 /// long enough that a busy machine seldom takes a living worker's debate, and where it does, nothing here is wrong.
-const TIMES: &str = "2000,20000,25000";
+const TIMES: &str = "1000,10000,12000";
 
 fn sandbox(server: &MockServer, budget: Option<f64>) -> Sandbox {
     let problem = |number| json!({"id": format!("p{number}"), "problem": format!("Problem <{number}>")}).to_string();

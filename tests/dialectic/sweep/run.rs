@@ -31,8 +31,8 @@ fn planned(server: &MockServer, problems: usize, budget: Option<f64>) -> Sandbox
     if let Some(budget) = budget {
         described["budget"] = json!(budget);
     }
-    let line = |n| json!({"id": format!("p{n}"), "problem": format!("Design queue {n}")}).to_string() + "\n";
-    let problems: String = (0..problems).map(line).collect();
+    let problem = |n| json!({"id": format!("p{n}"), "problem": format!("Design queue {n}")}).to_string();
+    let problems = (0..problems).map(problem).collect::<Vec<_>>().join("\n");
     let sandbox = Sandbox::new()
         .limit(Duration::from_mins(3))
         .model_server(server)
@@ -347,17 +347,10 @@ fn all_calls(sandbox: &Sandbox, store: &str) -> (usize, u32) {
     })
 }
 
-<<<<<<< HEAD
-/// Waits until the judge was asked so often for the answer.
-fn wait_for_answers(server: &MockServer, count: usize) {
-    let limit = Instant::now() + Duration::from_secs(60);
-    while server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count() < count {
-=======
 /// Waits until so many refinements are under way.
 fn wait_for_refinements(server: &MockServer, count: usize) {
     let limit = Instant::now() + Duration::from_mins(1);
     while server.requests().iter().filter(|request| request.purpose == Purpose::Refine).count() < count {
->>>>>>> s34-run
         assert!(Instant::now() < limit, "{:?}", server.calls());
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -370,23 +363,23 @@ fn a_worker_stopped_past_its_lease_sends_nothing_more_while_another_goes_on_and_
         let (first, second) = (Gate::shut(), Gate::shut());
         let count = AtomicUsize::new(0);
         let (held, then_held) = (first.clone(), second.clone());
-        // Held up are calls that nothing else is under way with: of the first worker, and of the other one if it is not
-        // to finish.
+        // Both agents refine at the same time, and nothing else goes on then: the calls of the first worker are held up,
+        // and those of the other one if it is not to finish.
         let server = MockServer::with(move |request| {
             let reply = default_reply(request);
-            if request.purpose != Purpose::Synthesize {
+            if request.purpose != Purpose::Refine {
                 return reply;
             }
             match count.fetch_add(1, Ordering::SeqCst) {
-                0 => reply.word_by_word().held(&held),
-                1 if !is_finished => reply.word_by_word().held(&then_held),
+                0 | 1 => reply.word_by_word().held(&held),
+                2 | 3 if !is_finished => reply.word_by_word().held(&then_held),
                 _ => reply,
             }
         });
         let sandbox = planned(&server, 1, None);
         let times = slow().to_string();
         let stopped = sandbox.spawn(with(&["--times", &times]));
-        wait_for_answers(&server, 1);
+        wait_for_refinements(&server, 2);
         assert!(server.requests().len() < requests, "something follows");
         stopped.signal(Signal::SIGSTOP);
         let other = sandbox.spawn(with(&["--times", &times]));
@@ -399,7 +392,7 @@ fn a_worker_stopped_past_its_lease_sends_nothing_more_while_another_goes_on_and_
             stopped.wait().expect_code(0);
             assert_eq!(server.requests().len(), before);
         } else {
-            wait_for_answers(&server, 2);
+            wait_for_refinements(&server, 4);
             let before = server.requests().len();
             first.open();
             stopped.signal(Signal::SIGCONT);
