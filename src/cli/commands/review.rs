@@ -58,11 +58,11 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let Change { problem, attachments, set } = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
-            return nothing("There is no change to review.", "No change, and no findings.", &end, args, terminal);
+            return nothing("There is no change to review.", "No change, and no findings.", end, args, terminal);
         }
         Found::OnlyPermissions => {
             let said = "Nothing to read: only permissions changed.";
-            return nothing(said, "Only permissions changed, and no findings.", &end, args, terminal);
+            return nothing(said, "Only permissions changed, and no findings.", end, args, terminal);
         }
     };
     let read = receipt(&set);
@@ -92,7 +92,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// The end of a review that has nothing to read.
-fn nothing(said: &str, result: &str, end: &ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn nothing(said: &str, result: &str, end: ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(said);
     let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
     let debate = Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() };
