@@ -16,6 +16,10 @@ use dialectic_llm::command::{find, searched};
 /// What is signed is called like this in the directory of its own in which that happens.
 const SIGNED: &str = "record";
 
+/// Why it refuses a signature that was changed, or is one of other bytes. Another reason, such as a kind of key that it
+/// does not know, says nothing of the signature.
+const DAMAGED: [&[u8]; 3] = [b"incorrect signature", b"invalid format", b"trailing data"];
+
 /// `ssh-keygen`, where it was found.
 pub(super) struct Keygen(PathBuf);
 
@@ -56,7 +60,7 @@ impl Keygen {
         let answer = self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?;
         Ok(if is_good(&answer) {
             Fit::Fits
-        } else if refuses(&answer, b"incorrect signature") {
+        } else if refuses(&answer, b"Could not verify signature") && DAMAGED.iter().any(|why| refuses(&answer, why)) {
             Fit::Altered
         } else {
             Fit::Unknown(described(&answer))
