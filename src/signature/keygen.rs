@@ -16,6 +16,10 @@ use dialectic_llm::command::{find, searched};
 /// The name of the signed file in its temporary directory.
 const SIGNED: &str = "record";
 
+/// Reasons for refusing a changed signature, or a signature of other bytes. Any other reason, such as an unknown kind of
+/// key, says nothing about the signature.
+const DAMAGED: [&[u8]; 3] = [b"incorrect signature", b"invalid format", b"trailing data"];
+
 /// The path of `ssh-keygen`.
 pub(super) struct Keygen(PathBuf);
 
@@ -56,7 +60,7 @@ impl Keygen {
         let answer = self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?;
         Ok(if is_good(&answer) {
             Fit::Fits
-        } else if refuses(&answer, b"incorrect signature") {
+        } else if refuses(&answer, b"Could not verify signature") && DAMAGED.iter().any(|why| refuses(&answer, why)) {
             Fit::Altered
         } else {
             Fit::Unknown(described(&answer))

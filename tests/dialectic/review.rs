@@ -252,19 +252,20 @@ fn diffs_of_merges_and_with_other_prefixes_are_read_through_a_pipe() {
         (files[0]["path"].as_str().unwrap().to_owned(), files[0]["lines"].is_u64())
     };
     sandbox.write("c/a.py", AFTER);
-    for prefix in ["-cdiff.mnemonicPrefix=true", "-cdiff.noprefix=true", "-cdiff.mnemonicPrefix=false"] {
+    for prefix in ["diff.mnemonicPrefix=true", "diff.noprefix=true", "diff.mnemonicPrefix=false"] {
         for of in [&["diff"][..], &["diff", "HEAD"], &["diff", "-R"]] {
-            let diff = git(&sandbox, &[&[prefix], of].concat());
+            let diff = git(&sandbox, &[&["-c", prefix], of].concat());
             assert_eq!(read(&diff).0, "c/a.py", "{diff}");
         }
     }
-    assert_eq!(read(&git(&sandbox, &["-cdiff.mnemonicPrefix=true", "diff"])), ("c/a.py".to_owned(), true));
+    assert_eq!(read(&git(&sandbox, &["-c", "diff.mnemonicPrefix=true", "diff"])), ("c/a.py".to_owned(), true));
     // Both sides change the line, and the merge has a third answer.
     commit(&sandbox, &[("c/a.py", AFTER)]);
     git(&sandbox, &["checkout", "-q", "main"]);
     commit(&sandbox, &[("c/a.py", "def f(x):\n    return 2\n")]);
     let mut merge = Command::new("git");
-    merge.current_dir(sandbox.directory()).args(["-cuser.name=n", "-cuser.email=n@example.org", "merge", "-q", "work"]);
+    merge.current_dir(sandbox.directory()).args(["-c", "user.name=n", "-c", "user.email=n@example.org"]);
+    merge.args(["merge", "-q", "work"]);
     assert!(!merge.output().unwrap().status.success());
     sandbox.write("c/a.py", "def f(x):\n    return 3\n");
     let diff = git(&sandbox, &["diff"]);

@@ -49,7 +49,7 @@ fn debates() {
     eval(&[], "deb-2025", &["there is no debate `deb-2025`", "dialectic list"]);
     eval(&[], "directory", &["directory is a directory"]);
     eval(&[], "debates/x*.json", &["no debate matches the pattern `debates/x*.json`"]);
-    eval(&[], "debates/[x", &["`debates/[x` is not a pattern"]);
+    eval(&[], "debates/[x", &["`debates/[x` is not a valid path pattern"]);
     eval(&[("d.json", "{\"id\": ")], "d.json", &["d.json is not a saved debate"]);
     eval(&[("d.json", "{\"id\": \"x\"}")], "d.json", &["d.json", "missing field `problem`"]);
     let blank = changed(|debate| debate["problem"] = json!(" \n"));
@@ -107,7 +107,7 @@ fn a_missing_key_is_named_with_those_who_need_it() {
 fn a_csv_of_something_else_is_not_appended_to() {
     let arguments = ["-c", "eval.json", "-d", "simple", "-o", "s.csv"];
     for found in ["id,score\n1,2\n", &HEADER.replace("Security", "Safety"), "\n\n"] {
-        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is not a file of evaluations", "hint: "]);
+        refused(&[("s.csv", found)], &arguments, 2, &["s.csv is not an evaluation file", "hint: "]);
     }
 }
 
