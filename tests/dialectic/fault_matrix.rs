@@ -134,7 +134,7 @@ impl Cell {
             End::Failed | End::NeverBegun => {
                 assert_eq!(finished.code, Some(3), "{name}: {finished}");
                 assert_eq!((&state["status"], kind), (&json!("failed"), &Value::Null), "{name}");
-                assert!(finished.stderr.contains("hint: everything said is saved"), "{name}: {finished}");
+                assert!(finished.stderr.contains("hint: all texts are saved"), "{name}: {finished}");
             }
         }
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());

@@ -284,7 +284,7 @@ fn a_users_own_configuration_holds_where_the_project_says_nothing() {
     let finished = here.run(["debate", "Design a queue."]).expect_code(0);
     assert_eq!(models(&here), ["mine/m"; 4]);
     assert!(!finished.stderr.contains("Config not found") && !finished.stderr.contains("can read"), "{finished}");
-    assert!(finished.stderr.contains("m of mine is used"), "{finished}");
+    assert!(finished.stderr.contains("Using m of mine"), "{finished}");
     assert!(
         server.requests().iter().all(|request| request.header("authorization") == Some("Bearer sk-mine-0123456789"))
     );
@@ -334,8 +334,8 @@ fn keys_that_others_can_read_are_warned_of_and_come_last() {
         Sandbox::new().file(KEYS, "OPENAI_API_KEY=sk-own-0123456789\nA=1").file(".env", "DIALECTIC_MODEL=of-env-file");
     std::fs::set_permissions(here.directory().join(KEYS), PermissionsExt::from_mode(0o644)).unwrap();
     let said = here.run(debate(&["--dry-run"])).expect_code(0).stderr;
-    assert!(said.contains("others can read your keys in") && said.contains("(mode 0644): chmod 600"), "{said}");
-    assert!(said.contains("of-env-file of openai is used"), "{said}");
+    assert!(said.contains("other users can read your keys in") && said.contains("(mode 0644): chmod 600"), "{said}");
+    assert!(said.contains("Using of-env-file of openai"), "{said}");
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
         let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
         assert!(finished.stderr.contains("out of usage, "), "{finished}");
-        for part in ["the usage limit is reached; it resets at 20", "error: out of usage", "dialectic resume"] {
+        for part in ["the usage limit is reached; it resets at 20", "error: usage limit reached", "dialectic resume"] {
             assert!(finished.stderr.contains(part), "{part}: {finished}");
         }
         programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
@@ -460,7 +460,7 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
     let dry =
         |arguments: &[&str]| keyed.run([&["debate", "Design a queue", "--dry-run"], arguments].concat()).expect_code(0);
     let chosen = dry(&["-m", "gpt-5.6-luna"]);
-    assert!(chosen.stderr.contains("gpt-5.6-luna of openai is used"), "{chosen}");
+    assert!(chosen.stderr.contains("Using gpt-5.6-luna of openai"), "{chosen}");
     let other = dry(&["-m", "claude", "--judge-model", "gpt-5.6-luna"]).stdout;
     let synthesis = other.lines().find(|line| line.trim_start().starts_with("synthesis")).unwrap();
     assert!(synthesis.contains("gpt-5.6-luna") && synthesis.contains('$'), "{other}");
@@ -504,7 +504,7 @@ fn init_offers_a_program_where_no_key_is() {
     let own: Value = serde_json::from_str(&own).unwrap();
     assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
     let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
-    assert!(finished.stderr.contains("sonnet of claude is used"), "{finished}");
+    assert!(finished.stderr.contains("Using sonnet of claude"), "{finished}");
 }
 
 /// A version that the user allows is offered as one that can be called, and stays allowed.

@@ -227,7 +227,7 @@ fn a_project_says_whom_to_ask_as_its_user_does() {
     // The model alone is of the user's provider.
     here.write("debate-config.json", r#"{"model": "mistral-tiny"}"#);
     let finished = here.run(dry).expect_code(0);
-    assert!(finished.stderr.contains("mistral-tiny of mistral is used"), "{finished}");
+    assert!(finished.stderr.contains("Using mistral-tiny of mistral"), "{finished}");
     here.write("debate-config.json", r#"{"provider": "nobody"}"#);
     let refused = here.run(dry).expect_code(4);
     assert!(refused.stderr.contains("unknown provider `nobody`"), "{refused}");

@@ -82,7 +82,7 @@ fn a_journal_or_directory_that_is_removed_is_put_back() {
     ];
     for deed in deeds {
         let disturbed = disturbed(deed);
-        disturbed.assert_refused(&[DISPLACED, "hint: everything said is saved; when the cause is fixed"]);
+        disturbed.assert_refused(&[DISPLACED, "hint: all texts are saved; when the cause is fixed"]);
         // The answer that came while there was no file to keep it in is there, too.
         assert_eq!(recorded_calls(&disturbed.sandbox), disturbed.calls);
         disturbed.assert_goes_on(&undisturbed);

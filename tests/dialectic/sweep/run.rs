@@ -542,7 +542,7 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
     refused(&["--store", "gs://bucket"], 2, "is not a store");
     sandbox.run(with(&["--index", "0"])).expect_code(0);
     let before = server.requests().len();
-    refused(&["--index", "1", "--times", "100,200,300"], 2, "other times between beats");
+    refused(&["--index", "1", "--times", "100,200,300"], 2, "a different interval between beats");
     // Another plan.
     sandbox.write("problems.jsonl", json!({"id": "other", "problem": "Design a stack"}).to_string());
     sandbox.run(["sweep", "plan", "sweep.json", "-o", "other.jsonl"]).expect_code(0);

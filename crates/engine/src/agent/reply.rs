@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(read(&both, &["logic"]).unwrap().lacking, ["charm"]);
         assert_eq!(read(&both, &["logic", "charm", "LOGIC"]).unwrap_err(), "`criteria` has logic twice");
         let doubled = [("Indigo", 10), ("Amber", 20), ("Indigo", 90)];
-        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` lists debater Indigo");
+        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` lists debater Indigo twice");
         assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` lacks debater Amber");
     }
 }

@@ -92,7 +92,7 @@ mod tests {
     fn it_says_how_the_debate_went() {
         let debate = Debate { outcome: None, ..fixture::debate() };
         let wide = shown(&debate, 120);
-        assert!(wide.starts_with("✓ full · 2 rounds · "), "{wide}");
+        assert!(wide.starts_with("✓ finished · 2 rounds · "), "{wide}");
         assert!(wide.contains(" · 0:43 · "), "{wide}");
         let narrow = shown(&debate, 40);
         assert_eq!(narrow.replace("\n  ", " · "), wide);
