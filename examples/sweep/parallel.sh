@@ -12,7 +12,7 @@ one() {
     local attempt code
     for attempt in {1..20}; do
         code=0
-        dialectic sweep run "$1" --store "$2" --index "$3" --quiet || code=$?
+        dialectic sweep run "$1" --store "$2" --index "$3" --wait 900 --quiet || code=$?
         # 75: try again. Anything else is final: 0 finished, 3 and 4 do not repeat, 8 the budget is spent.
         [[ $code -eq 75 ]] || return "$code"
         sleep "$attempt"
@@ -23,4 +23,4 @@ export -f one
 
 # Each process gets its share of the signal, and 30 seconds to store the answers in flight.
 seq 0 $((debates - 1)) |
-    parallel --jobs 8 --termseq TERM,30000,KILL,25 "$@" one "$(printf %q "$plan")" "$(printf %q "$store")" {}
+    parallel --env one --jobs 8 --termseq TERM,30000,KILL,25 "$@" one "$(printf %q "$plan")" "$(printf %q "$store")" {}

@@ -135,6 +135,20 @@ impl Chain {
         }
     }
 
+    /// The sums of a set's budget, for a reader: creates nothing. `None` if no worker has begun the chain.
+    ///
+    /// # Errors
+    /// The store cannot be used, an entry is damaged, or the chain began with another budget.
+    pub async fn read_sums(store: SharedStore, budget: Usd) -> Result<Option<Sums>, BudgetError> {
+        let after = Sums { balance: budget, held: Usd::ZERO };
+        let chain = Self { store, tip: Mutex::new(Tip { entry: 1, after }) };
+        match chain.read(1).await? {
+            None => Ok(None),
+            Some(first) if first == (Entry { event: Event::Opens, after }) => chain.sums().await.map(Some),
+            Some(_) => Err(BudgetError::OtherBudget { place: chain.store.place() }),
+        }
+    }
+
     /// Grants a debate its cost limit. `last` is the last claim in its segments; with it the grant is found that a worker
     /// before this one was about to get, or got. After a claim to give back, it is a new grant.
     ///
@@ -358,8 +372,7 @@ pub enum BudgetError {
 impl Diagnostic for BudgetError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            // Whatever was paid for is kept: with the store back, another worker goes on.
-            Self::Store(_) => ErrorCategory::Busy,
+            Self::Store(error) => error.blame(),
             Self::OtherBudget { .. } => ErrorCategory::Arguments,
             Self::Damaged { .. } => ErrorCategory::General,
             Self::NotNoted(error) => error.blame(),
@@ -369,7 +382,8 @@ impl Diagnostic for BudgetError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::OtherBudget { .. } => Some("use the plan that started the set, or another store".to_owned()),
-            Self::Store(_) | Self::Damaged { .. } => None,
+            Self::Store(error) => error.hint(),
+            Self::Damaged { .. } => None,
             Self::NotNoted(error) => error.hint(),
         }
     }

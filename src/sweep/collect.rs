@@ -96,7 +96,7 @@ pub enum ReadError {
 impl Diagnostic for ReadError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Store(_) => ErrorCategory::Busy,
+            Self::Store(error) => error.blame(),
             Self::Segment(error) => error.blame(),
             Self::Journal { .. } | Self::OtherSet { .. } => ErrorCategory::Arguments,
         }
@@ -104,7 +104,7 @@ impl Diagnostic for ReadError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Store(_) => None,
+            Self::Store(error) => error.hint(),
             Self::Segment(error) => error.hint(),
             Self::Journal { .. } => Some("restore it, or plan the set again with another store".to_owned()),
             Self::OtherSet { .. } => {

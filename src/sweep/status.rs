@@ -181,11 +181,13 @@ impl SetStatus {
             *variants.entry(variant).or_default() += &progress;
         }
         let budget = match plan.plan.budget {
-            Some(budget) if !store.list(budget::PREFIX).await.map_err(ReadError::from)?.is_empty() => {
-                let Sums { balance, held } = budget::Chain::open(Arc::clone(store), budget).await?.sums().await?;
-                Some(BudgetStatus { budget_usd: budget, held_usd: held, left_usd: balance })
+            Some(budget) => {
+                let sums = budget::Chain::read_sums(Arc::clone(store), budget).await?;
+                let status =
+                    |Sums { balance, held }| BudgetStatus { budget_usd: budget, held_usd: held, left_usd: balance };
+                sums.map(status)
             }
-            Some(_) | None => None,
+            None => None,
         };
         Ok(Self { all, variants, budget })
     }

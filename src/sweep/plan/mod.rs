@@ -209,6 +209,17 @@ impl Variant {
     /// Something of the settings cannot be kept in a plan.
     pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, Unplannable> {
         let mut settings = settings.clone();
+        let prompts = Prompts::pack(protocol, &mut settings)?;
+        let settings = Self::portable(settings, protocol)?;
+        Ok(Self { name, settings, protocol, prompts })
+    }
+
+    /// The settings without anything that belongs to a machine or a person. A plan has such settings only: it may come
+    /// from a stranger, and a worker runs nothing else.
+    ///
+    /// # Errors
+    /// Something of the settings cannot be kept in a plan.
+    fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, Unplannable> {
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
                 return Err(Unplannable::Tool { agent: agent.id.to_string(), tool: tool.name.clone() });
@@ -220,7 +231,6 @@ impl Variant {
         if settings.max_calls_per_day().is_some() {
             return Err(Unplannable::CallsPerDay);
         }
-        let prompts = Prompts::pack(protocol, &mut settings)?;
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();
         settings.debate.budget.warn_cost_usd = None;
@@ -237,7 +247,7 @@ impl Variant {
         settings.terms = Terms::default();
         settings.base_dir = None;
         settings.context_dir = None;
-        Ok(Self { name, settings, protocol, prompts })
+        Ok(settings)
     }
 
     /// Whether no model is called.
@@ -280,8 +290,12 @@ impl PlannedDebate {
             attachments: Arc::clone(&self.problem.attachments),
             change: None,
             seed: Some(self.seed()),
-            // The plan was named by the user, and so are its prices.
-            provenance: machine.trust.clone().and_prices(&self.variant.settings.prices),
+            // The plan was named by the user, and so are its prices and its prompts.
+            provenance: machine
+                .trust
+                .clone()
+                .and_prices(&self.variant.settings.prices)
+                .and_directory(&self.variant.prompts.directory(&machine.prompts)),
             ..Spec::new(Arc::clone(&self.problem.text), self.variant.protocol, settings)
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::encoding::hexadecimal;
-use dialectic_record::debate::Settings;
+use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::prompt::{Role, read_prompt, version};
 use dialectic_record::protocol::Protocol;
 
@@ -35,23 +35,11 @@ impl Prompts {
     pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, Unplannable> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };
-        if let Some(path) = &mut settings.debate.summarization.prompt_path {
-            packed.take(&base, path, "`debate.summarization`")?;
-        }
-        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
-            let owner = agent.id.to_string();
-            let paths = [
-                &mut agent.system_prompt_path,
-                &mut agent.summary_prompt_path,
-                &mut agent.clarification_prompt_path,
-                &mut agent.summarization.prompt_path,
-            ];
-            for path in paths.into_iter().flatten() {
-                packed.take(&base, path, &owner)?;
-            }
+        for (path, owner) in paths(settings) {
+            packed.take(&base, path, &owner)?;
         }
         for agent in &settings.agents {
-            let role = format!("prompts/roles/{}.md", agent.role);
+            let role = role_path(agent);
             let path = base.join(&role);
             if Role::built_in(&agent.role).is_some() && !(Role::gives_way(&agent.role) && path.is_file()) {
                 continue;
@@ -76,10 +64,16 @@ impl Prompts {
         Ok(())
     }
 
-    /// What is wrong with a path, if one leads out of the directory.
-    pub(super) fn fault(&self) -> Option<String> {
-        let path = self.files.keys().find(|path| !is_below(path))?;
-        Some(format!("the prompt `{path}` is not below the directory of prompts"))
+    /// The first prompt that is outside of the directory, or that the settings name and the plan does not contain.
+    pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
+        if let Some(path) = self.files.keys().find(|path| !is_below(path)) {
+            return Some(format!("the prompt `{path}` is not below the directory of prompts"));
+        }
+        let named =
+            paths(&mut settings.clone()).into_iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>();
+        let roles = settings.agents.iter().filter(|agent| Role::built_in(&agent.role).is_none()).map(role_path);
+        let missing = named.into_iter().chain(roles).find(|path| !self.files.contains_key(path))?;
+        Some(format!("the plan does not contain the prompt `{missing}`"))
     }
 
     /// Where these prompts are below a directory: those with the same files are at the same place.
@@ -107,6 +101,28 @@ impl Prompts {
     }
 }
 
+/// The prompt files that the settings name, with their owners.
+fn paths(settings: &mut Settings) -> Vec<(&mut PathBuf, String)> {
+    let general = settings.debate.summarization.prompt_path.as_mut();
+    let mut all: Vec<_> = general.map(|path| (path, "`debate.summarization`".to_owned())).into_iter().collect();
+    for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+        let owner = agent.id.to_string();
+        let own = [
+            &mut agent.system_prompt_path,
+            &mut agent.summary_prompt_path,
+            &mut agent.clarification_prompt_path,
+            &mut agent.summarization.prompt_path,
+        ];
+        all.extend(own.into_iter().flatten().map(|path| (path, owner.clone())));
+    }
+    all
+}
+
+/// The file of an agent's role.
+fn role_path(agent: &AgentSettings) -> String {
+    format!("prompts/roles/{}.md", agent.role)
+}
+
 /// Whether a path stays below the directory that it is joined to.
 fn is_below(path: &str) -> bool {
     let mut parts = Path::new(path).components();
@@ -128,9 +144,7 @@ mod tests {
             ("other/x.md", false),
             ("prompts//x.md", true),
         ] {
-            let files = [(path.to_owned(), "text".to_owned())].into();
-            let prompts = Prompts { version: String::new(), files };
-            assert_eq!(prompts.fault().is_none(), is_kept, "{path}");
+            assert_eq!(is_below(path), is_kept, "{path}");
         }
     }
 }

@@ -194,11 +194,12 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         let protocol = Protocol::named(&settings.debate.protocol);
         let protocol =
             protocol.ok_or_else(|| wrong(format!("the protocol `{}` is unknown", settings.debate.protocol)))?;
-        if let Some(fault) = prompts.fault() {
+        if let Some(fault) = prompts.fault(&settings) {
             return Err(wrong(fault));
         }
-        if !settings.providers.is_empty() || settings.base_dir.is_some() || settings.context_dir.is_some() {
-            return Err(wrong(format!("the variant `{name}` has what belongs to a machine")));
+        let portable = Variant::portable(settings.clone(), protocol);
+        if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
+            return Err(wrong(format!("the variant `{name}` has settings that belong to a machine or a person")));
         }
         let own = built_in(protocol);
         if prompts.version != own {

@@ -166,3 +166,30 @@ fn an_edited_plan_is_refused_with_its_line() {
         assert!(status.stderr.contains(expected), "{expected}\n{status}");
     }
 }
+
+/// A plan may come from a stranger: it sets nothing that reaches the machine of a worker.
+#[test]
+fn a_plan_that_reaches_for_the_machine_is_refused() {
+    let sandbox =
+        Sandbox::new().file("problem.md", "Design a queue").file("sweep.json", r#"{"problems": ["problem.md"]}"#);
+    sandbox.run(["sweep", "plan", "sweep.json", "--offline", "-o", "plan.jsonl"]).expect_code(0);
+    let plan = sandbox.read("plan.jsonl");
+    let (header, debates) = plan.split_once('\n').unwrap();
+    for (place, value, said) in [
+        ("/debate/arena/contextCommands", json!(["touch touched"]), "contextCommands"),
+        ("/debate/interactiveClarifications", json!(true), "belong to a machine or a person"),
+        ("/agents/0/role", json!("../../secret"), "does not contain the prompt"),
+        ("/judge/systemPromptPath", json!("/etc/passwd"), "does not contain the prompt `/etc/passwd`"),
+    ] {
+        let mut edited: Value = serde_json::from_str(header).unwrap();
+        let settings = &mut edited["variants"][0]["settings"];
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        settings.pointer_mut(parent).unwrap()[key] = value;
+        sandbox.write("edited.jsonl", format!("{edited}\n{debates}"));
+        for command in ["run", "status", "collect"] {
+            let refused = sandbox.run(["sweep", command, "edited.jsonl"]).expect_code(2);
+            assert!(refused.stderr.contains("line 1") && refused.stderr.contains(said), "{place}: {refused}");
+        }
+    }
+    assert!(!sandbox.directory().join("touched").exists());
+}

@@ -46,8 +46,12 @@ fn said(status: &SetStatus) -> String {
     }
     if lost.calls > 0 {
         let calls = counted(u64::from(lost.calls), "call");
-        let most = short_cost(lost.usd);
-        let _ = writeln!(text, "{calls} in flight when a worker was lost, possibly billed: at most {most}");
+        // A call without a price counts nothing in the sum.
+        let most = match cost_usd.and(*expected_usd) {
+            Some(_) => format!("at most {}", short_cost(lost.usd)),
+            None => "at unknown cost".to_owned(),
+        };
+        let _ = writeln!(text, "{calls} in flight when a worker was lost, possibly billed: {most}");
     }
     text
 }
