@@ -16,9 +16,17 @@ use dialectic_llm::command::{find, searched};
 /// The name of the signed file in its temporary directory.
 const SIGNED: &str = "record";
 
-/// Reasons for refusing a changed signature, or a signature of other bytes. Any other reason, such as an unknown kind of
-/// key, says nothing about the signature.
-const DAMAGED: [&[u8]; 3] = [b"incorrect signature", b"invalid format", b"trailing data"];
+/// The reasons that `ssh-keygen` gives for a signature of other bytes, or for one that is damaged. Any other reason, such as
+/// an unknown kind of key, says nothing about the signature.
+const DAMAGED: [&[u8]; 7] = [
+    b"incorrect signature",
+    b"invalid format",
+    b"incomplete message",
+    b"string is too large",
+    b"unexpected bytes remain after decoding",
+    b"key type does not match",
+    b"trailing data",
+];
 
 /// The path of `ssh-keygen`.
 pub(super) struct Keygen(PathBuf);

@@ -172,8 +172,9 @@ fn each_forgery_is_refused_in_its_own_words() {
     let changed = refused(&[]);
     assert_eq!((changed.0, changed.1.as_str()), ([true, false, false], "altered"));
     assert_eq!(changed.2, "it does not match ./debates/[id].signed.json: one of the two was changed");
-    let middle = signature.len() / 2;
-    for (place, refusal) in [(middle, "altered"), (3, "unreadable")] {
+    // In the text of the file: its frame, the length of a field in its middle, and the last quarter, which is the signature.
+    for (place, refusal) in [(3, "unreadable"), (signature.len() / 2, "altered"), (signature.len() * 3 / 4, "altered")]
+    {
         let mut bytes = signature.clone().into_bytes();
         bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
         sandbox.write(path(&id, "signed.json.sig"), bytes);

@@ -28,7 +28,7 @@ pub enum StatementFault {
     #[error("the signature belongs to another debate, {0}")]
     OtherDebate(DebateId),
     /// The journal is shorter than the signed one.
-    #[error("the journal was shortened: {signed} events were signed, and it has {found}")]
+    #[error("the journal was shortened: {signed} events were signed, but it has {found}")]
     Shortened {
         /// The number of signed lines.
         signed: u64,
