@@ -115,7 +115,10 @@ impl Diagnostic for ReadError {
 }
 
 /// Checks that a store, unless it is empty, belongs to this plan.
-pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), ReadError> {
+///
+/// # Errors
+/// It belongs to another plan, or cannot be read.
+pub async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), ReadError> {
     let Some(bytes) = store.get("set").await? else { return Ok(()) };
     let set: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).unwrap_or_default();
     let is_same = set.get("plan").is_some_and(|of| *of == plan.sha256);

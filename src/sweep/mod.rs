@@ -7,6 +7,7 @@ pub mod budget;
 pub mod collect;
 mod copy;
 pub mod description;
+pub mod fetch;
 mod finished;
 mod lease;
 pub mod plan;

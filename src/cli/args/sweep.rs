@@ -31,6 +31,9 @@ pub(in crate::cli) enum SweepCommand {
     /// Collect the results of a set, in the plan's order
     #[command(after_help = examples(&["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.html"]))]
     Collect(SweepCollectArgs),
+    /// Copy debates that have ended from the store, to read them with `show`, `report` and `verify`
+    #[command(after_help = examples(&["dialectic sweep fetch plan.jsonl", "dialectic show $(dialectic sweep fetch plan.jsonl 3f9a)"]))]
+    Fetch(SweepFetchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -153,6 +156,27 @@ impl SweepCollectArgs {
             }
         };
         self.format.or_else(|| self.output.as_deref().map(of_ending)).unwrap_or(CollectFormat::Jsonl)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepFetchArgs {
+    #[command(flatten)]
+    pub(in crate::cli) plan: PlanArgs,
+
+    /// The debates: ids, or beginnings or endings of ids [default: all that have ended]
+    #[arg(value_name = "ID")]
+    pub(in crate::cli) debates: Vec<String>,
+
+    /// The directory to copy them to [default: next to the plan, with the ending `.debates`]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl SweepFetchArgs {
+    /// The directory to copy to.
+    pub(in crate::cli) fn directory(&self) -> PathBuf {
+        self.dir.clone().unwrap_or_else(|| self.plan.plan.with_extension("debates"))
     }
 }
 

@@ -138,9 +138,65 @@ fn a_debate_without_an_answer_is_failed_and_not_collected() {
     let after = status(&sandbox);
     assert_eq!((&after["finished"], &after["failed"], &after["running"]), (&json!(4), &json!(4), &json!(0)), "{after}");
     let said = sandbox.run(["sweep", "status", "plan.jsonl"]).expect_code(0).stdout;
-    assert!(said.contains("8 debates: 4 finished, 0 running, 4 failed, 0 waiting"), "{said}");
+    assert!(said.contains("8 debates: 4 finished, 4 failed\n"), "{said}");
     assert!(said.contains("VARIANT") && said.contains("2/4"), "{said}");
     let collected = sandbox.run(["sweep", "collect", "plan.jsonl"]).expect_code(0).stdout;
     assert!(lines(&collected).iter().all(|row| row["problem"] == "sum"), "{collected}");
     assert_eq!(lines(&collected).len(), 4);
+}
+
+/// The debates of a set are read like all others, also the ones without an answer.
+#[test]
+fn debates_that_have_ended_are_fetched_to_be_read() {
+    let server = MockServer::with(|request| {
+        if request.prompt().contains("Design a queue") {
+            return Reply::error(403, "no");
+        }
+        short_reply(request).usage(500, 0, 50)
+    });
+    let sandbox = planned(&server);
+    let none = sandbox.run(["sweep", "fetch", "plan.jsonl"]).expect_code(0);
+    assert!(none.stdout.is_empty() && none.stderr.contains("8 of 8 debates not ended"), "{none}");
+    let planned = lines(&sandbox.read("plan.jsonl"));
+    let id = |index: usize| planned[1 + index]["id"].as_str().unwrap();
+    for index in ["0", "7"] {
+        sandbox.run(["sweep", "run", "plan.jsonl", "--index", index]);
+    }
+
+    let one = sandbox.run(["sweep", "fetch", "plan.jsonl", &id(7)[12..]]).expect_code(0).stdout;
+    assert_eq!(one, format!("plan.debates/{}.json\n", id(7)));
+    let shown = sandbox.run(["show", one.trim_end()]).expect_code(0).stdout;
+    assert!(shown.contains("What is 40 + 2?"), "{shown}");
+    sandbox.run(["verify", one.trim_end()]).expect_code(0);
+    sandbox.run(["rate", one.trim_end(), "+1"]).expect_code(0);
+
+    // All of them, without touching what is there.
+    let rated = sandbox.read(one.trim_end());
+    let all = sandbox.run(["sweep", "fetch", "plan.jsonl"]).expect_code(0);
+    assert_eq!(all.stdout, format!("plan.debates/{}.json\n{one}", id(0)));
+    assert!(all.stderr.contains("6 of 8 debates not ended"), "{all}");
+    assert_eq!(sandbox.read(one.trim_end()), rated);
+    let failed = sandbox.run(["report", &format!("plan.debates/{}.json", id(0)), "--format", "json"]).expect_code(0);
+    assert!(failed.stdout.contains("\"failed\""), "{failed}");
+
+    sandbox.run(["sweep", "fetch", "plan.jsonl", id(1)]).expect_code(75);
+    for (name, why) in [("swp-", "matches several"), ("deb-1", "the plan has no debate `deb-1`")] {
+        let refused = sandbox.run(["sweep", "fetch", "plan.jsonl", name]).expect_code(2);
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+}
+
+/// What is not a journal of the debate never becomes a record.
+#[test]
+fn a_debate_that_was_changed_in_the_store_is_not_fetched() {
+    let server = MockServer::with(|request| short_reply(request).usage(500, 0, 50));
+    let sandbox = planned(&server);
+    sandbox.run(["sweep", "run", "plan.jsonl", "--index", "6"]).expect_code(0);
+    let id = lines(&sandbox.read("plan.jsonl"))[7]["id"].as_str().unwrap().to_owned();
+    let object = format!("plan.store/debates/{id}/finished");
+    let whole = sandbox.read(&object);
+    sandbox.write(&object, whole.replacen("40 + 2", "40 + 3", 1));
+    let refused = sandbox.run(["sweep", "fetch", "plan.jsonl"]).expect_code(2);
+    assert!(refused.stderr.contains("was changed"), "{refused}");
+    assert_eq!(fs::read_dir(sandbox.directory().join("plan.debates")).unwrap().count(), 0);
 }

@@ -1,6 +1,7 @@
 //! `dialectic sweep`: sets of debates on an engine that places, retries and cancels work.
 
 mod collect;
+mod fetch;
 mod plan;
 mod run;
 mod status;
@@ -20,6 +21,7 @@ pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(
         SweepCommand::Run(args) => run::run(args, terminal),
         SweepCommand::Status(args) => status::run(args, terminal),
         SweepCommand::Collect(args) => collect::run(args, terminal),
+        SweepCommand::Fetch(args) => fetch::run(args, terminal),
     }
 }
 

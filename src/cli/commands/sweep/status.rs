@@ -29,9 +29,13 @@ pub(super) fn run(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(),
 
 fn said(status: &SetStatus) -> String {
     let Progress { debates, finished, running, failed, waiting, cost_usd, expected_usd, lost } = &status.all;
+    let counts = [(*finished, "finished"), (*running, "running"), (*failed, "failed"), (*waiting, "waiting")];
+    let counts: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     let mut text = format!(
-        "{}: {finished} finished, {running} running, {failed} failed, {waiting} waiting\n{} so far, {} expected\n",
+        "{}: {}\n{} so far, {} expected\n",
         counted(*debates, "debate"),
+        counts.join(", "),
         named_cost(*cost_usd),
         named_cost(*expected_usd),
     );
