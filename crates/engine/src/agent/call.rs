@@ -16,7 +16,7 @@ use dialectic_record::protocol::motion::debaters;
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
-use super::dispute::dispute;
+use super::dispute::{dispute, short};
 use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::points::{ListedPoints, answered_at_the_end};
@@ -503,13 +503,14 @@ fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'
     parts
 }
 
-/// The points accepted in the last round and never rechecked, for the author of a solution.
+/// An item for each point accepted in the last round and never rechecked, for the author of a solution.
 fn claims(debate: &Debate, step: &Step) -> String {
     if !matches!(step.answer, OutputSpec::Solution(_)) {
         return String::new();
     }
     let ledger = Ledger::of(debate);
-    ledger.claimed_last(debate).into_iter().map(Objection::with_place).collect::<Vec<_>>().join(", ")
+    let item = |one: &Objection| format!("- {}: {}", one.with_place(), short(&one.point.in_words()));
+    ledger.claimed_last(debate).into_iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
 /// An item for each review that rejects whole approaches.

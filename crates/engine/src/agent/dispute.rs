@@ -52,7 +52,8 @@ fn on_one_line(matter: &Matter, agent: &AgentId) -> String {
     format!("- {mark}{}", decisions.join(" / "))
 }
 
-fn short(text: &str) -> String {
+/// The text on one line, shortened.
+pub(super) fn short(text: &str) -> String {
     let words = single_spaced(text);
     let shown = truncate(&words, ITEM);
     if shown.len() < words.len() { format!("{}…", shown.trim_end()) } else { words }

@@ -1,9 +1,11 @@
 //! The three lines after a debate: the answer, the strongest objection, and the next commands.
 
+use std::sync::Arc;
+
 use console::measure_text_width;
 
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Debate, Ledger};
+use dialectic_record::debate::{Contribution, Debate, Ledger, ResultKind};
 
 use crate::report::{View, subject};
 
@@ -22,9 +24,15 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
     // The findings of a review are its answer.
-    let objection = debate.change.is_none().then(|| objection(debate));
+    let objection = (debate.change.is_none() && was_criticised(debate)).then(|| objection(debate));
     let lines = [Some(answer(debate)), objection].into_iter().flatten();
     lines.map(broken).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether anybody was asked for objections.
+fn was_criticised(debate: &Debate) -> bool {
+    let is_critique = |(_, one): (u32, &Arc<Contribution>)| debate.yield_of(one) == Some(ResultKind::Critique);
+    !debate.checks.is_empty() || debate.contributions().any(is_critique)
 }
 
 /// `A token bucket per key: Keep the counters in Redis.`
@@ -108,10 +116,20 @@ mod tests {
     #[test]
     fn a_debate_without_points_says_so_and_offers_none() {
         let mut silent = debate();
-        silent.rounds.clear();
+        for contribution in silent.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+            let contribution = Arc::make_mut(contribution);
+            if contribution.target_agent_id.is_some() {
+                contribution.content = "No objections.".into();
+                contribution.reading = None;
+            }
+        }
         let said = gist(&silent, "vhkp", None);
         assert!(said.contains("\nNo objection was raised") && said.contains("show vhkp ·"), "{said}");
         assert_eq!(said.lines().count(), 3, "{said}");
+        // Nobody was asked for any.
+        silent.rounds.clear();
+        let said = gist(&silent, "vhkp", None);
+        assert_eq!(said.lines().count(), 2, "{said}");
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl Counts {
         }
         if self.verified > 0 {
             let count = self.verified;
-            say(format_args!("{count} {} verified: someone other than the author found it in the text", is(count)));
+            say(format_args!("{count} {} verified: a recheck found the change in the text", is(count)));
         }
         if self.claimed > 0 {
             let count = self.claimed;
@@ -263,7 +263,7 @@ mod tests {
             verified
         });
         let verified: Vec<_> = verified.collect();
-        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: someone other than the author found it in the text.");
+        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: a recheck found the change in the text.");
         insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points. None is open at the end.");
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Entries<'a, V> {
 /// Markup around a number or a verdict.
 const DECORATION: &str = "*_`~[](){}#";
 /// Separators between a number, a verdict and a reason.
-const SEPARATORS: &str = ":.,;–—-=>→|";
+const SEPARATORS: &str = ":.,;–—-=→|";
 
 /// The beginning of an entry: its numbers, its verdict, and the offset of the rest.
 struct Lead<V> {
@@ -156,7 +156,7 @@ pub(super) fn belongs(line: &BlockLine, next: &BlockLine) -> bool {
 fn ends_a_verdict(after: &str) -> bool {
     let after = after.trim_start_matches(['*', '_', '`']);
     let next = after.trim_start().chars().next();
-    next.is_none_or(|c| SEPARATORS.contains(c) || DECORATION.contains(c))
+    next.is_none_or(|c| SEPARATORS.contains(c) || DECORATION.contains(c) || c == '>')
         || after.starts_with('\n')
         || strip_word(after.trim_start(), "in").is_some()
 }
@@ -197,6 +197,9 @@ pub(super) fn after_separator(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         let after = rest.trim_start_matches(|c: char| SEPARATORS.contains(c));
+        // The head of an arrow; any other `>` is a comparison.
+        let is_arrow = rest[..rest.len() - after.len()].ends_with(['-', '=']);
+        let after = after.strip_prefix('>').filter(|_| is_arrow).unwrap_or(after);
         // `-5 degrees` and `.5` are part of the statement.
         let is_apart =
             after.is_empty() || after.starts_with([' ', '\n', '*', '_']) || rest.starts_with([':', ',', '|']);

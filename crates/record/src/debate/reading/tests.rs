@@ -88,6 +88,16 @@ fn what_a_point_is_about_may_hold_a_clock_time_or_be_a_quotation() {
 }
 
 #[test]
+fn a_comparison_is_part_of_a_remedy_and_an_arrow_is_not() {
+    let remedy = |written: &str| points(&format!("1. [major] Clocks: too late.{written}")).remove(0).3;
+    assert_eq!(remedy(" Resolved by: > 5 minutes ahead is held."), some("> 5 minutes ahead is held."));
+    assert_eq!(remedy(" Resolved by: < 5 minutes."), some("< 5 minutes."));
+    assert_eq!(remedy(" Resolved by: >= 3 copies."), some(">= 3 copies."));
+    assert_eq!(remedy(" Resolved by -> hold it."), some("hold it."));
+    assert_eq!(remedy(" Resolved by: => hold it."), some("hold it."));
+}
+
+#[test]
 fn a_review_names_the_approaches_to_give_up_word_for_word() {
     let review = |section: &str| format!("## Text 1\n\n1. [major] A: b.\n\n{section}");
     let two = [

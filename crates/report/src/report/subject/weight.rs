@@ -34,13 +34,13 @@ pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
     groups
 }
 
-/// All points, merged and sorted by weight: points withdrawn by their critics last, then by severity, then by how
-/// disputed they were.
+/// All points, merged and sorted by weight: points withdrawn by their critics last, then by severity, open ones
+/// first, then by how disputed they were.
 pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
     let mut points: Vec<&Objection> = ledger.objections.iter().collect();
     points.sort_by_key(|one| {
         let is_taken_back = one.critic == Some(RecheckStanding::Withdrawn);
-        (is_taken_back, one.point.severity, Reverse(heat(one)), !one.open)
+        (is_taken_back, one.point.severity, !one.open, Reverse(heat(one)))
     });
     alike(&points)
 }
