@@ -170,7 +170,7 @@ pub struct Change {
     pub problem: String,
     /// The attachments.
     pub attachments: Arc<[Attachment]>,
-    /// The change, and what of it is withheld.
+    /// The change, with the list of withheld files.
     pub set: ChangeSet,
 }
 

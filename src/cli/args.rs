@@ -299,7 +299,7 @@ pub(super) struct ResumeArgs {
     #[arg(short, long, conflicts_with = "debate")]
     pub(super) yes: bool,
 
-    /// Go straight to the solution, using the texts so far
+    /// Skip to the solution, using the texts so far
     #[arg(long)]
     pub(super) finish: bool,
 
@@ -337,7 +337,7 @@ pub(super) struct EvalArgs {
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pub(super) pairwise: Vec<String>,
 
-    /// The problem of `--pairwise`, where neither answer is a debate
+    /// The problem of `--pairwise` if neither answer is a debate
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     pub(super) problem_file: Option<PathBuf>,
 

@@ -54,7 +54,7 @@ fn is_plain(text: &str) -> bool {
     sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
 }
 
-/// Debates by short name, newest first; by id once it is begun; and files.
+/// Debates, newest first, by short name, or by id if the user began to type one; and files.
 fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {

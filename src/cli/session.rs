@@ -295,7 +295,7 @@ pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
 pub(super) struct Over {
     /// The saved debate.
     pub(super) debate: Debate,
-    /// How it ended.
+    /// Its outcome or status.
     pub(super) ending: RunEnding,
     /// Whether it is recorded.
     pub(super) is_kept: bool,

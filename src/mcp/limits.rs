@@ -40,7 +40,7 @@ pub(super) enum LimitError {
     Unknown(#[from] SpendingError),
 }
 
-/// A permission to spend. While it is held, no other process with the daily limit starts anything.
+/// A permission to spend. While one process holds it, no other process under the daily limit starts anything.
 pub(super) struct Leave {
     /// The limit in dollars, if any.
     most: Option<Usd>,

@@ -33,9 +33,9 @@ pub struct Row {
     pub repeat: u32,
     /// The protocol.
     pub protocol: &'static str,
-    /// How it ended.
+    /// Its outcome or status.
     pub outcome: Option<OutcomeKind>,
-    /// Why it is not full.
+    /// Why its outcome is not full.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// Whether its answer is right, if a program can check it.

@@ -245,7 +245,7 @@ fn rating(text: &str) -> Result<i8, String> {
     }
 }
 
-/// The maximum characters of a tag.
+/// The maximum length of a tag, in characters.
 const LONGEST_TAG: usize = 64;
 
 /// Parses a tag.

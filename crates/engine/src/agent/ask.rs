@@ -96,7 +96,7 @@ pub enum Value {
     Challenge(Challenge),
     /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
-    /// The judge's rulings on findings, or why they could not be parsed even after a second request.
+    /// The judge's rulings on findings, or why none could be read after a second request.
     Judgement(Judgement),
     /// The judge's rulings on findings; or why they could not be read, also when they were asked for once more.
     Ruled(Ruled, Option<AnswerError>),

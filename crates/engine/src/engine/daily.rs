@@ -187,7 +187,7 @@ mod tests {
         assert!(low.take(at("2026-03-01T12:00:00Z")).is_err());
     }
 
-    /// Sends a second request after a first that may be billed, as a client does that finds out what its server takes.
+    /// Sends a second request after one that may be billed, like a client that probes its server.
     struct TwoRequests;
 
     impl ChatModel for TwoRequests {

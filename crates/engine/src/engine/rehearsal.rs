@@ -56,9 +56,9 @@ pub(super) struct RehearsedCall {
 pub(super) struct SampleAnswers<'a> {
     /// The number of bytes that an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
-    /// Whether everything happens that leads to more calls: words with a choice go to the last option, texts make
-    /// different decisions, and agreements that may be challenged are. Authors accept every point in part, so that the
-    /// judge has to rule on it and the check has to look for it.
+    /// Whether to assume everything that adds calls: agents choose the last option, texts make different decisions, and
+    /// every agreement is challenged if that is allowed. Authors accept every point in part, so that the judge has to
+    /// rule on it and the check has to look for it.
     pub(super) demanding: bool,
     /// Whether the winning text has a fault that extends the debate.
     pub(super) extends: bool,

@@ -97,8 +97,8 @@ impl Services {
         Self { model: Some(model), ..self }
     }
 
-    /// Shares the clients of providers among all debates, and with them their connections and what was found out about
-    /// their servers. The debates must have the same trust.
+    /// Shares the clients of providers among all debates, including connections and findings about servers. The debates
+    /// must have the same trust.
     pub fn sharing_models(self) -> Self {
         Self { shared: Some(Arc::default()), ..self }
     }

@@ -223,7 +223,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
     SpendingLock::take(directory)?.note_limit(id, limit)
 }
 
-/// Notes what was spent just now by something that leaves no journal. It blocks its thread.
+/// Records current spending that leaves no journal. Blocks the thread.
 ///
 /// # Errors
 /// The ledger cannot be read or written.

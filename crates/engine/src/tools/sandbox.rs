@@ -131,7 +131,7 @@ impl ContextDirectory {
         self.open_file(path).map(drop)
     }
 
-    /// The bytes of a file that may be read, as tools read it, `most` of them at most.
+    /// At most `most` bytes of a readable file.
     ///
     /// # Errors
     /// The path is refused, does not exist, or is not a file.

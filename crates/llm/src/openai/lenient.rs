@@ -377,7 +377,7 @@ pub(super) enum MessageContent {
     Part(PartObject),
 }
 
-/// A part of a content.
+/// A part of a message's content.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum ContentPart {

@@ -150,7 +150,7 @@ pub enum OutputSpec {
     Check(Lens),
     /// A text by the draft's author that replaces it, and whether the approach stays.
     Amendment,
-    /// Rulings on findings, which with them are the answer of the debate.
+    /// Rulings on findings. Findings and rulings together are the debate's answer.
     FindingRulings,
     /// The answer of the debate.
     Solution(Authorship),

@@ -430,13 +430,13 @@ pub(super) fn is_content(debate: &Debate) -> bool {
     debate.is_full() == Some(true) && debate.current_round < rounds
 }
 
-/// The likely cost of choosing one of `n` texts of the given length in tokens.
+/// The likely cost of choosing among `n` texts of this length in tokens.
 pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
     let input_tokens = input + output * u64::from(n);
     price.cost(Tokens { input_tokens, output_tokens: CHOICE_TOKENS, ..Tokens::default() })
 }
 
-/// How often `one` goes into `money`, at most `most`.
+/// How many times `money` pays for `one`, at most `most`.
 fn within(money: Usd, one: Usd, most: u32) -> u32 {
     let times = money.dollars() / one.dollars();
     (0..=most).rev().find(|count| f64::from(*count) <= times).unwrap_or(0)

@@ -362,8 +362,8 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves; `None` if
-    /// none does. `near` is the current plan.
+    /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves, if there is
+    /// one. `near` is the current plan.
     pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
         let room = self.room();
         Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
