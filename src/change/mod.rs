@@ -363,7 +363,7 @@ impl Repository {
         match between {
             Some(diff) => files.read.push((diff, after)),
             None if *is_mode_new => files.leave(path, ONLY_PERMISSIONS),
-            // Touched, and the same as before.
+            // The file was touched but not changed.
             None => {}
         }
         Ok(())

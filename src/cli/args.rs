@@ -383,7 +383,7 @@ pub(super) struct ReplayArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
-    /// How many times faster than the original; `max` does not wait
+    /// The speed relative to the original; `max` does not wait
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
     pub(super) speed: Speed,
 

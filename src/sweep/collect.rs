@@ -85,7 +85,7 @@ pub enum ReadError {
         /// The fault.
         fault: String,
     },
-    /// The store has another set.
+    /// The store belongs to another set.
     #[error("the store {place} belongs to another plan")]
     OtherSet {
         /// The store.
@@ -135,7 +135,7 @@ impl Collected {
     /// Reads the results of a plan's finished debates.
     ///
     /// # Errors
-    /// The store cannot be read, has another set, or a debate in it is damaged.
+    /// The store cannot be read, belongs to another set, or contains a damaged debate.
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, ReadError> {
         check_set(plan, store).await?;
         let read = |planned| Box::pin(Row::read(planned, store));
@@ -155,7 +155,7 @@ impl Collected {
         lines
     }
 
-    /// A table with a row for each result, without texts of any length.
+    /// A table with a row for each result, without answers.
     ///
     /// # Errors
     /// Never in practice: it is written to memory.
@@ -258,7 +258,7 @@ pub struct OfVariant<'a> {
     pub planned: u64,
     /// The number of full outcomes.
     pub full: u64,
-    /// The right answers and those that can be checked.
+    /// The number of right answers, and of answers that a program can check.
     pub right: (u64, u64),
     /// The cost; absent if a price is unknown.
     pub cost: Option<Usd>,

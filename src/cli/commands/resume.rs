@@ -106,7 +106,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     }
     let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    // A server that keeps to a limit for each day counts what this run may spend, not what an earlier one could.
+    // A server with a daily limit counts the maximum spending of this run, not that of an earlier one.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }

@@ -80,7 +80,7 @@ async fn sizes_do_not_matter(store: &dyn Store) {
     }
 }
 
-/// Many create each name at once, and read it: all see the bytes of the one that was acknowledged.
+/// Many clients create each name at once and read it: all read the acknowledged bytes.
 async fn one_of_many_is_acknowledged(clients: &[SharedStore]) {
     for round in 0..NAMES {
         let name = format!("race/{round:08}");
@@ -118,7 +118,7 @@ async fn equal_bytes_are_acknowledged(clients: &[SharedStore]) {
     clients[0].remove("equal/1").await.unwrap();
 }
 
-/// Prefixes that become empty do not get in the way of others who create objects below them.
+/// A prefix that becomes empty does not disturb clients that create objects below it.
 async fn directories_come_and_go(clients: &[SharedStore]) {
     let takers = (0..TAKERS).map(|taker| {
         let store = Arc::clone(&clients[taker % clients.len()]);

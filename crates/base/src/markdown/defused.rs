@@ -26,7 +26,7 @@ pub fn defused(text: &str) -> String {
             None => opens(bare).map(|mark| (mark, Vec::new())),
         };
         if code.is_none() && opens(bare).is_none() {
-            // A line of these makes a heading of the one above.
+            // A line of these marks turns the line above into a heading.
             let underlines = !bare.is_empty() && bare.chars().all(|c| c == '=');
             blocks.push(if underlines { format!("\\{bare}") } else { prose(bare) });
         }

@@ -76,10 +76,10 @@ impl Connection {
     async fn copied(&self, reserved: Reserved) {
         let Some(replica) = &self.replica else { return };
         let held = replica.holds(reserved.number).await;
-        // Looked at last: much time may have passed.
+        // Checked last, because much time may have passed.
         if let Err(refusal) = held.and_then(|()| replica.may_send()) {
             drop(self.sender.send(Message::NotCopied(refusal)));
-            // The engine ends the run, and this call with it.
+            // The engine ends the run including this call.
             std::future::pending::<()>().await;
         }
     }

@@ -69,7 +69,7 @@ impl Engine {
             }
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop if self.debate().final_round().is_none() => {
-                self.warn("the debate has nothing to close with yet: it continues");
+                self.warn("the debate has no text to close with yet, so it continues");
             }
             RunCommand::Stop => {
                 if !self.is_stopping() && !self.is_at_its_end() {

@@ -132,7 +132,7 @@ struct CountedFurther<'a> {
 impl Further for CountedFurther<'_> {
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
         Box::pin(async move {
-            // Charges the failed request first: it is paid for, also where the day has none left.
+            // Charges the failed request first: it is paid for even if the day's limit is reached.
             let max_tokens = self.further.after(failed).await?;
             self.daily.take_now().await?;
             Ok(max_tokens)

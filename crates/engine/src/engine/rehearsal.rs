@@ -432,7 +432,7 @@ impl<'a> Rehearsal<'a> {
                 answers: self.replies(step, length),
                 ..Reading::default()
             },
-            // All of the text, so that those who read it are shown as much.
+            // The whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
                 let finding = Finding { severity: Severity::Major, place: None, text, evidence: None };

@@ -334,7 +334,7 @@ impl Runner {
             && protocol.name == spec.protocol.name
             && spec.seed.is_none_or(|seed| debate.seed == Some(seed));
         if !is_same {
-            let reason = "its record is that of another debate";
+            let reason = "its record belongs to another debate";
             return Err(RunnerError::NotResumable { id: debate.id.clone(), reason });
         }
         let Spec { mut settings, provenance, .. } = spec;

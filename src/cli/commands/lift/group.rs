@@ -198,8 +198,8 @@ impl Groups<'_> {
         };
         let mut settings = self.arm_settings(agents, rounds);
         if money.is_some() {
-            // The cost of a draw is known before the next but one begins. The engine starts no more of a stage than this;
-            // `maxConcurrency` would start all of them, and have them wait.
+            // The cost of a draw is known before the second next begins. This limits the started calls of a stage;
+            // `maxConcurrency` would start all of them and let them wait.
             let texts = arm.protocol().stages.iter().filter(|stage| stage.info.yields == Some(ResultKind::Proposal));
             settings.debate.arena.max_concurrency = texts.map(|stage| (stage.info.id.to_string(), 1)).collect();
         }

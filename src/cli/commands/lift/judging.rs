@@ -162,7 +162,7 @@ async fn ask(
             in_flight.push(async move { (id, judge, question.ask().await) });
         }
         tokio::select! {
-            // An interrupt that is there comes before an answer: the answer would have the next question asked.
+            // An interrupt precedes an answer, since the answer would start the next question.
             biased;
             () = interrupts.next() => {
                 if is_interrupted {

@@ -75,7 +75,7 @@ impl Meter {
                 let round = last.saturating_sub(*before);
                 (round.saturating_sub(critique.times(1.0 / GROWTH)), round)
             }
-            // The first text reads less than those that rewrite it.
+            // The first text has a shorter input than its rewrites.
             None => (last.times(GROWTH * GROWTH), critique + last.times(GROWTH * GROWTH)),
         };
         cost + text.times(GROWTH) + round.times(GROWTH) > self.money

@@ -1,4 +1,4 @@
-//! `dialectic sweep plan`: a set's debates with their ids and costs, before anything is paid.
+//! `dialectic sweep plan`: plans a set's debates with their ids and costs, before anything is paid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ enum PlanningError {
         source: Box<Error>,
     },
     /// The set has a budget, but a debate of the variant has no limit.
-    #[error("the set has a budget, and a debate of the variant `{name}` has no limit")]
+    #[error("the set has a budget, but a debate of the variant `{name}` has no limit")]
     NoLimit {
         /// The name.
         name: String,
@@ -138,7 +138,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     let variants = resolved.iter().map(|one| one.variant.clone()).collect();
     let mut plan = Plan::of(description.budget, problems, variants, description.repeats.get());
     check_ids(&plan)?;
-    // Nothing is read or written there: past debates have no part in a set.
+    // Nothing is read or written there: sets ignore past debates.
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
     for warning in &warnings {
@@ -162,7 +162,7 @@ fn resolve(
     warnings: &mut BTreeSet<String>,
 ) -> Result<Resolved, Error> {
     let beside = || Some(PathBuf::from(DEFAULT_PATH)).filter(|path| base.join(path).exists());
-    // The user named the description, and what it names or has beside it.
+    // The user named the description, and with it the files that it names and those next to it.
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);

@@ -1,4 +1,4 @@
-//! `dialectic sweep run`: debates of a plan.
+//! `dialectic sweep run`: runs debates of a plan.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -26,7 +26,7 @@ use dialectic_llm::command::end_all;
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     /// There is no such debate.
-    #[error("the plan has no debate {index}: they are counted from 0 to {last}")]
+    #[error("the plan has no debate {index}: the indices are 0 to {last}")]
     NoDebate {
         /// The requested index.
         index: usize,
@@ -148,7 +148,7 @@ async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, term
                     Ended::Finished { .. } => {}
                     Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),
                     Ended::Spent { limit, left } => terminal.warning(&format!(
-                        "{id} is not run: it may cost {limit}, and {left} of the set's budget is left"
+                        "{id} does not run: it may cost {limit}, but only {left} of the set's budget is left"
                     )),
                     Ended::Refused { reason, .. } => terminal.warning(&format!("{id} cannot run: {reason}")),
                     Ended::Later { reason } => terminal.warning(&format!("{id} is not finished: {reason}")),

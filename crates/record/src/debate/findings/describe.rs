@@ -1,4 +1,4 @@
-//! A review as Markdown: the findings that stand, those that were dismissed, and what was read.
+//! A review as Markdown: upheld and dismissed findings, and the files that were read.
 
 use std::fmt::Write;
 
