@@ -151,8 +151,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found
 }
 
-/// The end of a file's section, before the next one. Lines within a hunk are counted, so that none of them passes for
-/// the start of another file.
+/// The end of a file's section, before the next one. Lines within a hunk are counted, so that no line passes for the
+/// start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;

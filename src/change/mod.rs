@@ -225,8 +225,8 @@ impl Repository {
         self.git.root()
     }
 
-    /// Copies the configuration of `directory` at the base, with its prompts, to a directory of its
-    /// own; `None` if there was none.
+    /// Copies the configuration of `directory` at the base, with its prompts, to a separate directory; `None` if there
+    /// was none.
     ///
     /// # Errors
     /// Git cannot read it, or it cannot be written.

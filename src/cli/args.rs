@@ -215,7 +215,7 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// Print who takes part and what each call took, on standard error
+    /// Print the participants and the usage of each call, on standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
 

@@ -125,7 +125,7 @@ pub fn checklist_question(judge: &Judge, problem: &str) -> Question {
     Question::new(judge, lift_checklist(problem), QuestionKind::Checklist, 1)
 }
 
-/// Asks a judge which of two texts is better. `number` tells independent rulings apart.
+/// Asks a judge which of two texts is better. `number` distinguishes independent rulings.
 pub fn ruling_question(judge: &Judge, problem: &str, checklist: &[String], texts: [&str; 2], number: u32) -> Question {
     Question::new(judge, lift_ruling(problem, checklist, texts), QuestionKind::Ruling, number)
 }

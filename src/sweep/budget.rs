@@ -135,7 +135,7 @@ impl Chain {
         }
     }
 
-    /// The sums of a set's budget, for a reader: creates nothing. `None` if no worker has begun the chain.
+    /// Reads the sums of a set's budget, and creates nothing. `None` if no worker has started the chain.
     ///
     /// # Errors
     /// The store cannot be used, an entry is damaged, or the chain began with another budget.

@@ -43,7 +43,7 @@ pub struct Row {
     pub correct: Option<bool>,
     /// The judge's confidence, from 0 to 100.
     pub confidence: Option<f64>,
-    /// The rounds that it took.
+    /// The number of its rounds.
     pub rounds: u32,
     /// Input tokens.
     pub input_tokens: u64,

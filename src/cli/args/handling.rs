@@ -105,11 +105,11 @@ pub(in crate::cli) struct ShowArgs {
 pub(in crate::cli) enum DebatePart {
     /// The solution
     Solution,
-    /// Everything that was said in a round
+    /// All texts of a round
     Round,
-    /// Everything that an agent said, and what others said about it
+    /// All texts by an agent, and all texts about them
     Agent,
-    /// Everything that was said in a stage, round by round
+    /// All texts of a stage, round by round
     Stage,
     /// All critiques of an agent's texts
     Critiques,

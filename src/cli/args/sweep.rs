@@ -142,7 +142,7 @@ pub(in crate::cli) struct SweepCollectArgs {
 }
 
 impl SweepCollectArgs {
-    /// The form: as given, or that of the file's ending.
+    /// The given form, else the one for the file's ending.
     pub(in crate::cli) fn format(&self) -> CollectFormat {
         let of_ending = |path: &Path| {
             let is = |ending| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));

@@ -44,7 +44,7 @@ const VARIABLES: [&str; 20] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The time limit of one attempt, far below that of a beat.
+/// The time limit of one attempt, far below the time limit of a beat.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The number of attempts before the store counts as unreachable.
 const ATTEMPTS: u32 = 4;

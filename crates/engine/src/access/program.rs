@@ -17,8 +17,8 @@ use super::headers;
 use super::keys::secret_variables;
 use super::stranger::Trust;
 
-/// Prefixes of variables that set a vendor program's server, key and behaviour, besides those of the built-in providers'
-/// keys. Configured values are added again.
+/// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
+/// built-in providers' keys. Configured values are added again.
 const WITHHELD: [&str; 19] = [
     "AWS_",
     "AZURE_",

@@ -23,7 +23,7 @@ use super::{AnswerError, read_json};
 pub(super) struct ListedFindings {
     /// The findings as the prompt shows them.
     pub(super) text: String,
-    /// The numbers that the judge can rule on: those of groups, and those of single findings.
+    /// The numbers that the judge can rule on: of groups, and of single findings.
     pub(super) numbers: Vec<String>,
 }
 

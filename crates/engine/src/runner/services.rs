@@ -111,7 +111,7 @@ impl Services {
     /// The agents and the judge for these settings. `provenance` determines what they may read and call.
     ///
     /// # Errors
-    /// An agent or the judge cannot be called, or only on the word of a found file. Nothing is paid yet.
+    /// An agent or the judge cannot be called, or only because a found file says so. Nothing is paid yet.
     pub fn panel(&self, protocol: &Protocol, settings: &Settings, provenance: &Trust) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;

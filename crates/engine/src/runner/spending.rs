@@ -262,8 +262,8 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// The spending of all debates of a directory since midnight (UTC), including removed ones, plus what running ones may
-/// still spend. A call of unknown cost counts as zero unless money was reserved for it.
+/// The spending of all debates of a directory since midnight (UTC), including removed ones, plus the remaining limits
+/// of running ones. A call of unknown cost counts as zero unless money was reserved for it.
 ///
 /// # Errors
 /// The directory or the ledger cannot be read.

@@ -417,7 +417,7 @@ impl Event {
         self.parts().0
     }
 
-    /// The call that this event ends with its result, and the call's record. The only match over all events for this.
+    /// The call that this event ends with its result, and the call's record. Other accessors use this match.
     fn parts(&self) -> (Option<(&CallKey, CallResult<'_>)>, Option<&CallRecord>) {
         let ended = |key, result, call| (Some((key, result)), call);
         match self {

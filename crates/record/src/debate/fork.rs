@@ -333,7 +333,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
 }
 
 /// The `events` that a fork with another protocol keeps: the user's answers, and the first round's proposals if its own
-/// rounds begin with proposals. `None` without any. `stages` are those of the new protocol.
+/// rounds begin with proposals. `None` without any. `stages` are the new protocol's.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;

@@ -28,7 +28,7 @@ struct Frames {
     shown: bool,
 }
 
-/// Wider than any line: lines are already cut, so the terminal's width is not needed.
+/// Wider than any line. Lines are already cut, so the terminal's width is not needed.
 const CANVAS: u16 = 2_000;
 
 /// The maximum width of a line. A resized terminal does not break lines that are shorter than its width.

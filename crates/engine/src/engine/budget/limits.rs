@@ -330,8 +330,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// The amount for a cost of `usd`. A second request is counted only where needed, and replaces something
-    /// dispensable; the answer's is always reserved.
+    /// The amount for a cost of `usd`. The answer's second request is always reserved. Any other is counted only if
+    /// needed, and replaces a dispensable call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }

@@ -467,7 +467,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Reports once per run what the limit leaves out.
+    /// Reports once per run which calls the limit omits.
     fn say_left_out(&mut self, left_out: &[String]) {
         let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
         if left_out.is_empty() {

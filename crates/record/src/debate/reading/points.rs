@@ -55,7 +55,7 @@ pub(super) fn read(
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
-/// Like [`read`], for points of this form, each made of its text, its severity and that of its section.
+/// Like [`read`], for points of this form, each built from its text, its severity and its section's severity.
 pub(super) fn read_as<T>(
     page: &Page,
     lines: &[BlockLine],
