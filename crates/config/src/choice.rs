@@ -182,7 +182,7 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
-    /// Replaces a model's name that stands for a program with that program.
+    /// Replaces a model's name with the program for which it stands.
     pub(super) fn with_program_named(self, own: &[String]) -> Self {
         let meant = self.model.as_deref().filter(|_| self.provider.is_none()).and_then(|model| of_program(model, own));
         match meant {

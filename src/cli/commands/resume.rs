@@ -114,8 +114,8 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     session.answering(given, on_questions).run(ready, foreseen, terminal)
 }
 
-/// Agents whose model differs in the directory's current configuration. The debate uses the saved one, which a user who
-/// edited the file may not expect.
+/// Agents whose model differs in the directory's current configuration. The debate uses the saved model, which may
+/// surprise a user who edited the file.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {

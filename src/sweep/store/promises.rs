@@ -26,7 +26,7 @@ async fn objects_are_created_once(store: &dyn Store) {
     assert_eq!(store.get("set").await.unwrap(), None);
     assert_eq!(store.create("set", b"one").await.unwrap(), Creation::Acknowledged);
     assert_eq!(store.create("set", b"two").await.unwrap(), Creation::Taken);
-    assert_eq!(store.create("set", b"one").await.unwrap(), Creation::Acknowledged, "the own retry");
+    assert_eq!(store.create("set", b"one").await.unwrap(), Creation::Acknowledged, "a retry of one's own write");
     assert_eq!(store.create("set", b"").await.unwrap(), Creation::Taken);
     assert_eq!(store.create("set", b"one more").await.unwrap(), Creation::Taken);
     assert_eq!(store.get("set").await.unwrap().as_deref(), Some(&b"one"[..]));
@@ -46,15 +46,15 @@ async fn lists_have_one_level(store: &dyn Store) {
     assert_eq!(store.list("a").await.unwrap(), ["1", "2", "b"]);
     assert_eq!(store.list("a/b").await.unwrap(), ["3", "c"]);
     assert_eq!(store.list("a/b/c").await.unwrap(), ["4"]);
-    assert_eq!(store.list("z").await.unwrap(), [""; 0], "an object is no prefix");
+    assert_eq!(store.list("z").await.unwrap(), [""; 0], "an object is not a prefix");
     assert_eq!(store.list("none").await.unwrap(), [""; 0]);
-    assert_eq!(store.get("a").await.unwrap(), None, "a prefix is no object");
+    assert_eq!(store.get("a").await.unwrap(), None, "a prefix is not an object");
     assert_eq!(store.get("z/1").await.unwrap(), None);
     for name in ["a/2", "a/1", "a/b/3", "a/b/c/4", "a.b/5", "ab", "z"] {
         assert_eq!(store.get(name).await.unwrap().as_deref(), Some(name.as_bytes()));
         store.remove(name).await.unwrap();
     }
-    assert_eq!(store.list("").await.unwrap(), [""; 0], "a prefix goes with its last object");
+    assert_eq!(store.list("").await.unwrap(), [""; 0], "a prefix disappears with its last object");
 }
 
 async fn names_are_checked(store: &dyn Store) {

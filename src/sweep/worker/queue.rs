@@ -34,7 +34,7 @@ struct Waiting {
 }
 
 impl Worker {
-    /// Runs debates, `jobs` at once. Waits for debates that other workers hold while others can run, and after that for
+    /// Runs debates, `jobs` at once. Waits for debates of other workers while it can run others, and then for up to
     /// `wait`; without `wait`, until it knows whether those workers still live.
     pub async fn run(&self, debates: Vec<PlannedDebate>, jobs: usize, wait: Option<Duration>) {
         let mut fresh = debates.into_iter();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{fenced, inline, is_bidi_control, line};
 
-/// An invisible character that breaks a word which a platform would turn into a link.
+/// An invisible character that stops platforms from turning a word into a link.
 const JOINT: char = '\u{200B}';
 
 /// `text` as Markdown that reads the same but has no effect: links, images, HTML, mentions, references, lists, headings

@@ -81,8 +81,7 @@ impl ListedPoints {
         (!listed.points.is_empty()).then_some(listed)
     }
 
-    /// The points that the judge had to rule on in a draft, each with its ruling, except those that the final text
-    /// answers.
+    /// The points ruled on in a draft, with their rulings, except those that the final text answers.
     fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> Option<Self> {
         let answered = answered_at_the_end(ledger, draft);
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);

@@ -259,7 +259,7 @@ impl ContextDirectory {
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// Refuses a file that is secret by its requested or real name, or that is withheld.
+    /// Refuses a withheld file, and one that is secret by its requested or real name.
     fn refuse_secret_file(&self, asked: &Path, found: &Path, file: &File) -> Result<(), AccessError> {
         let path = self.path.join(found);
         let is_withheld = || -> io::Result<bool> {

@@ -209,7 +209,7 @@ async fn charge(
     Ok(())
 }
 
-/// The adjustment that a refusal implies, if it concerns something that can be omitted or renamed.
+/// The adjustment that a refusal implies, if it concerns a feature to omit or rename.
 fn adjustment(refusal: &ServerRefusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
     if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
         let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));

@@ -84,7 +84,7 @@ impl Settings {
     }
 }
 
-/// Terms of a run that override values that are not the user's.
+/// Terms of a run that override values by others than the user.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Terms {
     /// Prices by provider and model; `None` if no price applies.

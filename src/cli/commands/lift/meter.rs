@@ -29,7 +29,7 @@ impl Meter {
         Self { arm, money, price, debate: None, texts: Vec::new() }
     }
 
-    /// Applies the next event. Returns whether the part that begins now is the last that the money buys.
+    /// Applies the next event. Returns whether the money buys no part after the one that begins now.
     pub(super) fn is_enough(&mut self, recorded: &Recorded) -> bool {
         let Some(debate) = &mut self.debate else {
             self.debate = Debate::create(recorded).ok();

@@ -20,7 +20,7 @@ const SEVERITIES: [(&str, Severity); 3] = [
     ("major moderate medium", Severity::Major),
     ("minor low nits", Severity::Minor),
 ];
-/// Phrases that mean that there are no points.
+/// Phrases for "no points".
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
 /// Sections of a critique about points that it was shown: without a tag, nothing in them is a new one.
@@ -37,7 +37,7 @@ fn is_among(words: &str, list: &str) -> bool {
 pub(super) struct Form {
     /// The lower-case words that precede a point's remedy.
     pub(super) remedy: &'static str,
-    /// The phrases that state that there are no points.
+    /// Phrases for "no points".
     pub(super) none: &'static str,
 }
 

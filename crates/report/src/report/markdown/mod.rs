@@ -25,7 +25,7 @@ use super::{View, subject};
 pub enum ReportDetail {
     /// The author.
     Plain,
-    /// Also its latency and tokens.
+    /// The author, latency and tokens.
     Verbose,
 }
 
