@@ -332,8 +332,8 @@ pub(super) struct EvalArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
 
-    /// Have the evaluators say which of two answers to one problem is better, blind and in both orders: two debates, or
-    /// text files with an answer each
+    /// Have the evaluators compare two answers to one problem, blind and in both orders: two debates, or text files
+    /// with an answer each
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pub(super) pairwise: Vec<String>,
 

@@ -143,7 +143,7 @@ fn asked() -> Vec<CompletionCandidate> {
     named.map(|agent| CompletionCandidate::new(agent.id.as_str()).help(Some(one_line(&agent.name).into()))).collect()
 }
 
-/// The program's name if the shell found it by that, else its path.
+/// The program's name if the shell found the program by it, else its path.
 pub(super) fn program() -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let is_path = Path::new(&called).components().count() > 1;

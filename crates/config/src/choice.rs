@@ -444,7 +444,7 @@ pub(super) fn may_serve(provider: &str, model: &str) -> bool {
     facts(vendor, model).is_some() || !is_elsewhere()
 }
 
-/// Replaces models' names in the options that stand for programs with those programs.
+/// Replaces models' names in the options with the programs for which they stand.
 pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overrides {
     let mut options = options.clone();
     if options.provider.is_some() {

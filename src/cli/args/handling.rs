@@ -107,7 +107,7 @@ pub(in crate::cli) enum DebatePart {
     Solution,
     /// All texts of a round
     Round,
-    /// All texts by an agent, and all texts about them
+    /// All texts by an agent, and all texts about its texts
     Agent,
     /// All texts of a stage, round by round
     Stage,
@@ -126,8 +126,8 @@ pub(in crate::cli) struct AskArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
 
-    /// The question; `-` reads it from standard input. Without it, a terminal asks for one after the other; elsewhere
-    /// the last unanswered question is asked again
+    /// The question; `-` reads it from standard input. Without it, you are asked for questions on a terminal;
+    /// elsewhere, the last unanswered question is repeated
     pub(in crate::cli) question: Option<String>,
 
     /// Have this agent answer for its own text instead of the judge: its id, role or name

@@ -58,8 +58,8 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// The maximum output of one call in tokens, as counted for a cost limit: a program's is bounded only if it has an
-/// argument for it, and it may send several requests. `None` if unknown.
+/// The maximum output of one call in tokens, as counted for a cost limit: a program's output is bounded only if it has
+/// an argument for the limit. A program may send several requests per call. `None` if unknown.
 pub fn most_output(
     provider: &str,
     max_tokens: Option<u32>,

@@ -27,8 +27,7 @@ pub(super) struct ListedPoints {
 }
 
 impl ListedPoints {
-    /// The points that `step` shows: to a critic those to recheck, to an author those to answer, to the judge the open
-    /// ones.
+    /// The points that `step` shows: a critic rechecks them, an author answers them, the judge gets the open ones.
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);

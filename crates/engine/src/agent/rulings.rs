@@ -28,7 +28,7 @@ pub(super) struct ListedFindings {
 }
 
 impl ListedFindings {
-    /// The judge sees all findings with the opinions on them; a reader sees the findings of the reader it is asked about.
+    /// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
     pub(super) fn of(debate: &Debate, step: &Step) -> Self {
         if step.answer == OutputSpec::FindingRulings {
             let findings = debate.findings_ruled(&[]);

@@ -21,8 +21,8 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes added to a repeated request.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points in a critique, as prompts request it: for one text; for each text if a critic reads
-/// all; and the latter in a quick debate.
+/// The maximum number of points in a critique, as prompts request it: for one text, for each text if a critic reads
+/// all, and for each text in a quick debate.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
 const POINTS_OF_EACH_QUICK: usize = 3;
@@ -357,7 +357,7 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// The fault of each text in a debate with the maximum number of calls: a requirement.
+    /// The fault of each text in a debate with the maximum number of calls: a missed requirement.
     fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
         let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, OutputSpec::Scores(_)));
         texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()

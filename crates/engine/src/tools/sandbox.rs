@@ -337,7 +337,7 @@ impl ContextDirectory {
     }
 }
 
-/// The opened or examined entry; `None` if its name changed since the check, to a link to the outside or to nothing.
+/// The opened or examined entry; `None` if its name has changed since the check and now leads outside or nowhere.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),

@@ -24,7 +24,7 @@ enum RefusalCause {
 }
 
 impl OpenAiClient {
-    /// Asks with the model's known API, or finds it out.
+    /// Asks with the model's known API, or finds out the API.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
         self.by_either(request, live).await.map_err(RequestFailure::into_failed)

@@ -328,7 +328,7 @@ pub enum Event {
     },
     /// The debate ended with an answer.
     Completed {
-        /// The outcome by the rules of the build that wrote it; absent if that derived none.
+        /// The outcome by the rules of the build that wrote it; absent if that build derived none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
     },

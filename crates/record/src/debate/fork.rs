@@ -166,7 +166,7 @@ impl Ranks<'_> {
         self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
     }
 
-    /// The first rank that a fork before `stage` does not keep: its calls, and those of its kinds of call.
+    /// The first rank that a fork before `stage` repeats: its own, or that of its first kind of call.
     fn begin(&self, stage: usize) -> usize {
         let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_place).count();
         stage - ahead

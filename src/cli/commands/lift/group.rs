@@ -122,8 +122,8 @@ impl Groups<'_> {
         self.entry(notes.record_of(part)?)
     }
 
-    /// A record that was noted. It may have been removed; and a program that was killed between the note and the first
-    /// event left none, or an empty journal.
+    /// A noted record. It may be missing or empty: the user removed it, or the program was killed between the note and
+    /// the first event.
     fn entry(&self, id: &DebateId) -> Option<Entry> {
         let entry = Entry::of_state(&self.directory.state_path(id));
         let is_begun = |journal: &PathBuf| journal.metadata().is_ok_and(|file| file.len() > 0);

@@ -95,7 +95,7 @@ pub(in crate::cli) struct Ruled {
     pub(in crate::cli) judge: AgentId,
     /// The ruling.
     pub(in crate::cli) ruling: Ruling,
-    /// The preferred side and the reason: first with the first text shown first, then with the second.
+    /// The preferred side and the reason, for each order of the texts.
     pub(in crate::cli) said: [(Option<Side>, String); 2],
 }
 

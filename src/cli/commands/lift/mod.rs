@@ -125,7 +125,7 @@ impl Purse {
 pub(super) struct Lift<'a> {
     args: &'a LiftArgs,
     set: ProblemSet,
-    /// The debates; of two variants, those of the first.
+    /// The debates, or those of the first variant.
     groups: Groups<'a>,
     /// The debates of the second variant.
     other: Option<Groups<'a>>,

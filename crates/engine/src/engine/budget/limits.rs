@@ -261,7 +261,7 @@ impl Payees {
     }
 
     /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. A model's
-    /// first answer may cost more; this does not count it where `is_asked` holds.
+    /// first answer may cost more; this is not counted if `is_asked` holds.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,

@@ -75,7 +75,7 @@ dialectic_base::named! {
 /// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// The number: `F1`, or that of one reader's finding in it, which is then separate.
+    /// The number: `F1`, or the number of one reader's finding in it, which then becomes separate.
     pub finding: String,
     /// The decision.
     pub decision: FindingDecision,

@@ -23,7 +23,7 @@ const SEVERITIES: [(&str, Severity); 3] = [
 /// Phrases for "no points".
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
-/// Sections of a critique about points that it was shown: without a tag, nothing in them is a new one.
+/// Sections of a critique about shown points: an item without a tag is not a new point.
 const EARLIER: &str = "|earlier points|previous points|accepted points|";
 /// Titles of sections without points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
