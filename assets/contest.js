@@ -166,7 +166,7 @@ export function polls(model) {
         isCompared ? h("p", {}, most > 0 && gained.length === 1 ? ["Swing: ", h("strong", {}, `${gained[0]} ${swing(gained[0])}`), ", the choice that gained most."] : "No choice gained more than the others.") : "",
         table("Votes for each choice", ["Choice", ...held.map(([stage]) => noun(stage)), ...(isCompared ? ["Swing"] : [])],
             choices.map((choice) => [choice, ...held.map(([, votes]) => String(count(votes, choice))), ...(isCompared ? [swing(choice)] : [])])),
-        table("What each of them voted for", ["Voter", ...held.map(([stage]) => noun(stage))],
+        table("Each agent's votes", ["Voter", ...held.map(([stage]) => noun(stage))],
             voters.map((voter) => [[chip(model, voter), counted.includes(voter) ? "" : " not counted"], ...held.map(([, votes]) => votes.get(voter)?.vote ?? "no vote")])));
 }
 

@@ -42,7 +42,7 @@ impl Diagnostic for MissingFeature {
 }
 
 impl MissingFeature {
-    /// Whether the debate can run without it: never.
+    /// Whether the debate can run without it: no.
     #[cfg(not(feature = "trace"))]
     pub(crate) fn is_of_no_harm(self) -> bool {
         match self {

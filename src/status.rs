@@ -69,7 +69,7 @@ impl Presence {
 impl Standing {
     /// The status by the debate's files. A running debate without a process is interrupted.
     ///
-    /// `before` is the presence before the files were read: a process that has ended since wrote more.
+    /// `before` is the presence before the files were read, since a process that ended in the meantime wrote more.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
         let now = Presence::of(entry);
         // A resumed run still has its old status on record, and a detached run ends when it pauses. A failed one that

@@ -15,8 +15,8 @@ use super::{ChangeError, plain};
 /// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
 
-/// Copies the configuration of `directory` at that commit, with the prompts that it names and those next to it, to a
-/// separate directory.
+/// Copies the configuration of `directory` at that commit to a separate directory, with its prompts: the named ones and
+/// those next to it.
 pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
     let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
     let below = |name: &str| plain(&prefix.join(name));

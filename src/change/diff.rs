@@ -151,8 +151,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found
 }
 
-/// The end of a file's section, before the next one. Lines within a hunk are counted, so that none of them passes for
-/// the start of another file.
+/// The end of a file's section, before the next one. Lines within a hunk are counted, so that no line passes for the
+/// start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
@@ -234,7 +234,7 @@ fn file(lines: &[&str]) -> FileDiff {
     };
     let header = lines.iter().take_while(|line| stretch(line).is_none());
     let (mut is_new, mut is_gone) = (false, false);
-    // A header that names the file as it is; what follows it has a prefix, of which there are many.
+    // This header names the file without a prefix; other headers have one of many prefixes.
     let mut is_named = false;
     for line in header.map(|line| line.trim_end_matches(['\n', '\r'])) {
         if let Some(both) = line.strip_prefix("diff --git ") {
@@ -281,7 +281,7 @@ fn file(lines: &[&str]) -> FileDiff {
     if is_gone {
         file.new_path = None;
     }
-    // A line of the file that looks like the head of a stretch is none.
+    // A line of the file may look like the header of a hunk.
     let mut left = Stretch { old: Vec::new(), new: (0, 0) };
     for line in lines {
         if left.has_lines() {
@@ -312,7 +312,7 @@ const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
 /// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
     let (old, new) = if text.starts_with('"') {
-        // Both are in quotation marks, since both hold what has to be.
+        // Both are in quotation marks, since both contain special characters.
         let Some((old, new)) = text.split_once("\" \"") else { return (None, None) };
         (unquoted(&format!("{old}\"")), unquoted(&format!("\"{new}")))
     } else {

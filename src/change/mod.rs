@@ -170,7 +170,7 @@ pub struct Change {
     pub problem: String,
     /// The attachments.
     pub attachments: Arc<[Attachment]>,
-    /// The change, and what of it is withheld.
+    /// The change, with the list of withheld files.
     pub set: ChangeSet,
 }
 
@@ -225,8 +225,8 @@ impl Repository {
         self.git.root()
     }
 
-    /// Copies the configuration of `directory` at the base, with its prompts, to a directory of its
-    /// own; `None` if there was none.
+    /// Copies the configuration of `directory` at the base, with its prompts, to a separate directory; `None` if there
+    /// was none.
     ///
     /// # Errors
     /// Git cannot read it, or it cannot be written.
@@ -363,7 +363,7 @@ impl Repository {
         match between {
             Some(diff) => files.read.push((diff, after)),
             None if *is_mode_new => files.leave(path, ONLY_PERMISSIONS),
-            // Touched, and the same as before.
+            // The file was touched but not changed.
             None => {}
         }
         Ok(())

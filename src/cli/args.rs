@@ -216,7 +216,7 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// Print who takes part and what each call took, on standard error
+    /// Print the participants and the usage of each call, on standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
 
@@ -300,7 +300,7 @@ pub(super) struct ResumeArgs {
     #[arg(short, long, conflicts_with = "debate")]
     pub(super) yes: bool,
 
-    /// Go straight to the solution, using the texts so far
+    /// Skip to the solution, using the texts so far
     #[arg(long)]
     pub(super) finish: bool,
 
@@ -333,12 +333,12 @@ pub(super) struct EvalArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
 
-    /// Have the evaluators say which of two answers to one problem is better, blind and in both orders: two debates, or
-    /// text files with an answer each
+    /// Have the evaluators compare two answers to one problem, blind and in both orders: two debates, or text files
+    /// with an answer each
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pub(super) pairwise: Vec<String>,
 
-    /// The problem of `--pairwise`, where neither answer is a debate
+    /// The problem of `--pairwise` if neither answer is a debate
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     pub(super) problem_file: Option<PathBuf>,
 
@@ -384,7 +384,7 @@ pub(super) struct ReplayArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
-    /// How many times faster than the original; `max` does not wait
+    /// The speed relative to the original; `max` does not wait
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
     pub(super) speed: Speed,
 

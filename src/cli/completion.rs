@@ -54,7 +54,7 @@ fn is_plain(text: &str) -> bool {
     sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
 }
 
-/// Debates by short name, newest first; by id once it is begun; and files.
+/// Debates, newest first, by short name, or by id if the user began to type one; and files.
 fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
@@ -143,7 +143,7 @@ fn asked() -> Vec<CompletionCandidate> {
     named.map(|agent| CompletionCandidate::new(agent.id.as_str()).help(Some(one_line(&agent.name).into()))).collect()
 }
 
-/// The program's name if the shell found it by that, else its path.
+/// The program's name if the shell found the program by it, else its path.
 pub(super) fn program() -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let is_path = Path::new(&called).components().count() > 1;

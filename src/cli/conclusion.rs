@@ -182,7 +182,7 @@ fn finish(
     if args.strict && debate.is_full() == Some(false) { Err(Error::NotFull { id: id() }) } else { printed }
 }
 
-/// How a saved debate ended, as the exit of its command; or why it has not.
+/// The exit status of a saved debate's command, or the error if the debate has not ended.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = debate.id.clone();
     match Standing::of(entry, debate, before) {

@@ -18,7 +18,7 @@ const LOCK_ATTEMPTS: u32 = 20;
 #[cfg(unix)]
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// The flag that tells the program that it is the detached process.
+/// The flag of the detached process.
 const DETACHED: &str = "--detached";
 
 /// Starts the program with the same arguments, and returns when its debate has begun and the id is printed. The child

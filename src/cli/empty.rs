@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 
-/// The arguments without options that have an empty path, which count as absent. An empty limit or list of roles is
-/// kept and causes an error, since it was intended to set something.
+/// The arguments without options whose path is empty: they count as absent. An empty limit or list of roles is kept and
+/// causes an error, since it was intended to set something.
 pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();

@@ -99,7 +99,7 @@ pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error
 }
 
 impl<'a> Session<'a> {
-    /// Checks and opens the outputs, so that nothing is paid that cannot be saved.
+    /// Checks and opens the outputs before anything is paid.
     pub(super) fn open(
         args: &'a RunArgs,
         settings: &Settings,
@@ -295,7 +295,7 @@ pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
 pub(super) struct Over {
     /// The saved debate.
     pub(super) debate: Debate,
-    /// How it ended.
+    /// Its outcome or status.
     pub(super) ending: RunEnding,
     /// Whether it is recorded.
     pub(super) is_kept: bool,

@@ -231,12 +231,12 @@ mod tests {
 
     #[test]
     fn a_judge_that_is_right_in_60_percent_is_covered_by_the_interval() {
-        // Every one of the 4,096 ways in which twelve problems can be decided, each with its probability.
+        // All 4,096 results of twelve problems, each with its probability.
         let mut covered = 0.0;
         for outcome in 0_u32..1 << 12 {
             let is_right = |n: u32| outcome & (1 << n) != 0;
             let all = comparison((0..12).map(|n| {
-                // The debate's answer is the better one; the longer one is now this, now that.
+                // The debate's answer is better; which answer is longer alternates.
                 let lengths = [500, 480 + n as usize * 4];
                 let is_debate = |texts: [usize; 2]| usize::from(texts[0] != lengths[0]);
                 let preferred = |texts| if is_right(n) { is_debate(texts) } else { 1 - is_debate(texts) };
@@ -264,7 +264,7 @@ mod tests {
         let mut chance = ChaCha8Rng::seed_from_u64(28);
         let significant = (0..1000).filter(|_| {
             let all = comparison((0..30).map(|_| {
-                // The texts differ in length, and nothing else tells the judge apart what is as good.
+                // The texts are equally good and differ only in length.
                 let lengths = [chance.random_range(300..900), chance.random_range(300..900)];
                 (lengths, judged(lengths, 3, |_| Some(usize::from(chance.random_bool(0.5)))))
             }));

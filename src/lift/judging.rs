@@ -64,7 +64,7 @@ struct Checklist {
     items: Vec<String>,
 }
 
-/// A judge's preference between two texts, in the order shown.
+/// A judge's preference between two texts, numbered in the order shown.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Preference {
     /// The items that the first text fulfils.
@@ -88,7 +88,7 @@ enum Better {
 }
 
 impl Preference {
-    /// The preferred side, if `first` was shown first and `second` second.
+    /// The preferred side of two texts shown in this order.
     pub fn of(&self, [first, second]: [Side; 2]) -> Option<Side> {
         match self.better {
             Better::First => Some(first),
@@ -125,7 +125,7 @@ pub fn checklist_question(judge: &Judge, problem: &str) -> Question {
     Question::new(judge, lift_checklist(problem), QuestionKind::Checklist, 1)
 }
 
-/// Asks a judge which of two texts is better. `number` tells independent rulings apart.
+/// Asks a judge which of two texts is better. `number` distinguishes independent rulings.
 pub fn ruling_question(judge: &Judge, problem: &str, checklist: &[String], texts: [&str; 2], number: u32) -> Question {
     Question::new(judge, lift_ruling(problem, checklist, texts), QuestionKind::Ruling, number)
 }

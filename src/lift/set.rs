@@ -25,7 +25,7 @@ pub struct ProblemSet {
 /// One problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// Names it in results: a file's name without `.md`, or the `id` of a line.
+    /// The name in results: a file's name without `.md`, or the `id` of a line.
     pub id: String,
     /// The text of the problem.
     pub text: String,
@@ -146,7 +146,7 @@ impl ProblemSet {
         if let Some(twice) = problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
             return Err(SetError::Twice { id: twice.id.clone() });
         }
-        // One result would count as two.
+        // One result would count twice.
         let mut texts = BTreeMap::new();
         for Problem { id, text, .. } in &problems {
             if let Some(other) = texts.insert(text.as_str(), id) {

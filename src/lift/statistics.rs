@@ -110,7 +110,7 @@ mod tests {
         assert!(is_near(sign_test(1, 9), 22.0 / 1024.0));
         assert!(is_near(sign_test(5, 5), 1.0));
         assert!(is_near(sign_test(0, 0), 1.0));
-        // Of as many trials the combinations do not fit into a float.
+        // The combinations of so many trials do not fit into a float.
         let many = sign_test(1100, 900);
         assert!((1e-6..1e-4).contains(&many), "{many}");
     }
@@ -170,7 +170,7 @@ mod tests {
             };
             assert!(is_near(power(share), 0.8), "{n} {share}: {}", power(share));
         }
-        // Twelve problems, as many as the examples, show only what is nearly always better.
+        // Twelve problems, the number of the examples, only show a side that is nearly always better.
         let twelve = smallest_difference(12).unwrap();
         assert!((0.85..0.95).contains(&twelve), "{twelve}");
     }

@@ -13,7 +13,7 @@ use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_toda
 use dialectic_record::debate::{Debate, DebateId};
 use dialectic_record::store::{Directory, Entry};
 
-/// The polling interval until a debate is taken up.
+/// The polling interval until a command has taken a debate.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The server's limits.
@@ -40,7 +40,7 @@ pub(super) enum LimitError {
     Unknown(#[from] SpendingError),
 }
 
-/// A permission to spend. While it is held, no other process with the daily limit starts anything.
+/// A permission to spend. While one process holds it, no other process under the daily limit starts anything.
 pub(super) struct Leave {
     /// The limit in dollars, if any.
     most: Option<Usd>,
@@ -81,7 +81,8 @@ impl Limits {
         Ok(leave)
     }
 
-    /// Permission to continue a debate: its total limit, which is recorded for others with the daily limit.
+    /// Permission to continue a debate up to a total limit, which is recorded for other processes under the daily
+    /// limit.
     pub(super) fn leave_to_go_on(
         &self,
         directory: &Directory,
@@ -110,8 +111,8 @@ impl Leave {
         self.most.into_iter().flat_map(option)
     }
 
-    /// Runs a command that takes up a debate. The next waiting call proceeds as soon as the command has the record, by
-    /// which the debate counts from then on.
+    /// Runs a command that starts or continues a debate. The next waiting call proceeds as soon as the command holds
+    /// the record, which counts from then on.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
         let is_held = async {
             let is_held = || {
@@ -131,7 +132,7 @@ impl Leave {
         command.await
     }
 
-    /// Releases the permission: the debate now counts by its record.
+    /// Releases the permission, since the debate's record counts now.
     pub(super) fn end(self) {
         drop(self.lock);
     }

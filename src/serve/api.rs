@@ -403,7 +403,7 @@ pub(super) async fn all_events(
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
     if wanted.is_empty() && !query.list {
-        return Err(ProblemDetails::key("debates", "the stream is empty: name debates, or request the list"));
+        return Err(ProblemDetails::key("debates", "there is nothing to stream: name debates, or request the list"));
     }
     if wanted.len() > MOST_FOLLOWED {
         return Err(ProblemDetails::key("debates", format!("a stream follows at most {MOST_FOLLOWED} debates")));

@@ -54,8 +54,8 @@ struct Stranger {
 }
 
 impl Room {
-    /// Makes room for another stranger by closing the oldest silent one, or the oldest. If that one's moment is not
-    /// over, returns the start of its wait.
+    /// Makes room for another stranger by closing the oldest silent one, or the oldest. If the oldest is still within
+    /// its minimum time, returns when that began.
     fn make_place(&mut self) -> Result<(), Instant> {
         if self.strangers.len() < MOST_STRANGERS {
             return Ok(());
@@ -116,7 +116,7 @@ impl Seat {
         }
     }
 
-    /// Moves it to the known clients. Returns whether there was room.
+    /// Moves it to the known clients if there is room. Returns whether there was.
     pub(super) fn take_place(&self) -> bool {
         let mut is_known = locked(&self.0.is_known);
         if !*is_known {

@@ -114,9 +114,9 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/events",
         id: "followDebate",
         summary: "The events of a debate from the first one on",
-        description: "Server-sent events, or a line of JSON each with `Accept: application/x-ndjson`. An event of the \
-             journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client that \
-             reconnects with `Last-Event-ID` receives every later one exactly once. Unrecorded messages, such \
+        description: "Server-sent events or, with `Accept: application/x-ndjson`, a line of JSON for each event. An \
+             event of the journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; a client \
+             that reconnects with `Last-Event-ID` receives every later one exactly once. Unrecorded messages, such \
              as streamed words, have no id and may be lost. The stream ends when the debate stops running; \
              server-sent events then include the event `end`.",
         query: Some(of::<AfterQuery>),
@@ -130,8 +130,8 @@ const OPERATIONS: &[Operation] = &[
         id: "followSeveral",
         summary: "The events of several debates, and changes of the list, in one stream",
         description: "An endless stream of server-sent events. Each names its debate in `debate`; its `id` contains \
-             the last number of each debate. Changes of the list are events `list`, and a debate without a \
-             record is the event `gone`.",
+             the last number of each debate. An event `list` reports a change of the list, an event `gone` a debate \
+             without a record.",
         query: Some(of::<Several>),
         gives: Gives::Texts("The events.", &["text/event-stream"]),
         handler: || get(api::all_events),

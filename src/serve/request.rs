@@ -128,7 +128,7 @@ pub(super) struct TextFile {
     pub(super) text: String,
 }
 
-/// An agent or the judge: keys of a configuration's, checked.
+/// An agent or the judge: checked keys of a configuration.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Member(Map<String, Value>);
@@ -145,7 +145,7 @@ impl JsonSchema for Member {
     }
 }
 
-/// Rules of a debate: keys of the configuration's `debate`, checked.
+/// Rules of a debate: checked keys of the configuration's `debate`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct DebateRules(Map<String, Value>);

@@ -288,8 +288,8 @@ impl Drop for Watched {
     }
 }
 
-/// Limits the system's buffer for a client that does not read, which is otherwise megabytes each. Connections inherit
-/// it from the listener; it stays larger where it cannot be set.
+/// Limits the system's buffer for a client that does not read, otherwise megabytes per connection. Connections inherit
+/// it from the listener. It stays larger if it cannot be set.
 fn bound_buffers(listener: &StdListener) {
     #[cfg(unix)]
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER);

@@ -46,7 +46,7 @@ pub struct DebateInputs {
 /// A debate that is ready to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// The steps after it.
+    /// The steps after the debate.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }

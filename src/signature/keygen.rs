@@ -16,8 +16,8 @@ use dialectic_llm::command::{find, searched};
 /// The name of the signed file in its temporary directory.
 const SIGNED: &str = "record";
 
-/// The reasons that `ssh-keygen` gives for a signature of other bytes, or for one that is damaged. Any other reason, such as
-/// an unknown kind of key, says nothing about the signature.
+/// The reasons of `ssh-keygen` for a damaged signature or one of other bytes. Other reasons, such as an unknown kind of
+/// key, say nothing about the signature.
 const DAMAGED: [&[u8]; 7] = [
     b"incorrect signature",
     b"invalid format",
@@ -58,7 +58,7 @@ impl Keygen {
     }
 
     /// Whether `signature` is a valid signature of `bytes`, by any key. Only known answers count: a program that
-    /// crashes, or is too old for the question, does not judge the signature.
+    /// crashes, or is too old, does not judge the signature.
     ///
     /// # Errors
     /// It cannot be run.
@@ -75,7 +75,7 @@ impl Keygen {
         })
     }
 
-    /// The `signers` who made `signature` of `bytes`.
+    /// The `signers` who signed `bytes` with `signature`.
     ///
     /// # Errors
     /// It cannot be run.
@@ -126,12 +126,12 @@ pub(super) enum Fit {
     Fits,
     /// It is the signature of other bytes.
     Altered,
-    /// Another result, with how the program ended.
+    /// Another result, and how the program ended.
     Unknown(String),
 }
 
-/// Whether the output confirms a signature for records. A successful exit is not enough: another program with this name
-/// may exit so.
+/// Whether the output confirms a signature for records. A successful exit is not enough: another program of this name
+/// may succeed too.
 fn is_good(answer: &Output) -> bool {
     answer.status.success() && answer.stdout.starts_with(format!("Good \"{NAMESPACE}\" signature ").as_bytes())
 }
@@ -161,8 +161,7 @@ fn place() -> Result<TempDir, SignatureError> {
     tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(SignatureError::Program)
 }
 
-/// Files in a temporary directory, so that they stay as they were read, and no file name from elsewhere becomes an
-/// argument.
+/// Copies in a temporary directory: they cannot change any more, and no foreign file name becomes an argument.
 struct Files(TempDir);
 
 impl Files {

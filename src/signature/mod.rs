@@ -172,7 +172,7 @@ pub enum Refusal {
     /// The record differs from the signed one.
     #[error(transparent)]
     Record(#[from] StatementFault),
-    /// None of the signers made it; with the message of `ssh-keygen` about a signer who has the key and may not sign.
+    /// None of the signers made it. Holds the message of `ssh-keygen` if a signer has the key but may not sign.
     #[error("none of your signers made it{}", .0.as_deref().map(|said| format!(" (ssh-keygen: {said})")).unwrap_or_default())]
     UnknownSigner(Option<String>),
     /// `ssh-keygen` reported neither a valid nor an invalid signature.

@@ -1,15 +1,15 @@
 //! The budget of a set of debates: a chain of entries, each with the balance after it.
 //!
 //! `budget/00000001` opens the chain, and every further entry is created once, by one of the workers that race for it.
-//! An entry grants a debate its own cost limit, or gives back what is left of a grant at the debate's end. A grant
-//! belongs to the debate: a worker that takes the debate over also takes over its grant.
+//! An entry grants a debate its own cost limit, or returns the rest of a grant at the debate's end. A grant belongs to
+//! the debate: a worker that takes the debate over also takes over its grant.
 //!
-//! A worker may die between any two actions. So it first writes a [`Claim`] into a segment of the debate's journal, which
-//! says what it is about to create and where, and creates the entry afterwards. Who takes over [settles](Chain::grant)
-//! the last claim that it finds: an entry has the same bytes whoever creates it, so a second attempt is acknowledged, and
-//! a name that is taken shows that the claim came to nothing. Two things make this safe: the chain has no gaps, so a claim
-//! whose entry is missing can only be for the next entry; and a claim is in the journal only if its writer owned the
-//! debate then.
+//! A worker may die between any two actions. So it first writes a [`Claim`] into a segment of the debate's journal: the
+//! entry that it is about to create, and its number. It creates the entry afterwards. The next worker
+//! [settles](Chain::grant) the last claim that it finds. All workers create an entry with the same bytes, so a second
+//! attempt is acknowledged; a taken name shows that the claim failed. Two things make this safe: the chain has no gaps,
+//! so a claim whose entry is missing can only be for the next entry; and a claim is in the journal only if its writer
+//! owned the debate then.
 
 use std::time::Duration;
 
@@ -38,14 +38,14 @@ pub enum Claim {
         #[serde(with = "exact")]
         amount: Usd,
     },
-    /// The debate has ended and gives back what is left.
+    /// The debate has ended and returns the rest of its grant.
     Returns {
         /// The number of the entry.
         entry: u64,
         /// The granted amount.
         #[serde(with = "exact")]
         granted: Usd,
-        /// The amount left of it.
+        /// The unspent part of it.
         #[serde(with = "exact")]
         left: Usd,
     },
@@ -53,8 +53,8 @@ pub enum Claim {
 
 /// Writes a debate's claims into its next segment.
 pub trait Claims: Send {
-    /// Writes the claim. It returns when the segment is acknowledged; an error means that this worker no longer owns the
-    /// debate or cannot know, and nothing more is done for it.
+    /// Writes the claim, and waits until the segment is acknowledged. After an error this worker may no longer own the
+    /// debate, and stops working on it.
     fn note<'a>(&'a mut self, claim: &'a Claim) -> BoxFuture<'a, Result<(), Box<dyn Diagnostic>>>;
 }
 
@@ -63,13 +63,13 @@ pub trait Claims: Send {
 pub enum Grant {
     /// The debate may spend its cost limit.
     Granted,
-    /// It does not fit now, but would if debates under way gave back enough: try again later.
+    /// It does not fit now, but will if unfinished debates return enough: try again later.
     Later(Sums),
     /// It will never fit: the budget is spent.
     Spent(Sums),
 }
 
-/// The sums after an entry. The budget is their sum and what finished debates cost.
+/// The sums after an entry. Together with the cost of finished debates they make up the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Sums {
@@ -106,7 +106,7 @@ enum Event {
     },
 }
 
-/// The last entry of the chain that is known.
+/// The last known entry of the chain.
 #[derive(Debug, Clone, Copy)]
 struct Tip {
     entry: u64,
@@ -135,7 +135,7 @@ impl Chain {
         }
     }
 
-    /// The sums of a set's budget, for a reader: creates nothing. `None` if no worker has begun the chain.
+    /// Reads the sums of a set's budget, and creates nothing. `None` if no worker has started the chain.
     ///
     /// # Errors
     /// The store cannot be used, an entry is damaged, or the chain began with another budget.
@@ -149,8 +149,8 @@ impl Chain {
         }
     }
 
-    /// Grants a debate its cost limit. `last` is the last claim in its segments; with it the grant is found that a worker
-    /// before this one was about to get, or got. After a claim to give back, it is a new grant.
+    /// Grants a debate its cost limit. `last` is the last claim in its segments: it leads to a grant that an earlier
+    /// worker got or was about to get. After a claim to return money, the grant is a new one.
     ///
     /// # Errors
     /// The store cannot be used, an entry is damaged, or the claim could not be written.
@@ -166,7 +166,7 @@ impl Chain {
             Some(claim @ Claim::Asks { .. }) if self.settle(&mut tip, debate, &claim).await? => {
                 return Ok(Grant::Granted);
             }
-            // It ended without an answer and goes on: what it had before is given back first.
+            // It ended without an answer and continues: its earlier grant is returned first.
             Some(claim @ Claim::Returns { .. }) => self.put_back(&mut tip, debate, claim, true, claims).await?,
             Some(Claim::Asks { .. }) | None => {}
         }
@@ -187,9 +187,8 @@ impl Chain {
         unreachable!("the loop above has no end")
     }
 
-    /// Gives back what is left of a debate's grant, once: also nothing, so that the grant is no longer held. `last` is the
-    /// last claim in its segments, also of this worker; if one before this was about to give it back, or did, the amounts
-    /// are those of its claim.
+    /// Returns the rest of a debate's grant, once; a rest of zero too, so that the grant is no longer held. `last` is
+    /// the last claim in its segments, by any worker; if it already returns the grant, its amounts count.
     ///
     /// # Errors
     /// The store cannot be used, an entry is damaged, or the claim could not be written.
@@ -209,7 +208,8 @@ impl Chain {
         self.put_back(&mut tip, debate, claim, is_noted, claims).await
     }
 
-    /// Creates an entry that gives back what a claim says: the entry that it names, if the claim is noted, else another.
+    /// Creates an entry that returns the amount of a claim: the entry that it names if the claim is stored, else
+    /// another.
     async fn put_back(
         &self,
         tip: &mut Tip,
@@ -243,7 +243,7 @@ impl Chain {
         Ok(tip.after)
     }
 
-    /// Creates the claimed entry, and says whether it is there.
+    /// Creates the claimed entry. Returns whether the chain contains it.
     async fn settle(&self, tip: &mut Tip, debate: &DebateId, claim: &Claim) -> Result<bool, BudgetError> {
         let (number, event) = match *claim {
             Claim::Asks { entry, amount } => (entry, Event::Grants { debate: debate.clone(), amount }),
@@ -275,8 +275,8 @@ impl Chain {
         }
     }
 
-    /// Finds the last entry: the chain has no gaps, so looking twice as far each time finds an end soon, and halving the
-    /// last one.
+    /// Finds the last entry. The chain has no gaps, so doubling the step finds a range that contains the end, and
+    /// bisection finds the end.
     async fn advance(&self, tip: &mut Tip) -> Result<(), BudgetError> {
         let mut stride = 1;
         while let Some(entry) = self.read(tip.entry + stride).await? {
@@ -302,7 +302,7 @@ impl Chain {
 }
 
 impl Claim {
-    /// The same claim to another entry.
+    /// The same claim for another entry.
     fn at(self, entry: u64) -> Self {
         match self {
             Self::Asks { amount, .. } => Self::Asks { entry, amount },
@@ -312,7 +312,7 @@ impl Claim {
 }
 
 impl Sums {
-    /// The sums after an event; `None` if it cannot happen here.
+    /// The sums after an event; `None` if it cannot follow.
     fn after(self, event: &Event) -> Option<Self> {
         let Self { balance, held } = self;
         match *event {
@@ -338,7 +338,8 @@ fn name(entry: u64) -> String {
     format!("{PREFIX}/{entry:08}")
 }
 
-/// Lets the other workers pass after a lost race: at most two seconds, drawn, and more after each one.
+/// Waits after a lost race so that other workers can proceed: a random time that grows with each attempt, at most two
+/// seconds.
 async fn make_way(attempt: u32) {
     let most = 25 << attempt.min(6);
     tokio::time::sleep(Duration::from_millis(rand::random_range(0..=most))).await;
@@ -356,7 +357,7 @@ pub enum BudgetError {
         /// The store.
         place: String,
     },
-    /// An entry is missing, is no entry, or cannot follow the one before it.
+    /// An entry is missing or unreadable, or cannot follow the one before it.
     #[error("entry {entry} of the budget in {place} is damaged")]
     Damaged {
         /// The number.
@@ -364,7 +365,7 @@ pub enum BudgetError {
         /// The store.
         place: String,
     },
-    /// The claim could not be written: the worker has lost the debate, or the store.
+    /// The claim could not be written: the worker has lost the debate or cannot reach the store.
     #[error("the debate's claim on the budget cannot be written")]
     NotNoted(#[source] Box<dyn Diagnostic>),
 }

@@ -33,9 +33,9 @@ pub struct Row {
     pub repeat: u32,
     /// The protocol.
     pub protocol: &'static str,
-    /// How it ended.
+    /// Its outcome or status.
     pub outcome: Option<OutcomeKind>,
-    /// Why it is not full.
+    /// Why its outcome is not full.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// Whether its answer is right, if a program can check it.
@@ -43,7 +43,7 @@ pub struct Row {
     pub correct: Option<bool>,
     /// The judge's confidence, from 0 to 100.
     pub confidence: Option<f64>,
-    /// The rounds that it took.
+    /// The number of its rounds.
     pub rounds: u32,
     /// Input tokens.
     pub input_tokens: u64,
@@ -85,7 +85,7 @@ pub enum ReadError {
         /// The fault.
         fault: String,
     },
-    /// The store has another set.
+    /// The store belongs to another set.
     #[error("the store {place} belongs to another plan")]
     OtherSet {
         /// The store.
@@ -138,7 +138,7 @@ impl Collected {
     /// Reads the results of a plan's finished debates.
     ///
     /// # Errors
-    /// The store cannot be read, has another set, or a debate in it is damaged.
+    /// The store cannot be read, belongs to another set, or contains a damaged debate.
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, ReadError> {
         check_set(plan, store).await?;
         let read = |planned| Box::pin(Row::read(planned, store));
@@ -158,7 +158,7 @@ impl Collected {
         lines
     }
 
-    /// A table with a row for each result, without texts of any length.
+    /// A table with a row for each result, without answers.
     ///
     /// # Errors
     /// Never in practice: it is written to memory.
@@ -261,7 +261,7 @@ pub struct OfVariant<'a> {
     pub planned: u64,
     /// The number of full outcomes.
     pub full: u64,
-    /// The right answers and those that can be checked.
+    /// The number of right answers, and of answers that a program can check.
     pub right: (u64, u64),
     /// The cost; absent if a price is unknown.
     pub cost: Option<Usd>,

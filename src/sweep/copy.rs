@@ -1,4 +1,4 @@
-//! The copy of a running debate's journal in the store, and the worker's hold on the debate.
+//! The copy of a running debate's journal in the store, and the worker's lease of the debate.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -72,7 +72,7 @@ struct Progress {
 }
 
 impl Copy {
-    /// Goes on with a debate after `stored` events; `next` is the number of its next segment. Needs a runtime.
+    /// Continues a debate after `stored` events; `next` is the number of its next segment. Needs a runtime.
     pub(super) fn start(
         store: &SharedStore,
         id: &DebateId,
@@ -111,7 +111,7 @@ impl Copy {
         self.shared.progress.borrow().lost.is_some()
     }
 
-    /// The last error of the store, if it was not overcome.
+    /// The store's last error, unless a later attempt succeeded.
     pub(super) fn fault(&self) -> Option<String> {
         self.shared.progress.borrow().fault.clone()
     }
@@ -121,7 +121,7 @@ impl Copy {
         self.shared.progress.borrow().next
     }
 
-    /// Writes what is left and leaves the debate to others. Returns whether all of it is in the store. Gives up after
+    /// Writes the remaining lines and releases the debate. Returns whether the store has all of them. Gives up after
     /// `most`.
     pub(super) async fn release(&self, most: Duration) -> bool {
         self.shared.pending().is_released = true;
@@ -160,7 +160,7 @@ impl Shared {
 
     fn lose(&self) {
         self.lease.end();
-        let reason = format!("another worker goes on with the debate {}", self.id);
+        let reason = format!("another worker took over the debate {}", self.id);
         self.progress.send_modify(|progress| progress.lost = Some(ReplicaError { reason }));
     }
 
@@ -179,7 +179,7 @@ impl Shared {
                 released: pending.is_released,
                 claim: pending.claim,
             };
-            // The same bytes until it is known whether they are there.
+            // The bytes stay the same until the store's answer is known.
             let bytes = segment_bytes(&header, &pending.lines);
             if !self.create(&segment_name(&self.id, segment), &bytes).await {
                 return;
@@ -196,7 +196,7 @@ impl Shared {
         }
     }
 
-    /// Creates an object, however often the store fails. Returns whether the debate is still this worker's.
+    /// Creates an object, and retries while the store fails. Returns whether this worker still owns the debate.
     async fn create(&self, name: &str, bytes: &[u8]) -> bool {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -281,7 +281,7 @@ impl Claims for Notes {
 }
 
 impl Copy {
-    /// Waits until the store has something, as long as the lease lasts. What is stored is stored, even if it came late.
+    /// Waits until the store has something, as long as the lease lasts. Late writes count too.
     async fn has(&self, is_there: impl Fn(&Progress) -> bool) -> Result<(), ReplicaError> {
         let mut progress = self.shared.progress.subscribe();
         loop {
@@ -299,10 +299,14 @@ impl Copy {
         }
     }
 
-    /// No beat came through for too long.
+    /// No beat was acknowledged for too long.
     fn too_old(&self) -> ReplicaError {
         let (id, place) = (&self.shared.id, self.shared.store.place());
         let fault = self.fault().map(|fault| format!(": {fault}")).unwrap_or_default();
-        ReplicaError { reason: format!("the store {place} has not heard of the debate {id} for too long{fault}") }
+        ReplicaError {
+            reason: format!(
+                "this worker could not reach the store {place} for too long and may have lost the debate {id}{fault}"
+            ),
+        }
     }
 }

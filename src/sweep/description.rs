@@ -1,4 +1,4 @@
-//! The description of a set, as its user writes it: `sweep.json`.
+//! The user's description of a set: `sweep.json`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use dialectic_record::debate::TerminationKind;
 
 use crate::lift::{Problem, ProblemSet, SetError};
 
-/// The most debates of a set.
+/// The maximum number of debates in a set.
 pub const MOST_DEBATES: usize = 1_000_000;
 
 /// A set of debates. All paths are relative to the directory of its file.
@@ -21,13 +21,13 @@ pub const MOST_DEBATES: usize = 1_000_000;
 pub struct Description {
     /// The directory of its file.
     pub base: PathBuf,
-    /// The problems, with what is attached to them.
+    /// The problems with their attachments.
     pub groups: Vec<Group>,
     /// The variants, at least one.
     pub variants: Vec<VariantDescription>,
     /// How often each problem is debated in each variant.
     pub repeats: NonZeroU32,
-    /// What all debates together may cost.
+    /// The maximum total cost.
     pub budget: Option<Usd>,
 }
 
@@ -36,7 +36,7 @@ pub struct Description {
 pub struct Group {
     /// The problems.
     pub problems: Vec<Problem>,
-    /// The attached files, as they are written in the description.
+    /// The attached files, as named in the description.
     pub attach: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Group {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VariantDescription {
-    /// Names it in results.
+    /// The name in results.
     pub name: String,
     /// The configuration file.
     pub config: Option<PathBuf>,
@@ -56,7 +56,7 @@ pub struct VariantDescription {
     pub judge_model: Option<String>,
     /// The provider of these models.
     pub provider: Option<String>,
-    /// A ready panel, or a file with agents and a judge.
+    /// A ready-made panel, or a file with agents and a judge.
     pub panel: Option<String>,
     /// The roles that take part.
     pub agents: Option<Vec<String>>,
@@ -66,13 +66,13 @@ pub struct VariantDescription {
     pub until: Option<TerminationKind>,
     /// The number of checkers.
     pub check: Option<u32>,
-    /// Short answers of a small council.
+    /// Whether a small council gives short answers.
     #[serde(default)]
     pub quick: bool,
     /// Call no model.
     #[serde(default)]
     pub offline: bool,
-    /// What one debate may cost.
+    /// The cost limit of one debate.
     pub max_cost: Option<Usd>,
 }
 
@@ -87,7 +87,7 @@ pub enum DescriptionError {
         /// The reason.
         source: std::io::Error,
     },
-    /// Something in it is not what it should be.
+    /// A part of it is invalid.
     #[error("{}: {fault}", path.display())]
     Fault {
         /// The file.
@@ -128,7 +128,7 @@ struct File {
     budget: Option<Usd>,
 }
 
-/// Where problems are.
+/// The location of problems.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a path, a pattern such as \"rfcs/*.md\", or {\"files\": …, \"attach\": […]}")]
 enum Source {
@@ -201,20 +201,20 @@ impl Description {
         let repeat = usize::try_from(repeats.get()).unwrap_or(usize::MAX);
         let debates = ids.len().saturating_mul(variants.len()).saturating_mul(repeat);
         if debates > MOST_DEBATES {
-            return Err(fault(format!("it has {debates} debates, and a set may have {MOST_DEBATES}")));
+            return Err(fault(format!("it has {debates} debates; a set may have at most {MOST_DEBATES}")));
         }
         Ok(Self { base, groups, variants, repeats, budget })
     }
 }
 
-/// What is wrong with a file, and where.
+/// The fault of a file and its place.
 fn said(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let path = error.path().to_string();
     let fault = error.inner().to_string();
     if path == "." { fault } else { format!("`{path}`: {fault}") }
 }
 
-/// The files that a path or a pattern means, in the order of their names.
+/// The files that match a path or a pattern, sorted by name.
 fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let path = base.join(files);
     if !files.contains(['*', '?', '[']) || path.exists() {
@@ -226,7 +226,7 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for path in found {
         let path = path.map_err(|error| format!("the pattern `{files}`: {error}"))?;
-        // As in a directory, it tells of the set.
+        // A README describes the set, as in a directory.
         let is_readme = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
         if path.is_file() && !is_readme {
             paths.push(path);

@@ -1,4 +1,4 @@
-//! A debate in a store, as its readers see it, and the one object that a finished debate is compacted to.
+//! A debate in a store as readers see it, and the single object to which a finished debate is compacted.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,19 +19,19 @@ pub struct FinishedHeader {
     pub finished: u32,
     /// The debate.
     pub id: DebateId,
-    /// How many workers had a part in it.
+    /// The number of times a worker took the debate.
     pub epochs: u32,
     /// Calls that were in flight when their worker was lost.
     pub lost: Lost,
 }
 
-/// Calls in flight when another worker took over. They may have been paid for, and were made again.
+/// Calls in flight when another worker took over. They may have been paid for, and were repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lost {
-    /// How many.
+    /// The number of calls.
     pub calls: u32,
-    /// What they cost at most, as far as prices are known.
+    /// Their maximum cost, as far as prices are known.
     pub usd: Usd,
 }
 
@@ -44,12 +44,12 @@ pub struct Finished {
     pub journal: Vec<u8>,
 }
 
-/// What a store has of a debate.
+/// The content of a store about a debate.
 #[derive(Debug)]
 pub enum Stored {
     /// Nothing.
     Nothing,
-    /// It was begun.
+    /// It was started.
     Begun(Chain),
     /// It is finished.
     Finished(Finished),
@@ -79,7 +79,7 @@ impl Lost {
 }
 
 impl Finished {
-    /// A debate that has ended, with `journal`, whose events are `events`.
+    /// A finished debate with its `journal` and the `events` in it.
     pub(super) fn of(id: &DebateId, epochs: u32, journal: Vec<u8>, events: &[Recorded]) -> Self {
         let header = FinishedHeader { finished: FORMAT, id: id.clone(), epochs, lost: Lost::of(events) };
         Self { header, journal }
@@ -106,19 +106,19 @@ impl Finished {
         Ok(Self { header, journal: bytes[end + 1..].to_vec() })
     }
 
-    /// Writes it, unless another worker has. Then removes what it is made of.
+    /// Writes it, unless another worker did. Then removes the objects that it replaces.
     pub(super) async fn write(&self, store: &dyn Store) -> Result<(), StoreFault> {
         let id = &self.header.id;
         match store.create(&finished_name(id), &self.bytes()).await? {
-            // What another worker wrote is made of the same journal: only the counts of workers can differ.
+            // Another worker's object contains the same journal; only the number of workers can differ.
             Creation::Acknowledged | Creation::Taken => {}
         }
         Ok(())
     }
 
     /// Removes the segments and beats of a finished debate. `chain` are the segments up to the last takeover; `next`
-    /// follows the last one. What begins an epoch stays: a worker that does not know yet that it lost the debate would
-    /// create a segment of just that name, and take the debate for its own.
+    /// follows the last one. The first segment of each epoch stays: a worker that has not noticed its loss of the
+    /// debate would create a segment with that name, and believe that it still owns the debate.
     pub(super) async fn remove_parts(
         store: &dyn Store,
         id: &DebateId,
@@ -162,7 +162,7 @@ impl Stored {
         let read = Chain::read(store, id).await;
         match read {
             Ok(chain) if !chain.headers.is_empty() => Ok(Self::Begun(chain)),
-            // Its segments are removed once it is finished.
+            // A finished debate has no segments any more.
             read => match finished().await? {
                 Some(finished) => Ok(Self::Finished(finished)),
                 None => read.map(Self::Begun),

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-/// The times of a set's workers. All have the same.
+/// The times of a set's workers, the same for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
     /// Milliseconds between beats.
     #[serde(rename = "beatMs")]
     beat: u64,
-    /// The age of the last beat at which its worker sends nothing more.
+    /// The age of the last beat at which its worker stops sending requests.
     #[serde(rename = "stopMs")]
     stop: u64,
     /// The time without a beat or segment after which another worker takes over.
@@ -48,35 +48,35 @@ impl FromStr for Times {
 }
 
 impl Times {
-    /// Times in milliseconds; `None` unless each is longer than the one before: a worker that stops after another has
-    /// taken over would pay twice.
+    /// Times in milliseconds; `None` unless each is longer than the previous one: calls would be paid twice if a worker
+    /// stopped after another took over.
     pub fn of(beat: u64, stop: u64, takeover: u64) -> Option<Self> {
         let is_ordered = 0 < beat && beat < stop && stop < takeover;
         is_ordered.then_some(Self { beat, stop, takeover })
     }
 
-    /// Between beats.
+    /// The time between beats.
     pub fn beat(self) -> Duration {
         Duration::from_millis(self.beat)
     }
 
-    /// Until a worker without a beat sends nothing more.
+    /// The time after which a worker without a beat stops sending requests.
     pub fn stop(self) -> Duration {
         Duration::from_millis(self.stop)
     }
 
-    /// Until another worker takes over.
+    /// The time after which another worker takes over.
     pub fn takeover(self) -> Duration {
         Duration::from_millis(self.takeover)
     }
 
-    /// Between looks at a debate that another worker runs.
+    /// The time between checks of a debate that another worker runs.
     pub fn look(self) -> Duration {
         self.takeover() / 9
     }
 }
 
-/// A point in time on both clocks: one stands still while the machine sleeps, the other can be set.
+/// A point in time on two clocks: one stops while the machine sleeps, the other can be set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     monotonic: Instant,
@@ -88,7 +88,7 @@ impl Moment {
         Self { monotonic: Instant::now(), wall: SystemTime::now() }
     }
 
-    /// The time since `earlier` on the clock that shows more.
+    /// The time since `earlier`, by the clock that advanced more.
     pub(super) fn since(self, earlier: Self) -> Duration {
         let wall = self.wall.duration_since(earlier.wall).unwrap_or_default();
         self.monotonic.saturating_duration_since(earlier.monotonic).max(wall)
@@ -100,8 +100,8 @@ impl Moment {
     }
 }
 
-/// The right of a worker to send requests for a debate: it lasts as long as its beats are young, and once it is over it
-/// does not come back.
+/// The right of a worker to send requests for a debate. It expires with the last beat, and an expired lease is never
+/// renewed.
 #[derive(Debug)]
 pub(super) struct Lease {
     times: Times,
@@ -110,13 +110,13 @@ pub(super) struct Lease {
 
 #[derive(Debug)]
 struct Last {
-    /// When the last acknowledged beat was *begun*: another worker may have seen it from then on.
+    /// The time when the last acknowledged beat was *sent*: other workers may have seen it since then.
     beat: Moment,
     is_over: bool,
 }
 
 impl Lease {
-    /// A lease whose first beat was begun at `begun`.
+    /// A lease whose first beat was sent at `begun`.
     pub(super) fn begin(times: Times, begun: Moment) -> Self {
         Self { times, last: Mutex::new(Last { beat: begun, is_over: false }) }
     }
@@ -136,7 +136,8 @@ impl Lease {
         !last.is_over
     }
 
-    /// Notes that a beat begun at `begun` was acknowledged. It is of no use if the one before was too old by now.
+    /// Renews the lease by a beat that was sent at `begun` and acknowledged now. Has no effect if the lease has
+    /// expired.
     pub(super) fn renew(&self, begun: Moment) -> bool {
         self.renew_at(begun, Moment::now())
     }
@@ -149,12 +150,12 @@ impl Lease {
         is_held
     }
 
-    /// Ends it.
+    /// Ends the lease.
     pub(super) fn end(&self) {
         self.last().is_over = true;
     }
 
-    /// The time left, if no beat follows.
+    /// The remaining time if no beat follows.
     pub(super) fn left(&self) -> Duration {
         if self.is_held() {
             self.times.stop().saturating_sub(Moment::now().since(self.last().beat))
@@ -213,7 +214,7 @@ mod tests {
         assert!(lease.renew_at(at(20), at(59)));
         assert!(lease.is_held_at(at(79)));
         assert!(!lease.is_held_at(at(80)));
-        // One that is acknowledged too late is none.
+        // A beat that is acknowledged too late does not count.
         let lease = Lease::begin(TIMES, start);
         assert!(!lease.renew_at(at(20), at(60)));
         assert!(!lease.is_held_at(at(61)));

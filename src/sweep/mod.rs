@@ -1,7 +1,7 @@
 //! Sets of debates on an engine that places, retries and cancels work: Slurm, GNU parallel, Kubernetes, AWS Batch.
 //!
-//! A plan has a line for each debate. A worker runs one or several of them; what it records is in a [store],
-//! where another worker goes on if this one dies. Nothing here starts or places a worker.
+//! A plan has a line for each debate. A worker runs one or several of them and records them in a [store]. If it dies,
+//! another worker continues from there. This module does not start or place workers.
 
 pub mod budget;
 pub mod collect;

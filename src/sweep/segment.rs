@@ -15,11 +15,11 @@ use super::store::{Store, StoreFault};
 pub struct Header {
     /// The number, from 1.
     pub segment: u64,
-    /// How often the debate has been taken over, from 1. The segment that begins an epoch has no lines.
+    /// The number of times a worker has taken the debate. The first segment of an epoch has no lines.
     pub epoch: u32,
     /// The worker that wrote it.
     pub worker: String,
-    /// Whether the worker left the debate: another may go on with it at once.
+    /// Whether the worker released the debate: another may continue at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub released: bool,
     /// The entry that the worker is about to create in the set's budget.
@@ -67,7 +67,7 @@ impl SegmentError {
     }
 }
 
-/// Where a debate is in the store.
+/// The place of a debate in the store.
 pub(super) fn prefix(id: &DebateId) -> String {
     format!("debates/{id}")
 }
@@ -143,7 +143,7 @@ impl Chain {
                 let (header, lines) = opened.ok_or_else(|| damaged(format!("the segment {number} was changed")))?;
                 let epoch = chain.headers.last().map_or(0, |last| last.epoch);
                 if header.epoch < epoch || header.epoch > epoch + 1 {
-                    return Err(damaged(format!("the epoch of the segment {number} does not follow")));
+                    return Err(damaged(format!("the epoch of the segment {number} is out of order")));
                 }
                 chain.headers.push(header);
                 chain.journal.extend_from_slice(lines);
@@ -157,7 +157,7 @@ impl Chain {
         self.headers.iter().rev().find_map(|header| header.claim)
     }
 
-    /// How often the debate has been taken over, from 1; 0 if it was not begun.
+    /// The number of times a worker has taken the debate; 0 if it was not started.
     pub fn epoch(&self) -> u32 {
         self.headers.last().map_or(0, |last| last.epoch)
     }

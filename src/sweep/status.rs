@@ -1,4 +1,4 @@
-//! How far a set is, and what it has cost.
+//! The progress and cost of a set.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -16,15 +16,15 @@ use super::plan::{Plan, PlannedDebate, SavedPlan};
 use super::store::{SharedStore, Store};
 use super::{Finished, Lost, Stored};
 
-/// How far a set, or a variant of it, is.
+/// The progress of a set or a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     /// The planned debates.
     pub debates: u64,
-    /// Those that are finished.
+    /// The finished debates.
     pub finished: u64,
-    /// Those that were begun and have not ended: a worker runs them, or the next one resumes them.
+    /// The started debates that have not ended: a worker runs them, or another resumes them.
     pub running: u64,
     /// The debates without an answer.
     pub failed: u64,
@@ -34,7 +34,7 @@ pub struct Progress {
     pub cost_usd: Option<Usd>,
     /// The expected cost of all debates: the cost of the ended ones, plus the likely cost of the others.
     pub expected_usd: Option<Usd>,
-    /// Calls in flight when their worker was lost: they may have been paid for, and were made again.
+    /// Calls in flight when their worker was lost: they may have been paid for, and were repeated.
     pub lost: Lost,
 }
 
@@ -47,7 +47,7 @@ pub struct SetStatus {
     pub all: Progress,
     /// Each variant, by its name.
     pub variants: BTreeMap<String, Progress>,
-    /// The set's budget, if it has one that a worker has opened.
+    /// The set's budget, if a worker has opened it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetStatus>,
 }
@@ -124,7 +124,7 @@ impl Progress {
                 let cost = debate_of(store, id, &journal)?.total_cost();
                 Self { finished: 1, cost_usd: cost, expected_usd: cost, lost: header.lost, ..one }
             }
-            // It was taken, and nothing is recorded yet.
+            // A worker took it and has recorded nothing yet.
             Stored::Begun(chain) if chain.journal.is_empty() => {
                 Self { running: 1, expected_usd: planned.likely, ..one }
             }
@@ -150,7 +150,7 @@ fn events(journal: &[u8]) -> Vec<Recorded> {
 }
 
 impl SetStatus {
-    /// The state of a plan's debates where there is no store yet.
+    /// The state of a plan's debates without a store.
     pub fn of_nothing(plan: &Plan) -> Self {
         let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
         for planned in &plan.debates {
@@ -164,7 +164,7 @@ impl SetStatus {
     /// Reads the state of a plan's debates. Changes nothing.
     ///
     /// # Errors
-    /// The store cannot be read, has another set, or something in it is damaged.
+    /// The store cannot be read, belongs to another set, or is damaged.
     pub async fn read(plan: &SavedPlan, store: &SharedStore) -> Result<Self, StatusError> {
         check_set(plan, &**store).await?;
         let read = |planned: &'_ PlannedDebate| {

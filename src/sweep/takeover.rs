@@ -11,12 +11,12 @@ use super::segment::{
 };
 use super::store::{Creation, SharedStore, Store, StoreFault};
 
-/// A debate that is looked at until it is finished or can be taken.
+/// A debate that is checked until it is finished or can be taken.
 #[derive(Debug)]
 pub(super) struct Watch {
     id: DebateId,
     seen: Option<Seen>,
-    /// Whether its worker was heard of since the first look.
+    /// Whether its worker gave a sign since the first check.
     pub(super) is_alive: bool,
 }
 
@@ -25,22 +25,22 @@ pub(super) struct Watch {
 struct Seen {
     last: Header,
     beat: Option<String>,
-    /// When it was first known, by this worker's clock: its answer had come.
+    /// The time when this worker received it, by its own clock.
     since: Instant,
 }
 
-/// The result of a look at a debate.
+/// The result of checking a debate.
 #[derive(Debug)]
 pub(super) enum Sight {
     /// It is finished.
     Finished,
     /// It can be taken.
     Free(Vacancy),
-    /// Another worker runs it, or was not silent for long enough.
+    /// Another worker runs it, or has not been silent for long enough.
     Held,
 }
 
-/// A debate that a worker may take, as it was at a time.
+/// A debate that a worker may take, in its state at a time.
 #[derive(Debug)]
 pub(super) struct Vacancy {
     segment: u64,
@@ -63,7 +63,7 @@ pub(super) struct Holding {
 pub(super) enum Taking {
     /// This worker runs it.
     Mine(Box<Holding>),
-    /// Another was faster, or the look was too long ago.
+    /// Another worker was faster, or the check was too long ago.
     Missed,
     /// It is finished.
     Finished,
@@ -79,9 +79,9 @@ impl Watch {
         Self { id, seen: None, is_alive: false }
     }
 
-    /// Looks at it.
+    /// Checks it.
     pub(super) async fn look(&mut self, store: &SharedStore, times: Times) -> Result<Sight, SegmentError> {
-        // What the store answers was so after it was asked, however long this process is stopped until it reads that.
+        // The store's answer is newer than the request, even if this process was stopped before it reads the answer.
         let asked = Instant::now();
         let names = store.list(&prefix(&self.id)).await?;
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
@@ -92,7 +92,7 @@ impl Watch {
             return Ok(Sight::Free(Vacancy { segment: 1, epoch: 1, asked }));
         }
         let Some(last) = numbers_of(&**store, &self.id).await?.last().copied() else {
-            // They were removed in between: it is finished.
+            // They were removed in the meantime: the debate is finished.
             return Ok(Sight::Held);
         };
         let before = self.seen.take();
@@ -109,7 +109,7 @@ impl Watch {
         if header.released {
             return Ok(Sight::Free(vacancy));
         }
-        // Beats of an earlier epoch say nothing: their worker does not know yet that it lost the debate.
+        // Beats of an earlier epoch do not count: their worker has not noticed that it lost the debate.
         let epoch = format!("{:08}-", header.epoch);
         let beat = store.list(&beats(&self.id)).await?.into_iter().rfind(|name| name.starts_with(&epoch));
         let unchanged = known.filter(|seen| seen.beat == beat);
@@ -153,7 +153,7 @@ impl Vacancy {
         }
         let chain = match Chain::read(&**store, id).await {
             Ok(chain) => chain,
-            // Somebody took over in the meantime, and has finished it.
+            // Another worker took over in the meantime and finished it.
             Err(_) if store.get(&finished_name(id)).await?.is_some() => return Ok(Taking::Finished),
             Err(error) => return Err(error),
         };

@@ -1,4 +1,4 @@
-//! A worker: runs debates of a plan, several at once, and continues those that other workers left.
+//! A worker: runs debates of a plan, several at once, and continues abandoned ones.
 
 mod queue;
 mod tally;
@@ -27,16 +27,15 @@ use super::takeover::is_finished;
 
 pub use tally::Tally;
 
-/// The time that calls in flight have for their answers after a worker is told to stop: engines send SIGKILL 30 seconds
-/// after SIGTERM.
+/// The time for calls in flight after a worker is told to stop. Engines send SIGKILL 30 seconds after SIGTERM.
 const TO_ANSWER: Duration = Duration::from_secs(25);
 /// The time for the last segments after that.
 const TO_STORE: Duration = Duration::from_secs(4);
 
-/// Why a debate is not run on.
+/// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";
 
-/// The object that says what a store's set is.
+/// The object that identifies a store's set.
 const SET: &str = "set";
 
 /// A worker of a set.
@@ -49,7 +48,7 @@ struct Inner {
     machine: Machine,
     services: Services,
     times: Times,
-    /// The name in the store, which no other process has.
+    /// The name in the store, unique to this process.
     name: Arc<str>,
     /// The directory of running debates' journals.
     directory: Directory,
@@ -60,7 +59,7 @@ struct Inner {
 /// Tells a worker to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
-    /// Nothing more is sent.
+    /// No more requests are sent.
     pub begun: CancellationToken,
     /// Calls in flight are abandoned.
     pub now: CancellationToken,
@@ -71,9 +70,9 @@ pub struct Stop {
 pub enum News {
     /// A debate runs.
     Running(DebateId),
-    /// It runs no longer.
+    /// A debate stopped running.
     Left(DebateId),
-    /// This worker is done with it, whether it ran here or not.
+    /// This worker is done with a debate, whether it ran here or not.
     Ended(DebateId, Ended),
 }
 
@@ -84,7 +83,7 @@ pub enum Ended {
     Finished {
         /// The known cost, if this worker finished it.
         cost: Option<Usd>,
-        /// Whether it was finished before this worker came to it.
+        /// Whether another worker finished it earlier.
         before: bool,
     },
     /// It has no answer; it can be resumed.
@@ -99,11 +98,11 @@ pub enum Ended {
         /// The rest of the budget.
         left: Usd,
     },
-    /// It cannot run as it is planned, or not on this machine.
+    /// It cannot run as planned, or not on this machine.
     Refused {
         /// The reason, with its causes.
         reason: String,
-        /// The category that determines who has to act.
+        /// The category that determines the exit code.
         blame: ErrorCategory,
     },
     /// It should be tried again.
@@ -113,7 +112,7 @@ pub enum Ended {
     },
 }
 
-/// Why a worker cannot begin.
+/// Why a worker cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     /// The store.
@@ -125,13 +124,13 @@ pub enum WorkerError {
     /// The budget of the set.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// The store has another set.
+    /// The store belongs to another set.
     #[error("the store {place} belongs to another plan")]
     OtherSet {
         /// The store.
         place: String,
     },
-    /// The workers of the set have other times.
+    /// The set's workers use different times.
     #[error("the workers of the set in {place} use a different interval between beats")]
     OtherTimes {
         /// The store.
@@ -181,15 +180,15 @@ impl Diagnostic for WorkerError {
 struct Set {
     /// The SHA-256 of the plan.
     plan: String,
-    /// The times of all its workers.
+    /// The times of its workers.
     times: Times,
 }
 
 impl Worker {
-    /// A worker for the plan's debates. `directory` is for its own files; `news` hears of the debates.
+    /// A worker for the plan's debates. `directory` holds its own files; `news` receives changes of the debates.
     ///
     /// # Errors
-    /// The store cannot be used, or has another set.
+    /// The store cannot be used, or belongs to another set.
     pub async fn begin(
         plan: &SavedPlan,
         store: SharedStore,
@@ -224,7 +223,7 @@ impl Worker {
     /// Checks a debate of each variant, before anything is paid.
     ///
     /// # Errors
-    /// One that is not finished cannot run on this machine.
+    /// An unfinished debate cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), WorkerError> {
         let runner = Runner::new(self.0.directory.clone(), self.0.services.clone());
         let mut checked: Vec<&str> = Vec::new();
@@ -236,7 +235,7 @@ impl Worker {
             let prepared = runner.prepare(debate.spec(&self.0.machine));
             match prepared.and_then(|prepared| prepared.check_limit()) {
                 Ok(()) => checked.push(variant),
-                // There is nothing to be run.
+                // The debate is finished, so it need not run here.
                 Err(_) if is_finished(&*self.0.store, &debate.id).await? => {}
                 Err(error) => return Err(error.into()),
             }
@@ -247,12 +246,12 @@ impl Worker {
 
 impl Inner {
     fn tell(&self, news: News) {
-        // Nobody has to listen.
+        // The receiver may be gone.
         drop(self.news.send(news));
     }
 }
 
-/// An error with its causes, in one line.
+/// An error with its causes on one line.
 fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -23,7 +23,6 @@ const COMMANDS: &str = "docs/commands.md";
 const CONFIGURATION: &str = "docs/configuration.md";
 const READING: &str = "docs/reading.md";
 const MODELS: &str = "docs/models.md";
-const ARCHITECTURE: &str = "docs/architecture.md";
 const PROTOCOL_TABLES: &str = "docs/protocols.md";
 const SCHEMA: &str = "docs/debate-config.schema.json";
 
@@ -85,18 +84,6 @@ fn assert_parts_are_current(path: &str, parts: &[(String, String)]) {
 }
 
 #[test]
-fn the_commands_are_those_of_the_program() {
-    let mut table = "| command | what it does |\n| --- | --- |\n".to_owned();
-    let command = dialectic_cli::cli::command();
-    let listed: Vec<_> = command.get_subcommands().filter(|one| one.get_name() != "help").collect();
-    assert!(listed.len() > 20);
-    for one in listed {
-        writeln!(table, "| `{}` | {} |", one.get_name(), one.get_about().unwrap()).unwrap();
-    }
-    assert_parts_are_current(COMMANDS, &[("commands".to_owned(), table)]);
-}
-
-#[test]
 fn the_formats_of_reports_are_those_of_the_program() {
     let mut table = "| `--format` | ending of `-o` | what it is |\n| --- | --- | --- |\n".to_owned();
     for format in &FORMATS {
@@ -137,25 +124,6 @@ fn the_protocols_are_those_of_the_program() {
         writeln!(overview, "| [`{name}`](#{name}) | {calls} | {rounds} |").unwrap();
     }
     assert_parts_are_current(PROTOCOL_TABLES, &[("overview".to_owned(), overview)]);
-}
-
-#[test]
-fn the_diagrams_are_those_of_the_protocols() {
-    let mut drawn: Vec<(String, Vec<&str>)> = Vec::new();
-    for protocol in PROTOCOLS {
-        // What leads to questions and back is the same in all.
-        let whole = protocol.mermaid();
-        let lines = whole.lines().filter(|line| !line.contains("clarification_input"));
-        let diagram: String = lines.flat_map(|line| [line, "\n"]).collect();
-        match drawn.iter_mut().find(|(other, _)| *other == diagram) {
-            Some((_, names)) => names.push(protocol.name),
-            None => drawn.push((diagram, vec![protocol.name])),
-        }
-    }
-    let part =
-        |(diagram, names): &(String, Vec<&str>)| format!("**{}**\n\n```mermaid\n{diagram}```\n\n", names.join(", "));
-    let diagrams: String = drawn.iter().map(part).collect();
-    assert_parts_are_current(ARCHITECTURE, &[("diagrams".to_owned(), diagrams)]);
 }
 
 #[test]

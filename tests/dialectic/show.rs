@@ -77,7 +77,7 @@ fn older_debates_are_read_and_stay_as_they_were() {
     let sandbox = Sandbox::new().file("older.json", older.to_string());
     let before = sandbox.files();
     let text = sandbox.run(["show", "older.json", "points"]).expect_code(0).stdout;
-    assert!(text.contains("This debate was recorded before points and answers were."), "{text}");
+    assert!(text.contains("The record of this debate has no points and answers."), "{text}");
     let json = sandbox.run(["show", "older.json", "points", "--json"]).expect_code(0).stdout;
     let shown: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(shown["derived"], true);

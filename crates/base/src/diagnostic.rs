@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-/// Who or what caused an error; it determines the exit code.
+/// The cause of an error; it determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
     /// Everything else: a file cannot be written, or the program has a defect.

@@ -394,7 +394,7 @@ mod tests {
         assert!((cost(claude, tokens) - (0.3 * 4.0 + 0.2 * 0.4 + 0.4 * 5.0 + 0.1 * 8.0)).abs() < 1e-9);
         let none = Tokens { cache_write_hour_tokens: 0, ..tokens };
         assert!((cost(listed, none) - (0.8 * 4.0 + 0.2 * 0.4)).abs() < 1e-9, "like other input");
-        // A price that is given stays.
+        // An existing price stays.
         let given = Price { cache_write_per_m_tok: Some(0.0), ..listed };
         assert_eq!(given.with_writes(1.25), given);
         let long = LongPrice {

@@ -60,7 +60,7 @@ mod tests {
                 "Essential: backups",
             ]
         );
-        // Ten characters are not longer than ten.
+        // A line of exactly ten characters is not too long.
         assert_eq!(major_requirement("- must do 12"), None);
         assert_eq!(major_requirement("- must do 123"), Some("must do 123".to_owned()));
     }

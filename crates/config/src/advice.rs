@@ -56,8 +56,8 @@ pub fn one_family(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// A warning that names the reviewers of the protocol `review` that belong to the author's family of models and may
-/// share its blind spots.
+/// A warning about reviewers of the protocol `review` whose models belong to the author's family and may share its
+/// blind spots.
 pub fn related_reviewers(settings: &Settings) -> Option<String> {
     if settings.debate.protocol != REVIEW.name {
         return None;

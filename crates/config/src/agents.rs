@@ -91,8 +91,8 @@ pub(super) fn served(entry: &Value) -> Option<ServedModel> {
     Some(ServedModel { provider: text("provider")?, model: text("model")? })
 }
 
-/// The judge from the file. Missing values are the default judge's, except that without a provider and model it uses
-/// those of the first agent.
+/// The judge from the file. Missing values are the default judge's. Without a provider and model, it uses the first
+/// agent's.
 pub(super) fn judge(
     entry: &Map<String, Value>,
     of_first: &ServedModel,

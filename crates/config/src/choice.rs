@@ -182,7 +182,7 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
-    /// Replaces a model's name that stands for a program with that program.
+    /// Replaces a model's name with the program for which it stands.
     pub(super) fn with_program_named(self, own: &[String]) -> Self {
         let meant = self.model.as_deref().filter(|_| self.provider.is_none()).and_then(|model| of_program(model, own));
         match meant {
@@ -444,7 +444,7 @@ pub(super) fn may_serve(provider: &str, model: &str) -> bool {
     facts(vendor, model).is_some() || !is_elsewhere()
 }
 
-/// Replaces models' names in the options that stand for programs with those programs.
+/// Replaces models' names in the options with the programs for which they stand.
 pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overrides {
     let mut options = options.clone();
     if options.provider.is_some() {

@@ -383,7 +383,7 @@ fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Override
     }
 }
 
-/// Replaces a limit that no option sets by the tighter one. Returns whether it changed.
+/// Replaces a limit that no option sets with the tighter one. Returns whether it changed.
 fn replace<T: Copy + PartialEq>(limit: &mut Option<T>, by_option: Option<T>, tight: Option<T>) -> bool {
     let is_changed = by_option.is_none() && *limit != tight;
     if is_changed {

@@ -52,8 +52,8 @@ pub(super) fn names(tree: &Value) -> Vec<String> {
     entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
 }
 
-/// Replaces models' names that stand for programs with those programs, where an agent or the judge has a model and no
-/// provider. `own` are the user's own programs.
+/// Replaces models' names with the programs for which they stand, if an agent or the judge has a model and no provider.
+/// `own` are the user's own programs.
 pub(super) fn named_by_models(mut tree: Value, own: &[String]) -> Value {
     let name = |entry: &mut Value| {
         let meant = entry["model"].as_str().and_then(|model| of_program(model, own));

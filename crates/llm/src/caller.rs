@@ -132,8 +132,8 @@ impl AttemptUsage {
 }
 
 impl Caller {
-    /// Calls the model and retries transient failures. The usage of failed attempts is charged at once, or without an
-    /// account added to the call's.
+    /// Calls the model and retries transient failures. The usage of failed attempts is charged at once; without an
+    /// account, it is added to the call's usage.
     ///
     /// # Errors
     /// The last attempt's failure, if it is not transient or no attempt is left.

@@ -42,7 +42,7 @@ pub trait Further: Send + Sync {
     /// cost limit.
     ///
     /// # Errors
-    /// The failure that ends the attempt: `failed`, not yet charged, or that there is no room.
+    /// The failure that ends the attempt: the uncharged `failed`, or the lack of room.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
     /// Whether a failure charged in full is repeated only once. Other ways of asking are then tried immediately.

@@ -37,7 +37,7 @@ pub(in crate::cli) enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Print what the memory holds of a debate
+    /// Print the memory of a debate
     #[command(after_help = examples(&["dialectic memory show latest", "dialectic memory show vhkp --json"]))]
     Show {
         #[command(flatten)]

@@ -105,11 +105,11 @@ pub(in crate::cli) struct ShowArgs {
 pub(in crate::cli) enum DebatePart {
     /// The solution
     Solution,
-    /// Everything that was said in a round
+    /// All texts of a round
     Round,
-    /// Everything that an agent said, and what others said about it
+    /// All texts by an agent, and all texts about its texts
     Agent,
-    /// Everything that was said in a stage, round by round
+    /// All texts of a stage, round by round
     Stage,
     /// All critiques of an agent's texts
     Critiques,
@@ -126,8 +126,8 @@ pub(in crate::cli) struct AskArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
 
-    /// The question; `-` reads it from standard input. Without it, a terminal asks for one after the other; elsewhere
-    /// the last unanswered question is asked again
+    /// The question; `-` reads it from standard input. Without it, you are asked for questions on a terminal;
+    /// elsewhere, the last unanswered question is repeated
     pub(in crate::cli) question: Option<String>,
 
     /// Have this agent answer for its own text instead of the judge: its id, role or name
@@ -245,7 +245,7 @@ fn rating(text: &str) -> Result<i8, String> {
     }
 }
 
-/// The maximum characters of a tag.
+/// The maximum length of a tag, in characters.
 const LONGEST_TAG: usize = 64;
 
 /// Parses a tag.

@@ -34,7 +34,7 @@ pub(in crate::cli) struct LiftArgs {
     #[arg(help_heading = "Comparison", long = "variant", value_name = "VARIANT", conflicts_with_all = ["against", "arm_model"])]
     pub(in crate::cli) variants: Vec<VariantArg>,
 
-    /// Limit the second variant to what the first one cost, for each problem
+    /// For each problem, limit the second variant to the cost of the first
     #[arg(help_heading = "Comparison", long, requires = "variants")]
     pub(in crate::cli) equal_money: bool,
 

@@ -23,7 +23,7 @@ pub(in crate::cli) enum SkillCommand {
     Show,
 }
 
-/// The place of the skill.
+/// Where the skill is installed.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SkillPlaceArgs {
     /// For which agents; separate several by commas [default: `agents`, and those that have a directory of their own]

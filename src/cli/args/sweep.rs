@@ -69,7 +69,7 @@ pub(in crate::cli) struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// The store: as given, or the one that belongs to the plan.
+    /// The given store, else the plan's.
     pub(in crate::cli) fn store(&self) -> String {
         let beside = || self.plan.with_extension("store").display().to_string();
         self.store.clone().unwrap_or_else(beside)
@@ -98,7 +98,8 @@ pub(in crate::cli) struct SweepRunArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) wait: Option<u64>,
 
-    /// For tests: milliseconds between beats, until a worker without one stops, and until another takes over
+    /// For tests: milliseconds between beats, before a worker without a beat stops, and before another worker takes
+    /// over
     #[arg(long, hide = true, value_name = "BEAT,STOP,TAKEOVER", default_value_t)]
     pub(in crate::cli) times: Times,
 
@@ -145,7 +146,7 @@ pub(in crate::cli) struct SweepCollectArgs {
 }
 
 impl SweepCollectArgs {
-    /// The form: as given, or that of the file's ending.
+    /// The given form, else the one for the file's ending.
     pub(in crate::cli) fn format(&self) -> CollectFormat {
         let of_ending = |path: &Path| {
             let is = |ending| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));

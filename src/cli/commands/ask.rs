@@ -208,7 +208,7 @@ impl AskSession<'_> {
         let provenance = provenance.and_calls_per_day(args.calls.max_calls_per_day);
         let asking = self.runner.ask(saved, question, to.as_ref(), limit, &provenance)?;
         terminal.warnings(asking.warnings().iter().filter(|_| is_first));
-        // A server that keeps to a limit for each day counts what this question may cost, not what an earlier run could.
+        // A server with a daily limit counts the maximum cost of this question, not that of an earlier run.
         let most = args.max_cost.map(|most| spent_by(&self.entry) + most);
         if let Err(error) = renew_limit(&debates()?, &DebateId::new(self.entry.id()), most) {
             terminal.warning(&error.to_string());

@@ -66,7 +66,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             return Err(Error::Exists(path));
         }
     }
-    // Read before it is replaced: what is offered is what can be called afterwards.
+    // Read before it is replaced, so that only models are offered that can be called afterwards.
     let UserPrograms { providers, entries } = user_programs(&environment);
     let mut wanted = whom(args, &environment, &providers, dialogue.as_mut(), terminal)?;
     wanted.programs = entries;

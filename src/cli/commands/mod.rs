@@ -54,8 +54,8 @@ mod tag;
 mod verify;
 mod wait;
 
-/// Declares [`Command`], what each command runs, and the groups of the help. A row is a command's description, its
-/// arguments, its module, the feature that it needs, and examples; modules are named like commands.
+/// Declares [`Command`], the function of each command, and the groups of the help. A row has a command's description,
+/// arguments, module, required feature and examples; modules are named like commands.
 macro_rules! commands {
     ($($group:literal {
         $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+

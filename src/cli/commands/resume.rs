@@ -106,7 +106,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     }
     let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    // A server that keeps to a limit for each day counts what this run may spend, not what an earlier one could.
+    // A server with a daily limit counts the maximum spending of this run, not that of an earlier one.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
@@ -114,8 +114,8 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     session.answering(given, on_questions).run(ready, foreseen, terminal)
 }
 
-/// Agents whose model differs in the directory's current configuration. The debate uses the saved one, which a user who
-/// edited the file may not expect.
+/// Agents whose model differs in the directory's current configuration. The debate uses the saved model, which may
+/// surprise a user who edited the file.
 fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
     let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
     if !path.is_file() {

@@ -10,7 +10,7 @@ use dialectic_base::figures::counted;
 use dialectic_config::process_environment;
 use dialectic_record::store::{JournalError, StoreError, verify};
 
-/// Only an undamaged record can be signed.
+/// A damaged record cannot be signed.
 #[derive(Debug, thiserror::Error)]
 #[error("the record of {id} is damaged, so it was not signed")]
 struct NotWhole {

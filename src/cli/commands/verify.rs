@@ -15,7 +15,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
 use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
 
-/// An undamaged record whose signature is not as required.
+/// A record that is intact, but lacks the required signature.
 #[derive(Debug, thiserror::Error)]
 enum SignatureRefused {
     #[error("the record of {id} is not signed")]
@@ -173,7 +173,7 @@ fn verdict(found: &VerifiedRecord, signature: Option<&CheckedSignature>) -> &'st
     }
 }
 
-/// The signed extent and the signers, or why the signature does not count.
+/// The signed lines and the signers, or why the signature does not count.
 fn signature_lines(signature: &CheckedSignature) -> Vec<String> {
     let key = signature.envelope.as_ref().map(|envelope| format!("with {}", one_line(&envelope.to_string())));
     let mut lines = Vec::new();

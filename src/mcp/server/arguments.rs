@@ -59,7 +59,7 @@ impl Server {
         Ok(command)
     }
 
-    /// The options that attach files, which must be inside the context directory and hold no secrets.
+    /// The options for attached files, which must be inside the context directory and hold no secrets.
     fn attached(&self, files: &[String]) -> Result<Vec<OsString>, Refusal> {
         let context = self.context.as_ref().zip(self.options.context.as_ref());
         let Some((directory, base)) = context else {

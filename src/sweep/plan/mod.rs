@@ -1,8 +1,8 @@
 //! The plan of a set: JSON lines that a worker on another machine can run without any other file.
 //!
-//! The first line has what debates share: problems, attachments, variants with their settings and prompts, and the
-//! set's budget. Each further line is a debate. Providers are named only: their addresses, keys and commands are those
-//! of the machine that runs the debate.
+//! The first line contains what all debates share: problems, attachments, variants with their settings and prompts, and
+//! the set's budget. Each further line is a debate. A plan contains only the names of providers: their addresses, keys
+//! and commands belong to the machine that runs the debate.
 
 mod prompts;
 mod wire;
@@ -30,7 +30,7 @@ pub use prompts::Prompts;
 /// A set of debates.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What all its debates together may cost.
+    /// The maximum total cost of its debates.
     pub budget: Option<Usd>,
     /// The problems, each used by at least one debate.
     pub problems: Vec<Arc<PlannedProblem>>,
@@ -52,22 +52,22 @@ pub struct SavedPlan {
 /// A problem of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedProblem {
-    /// Names it in results.
+    /// The name in results.
     pub id: String,
-    /// The problem as it is debated.
+    /// The text that is debated.
     pub text: Arc<str>,
-    /// The files shown to everybody with it.
+    /// The files shown to all agents and the judge.
     pub attachments: Arc<[Attachment]>,
-    /// The right answer, where a program can check it.
+    /// The right answer, if a program can check it.
     pub answer: Option<Answer>,
 }
 
 /// A way to debate.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// Names it in results.
+    /// The name in results.
     pub name: String,
-    /// Complete settings, without anything that belongs to a machine.
+    /// Complete settings, without those of a machine.
     pub settings: Settings,
     /// The protocol that the settings name.
     pub protocol: &'static Protocol,
@@ -78,9 +78,9 @@ pub struct Variant {
 /// A debate of a plan.
 #[derive(Debug, Clone)]
 pub struct PlannedDebate {
-    /// The place in the plan, counted from 0.
+    /// The index in the plan, from 0.
     pub index: usize,
-    /// A hash of everything that decides it: the same on every machine.
+    /// A hash of its inputs, the same on every machine.
     pub id: DebateId,
     /// The problem.
     pub problem: Arc<PlannedProblem>,
@@ -90,11 +90,11 @@ pub struct PlannedDebate {
     pub repeat: u32,
     /// The likely cost; absent if a price is unknown.
     pub likely: Option<Usd>,
-    /// The maximum cost, without what tools add; absent if a price is unknown.
+    /// The maximum cost without tool use; absent if a price is unknown.
     pub most: Option<Usd>,
 }
 
-/// What a debate needs from the machine that runs it.
+/// The inputs of a debate from the machine that runs it.
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// The providers by name.
@@ -103,7 +103,7 @@ pub struct Machine {
     pub trust: Trust,
     /// The process's environment.
     pub environment: Environment,
-    /// Where [`Plan::unpack`] put the prompts.
+    /// The directory in which [`Plan::unpack`] put the prompts.
     pub prompts: PathBuf,
 }
 
@@ -118,14 +118,14 @@ pub enum PlanError {
         /// The reason.
         source: std::io::Error,
     },
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("{}, line {line}: {fault}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         fault: String,
     },
     /// There is no debate.
@@ -134,7 +134,7 @@ pub enum PlanError {
         /// The file.
         path: PathBuf,
     },
-    /// Another version of the program made it.
+    /// Another version of the program wrote it.
     #[error("{} was planned with other built-in prompts ({planned}) than this program's ({own})", path.display())]
     Prompts {
         /// The file.
@@ -175,22 +175,22 @@ impl Diagnostic for PlanError {
     }
 }
 
-/// What cannot be part of a plan, since it is on one machine only or has no meaning for a set.
+/// A setting that a plan cannot contain: it needs one machine, or has no effect in a set.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unplannable {
-    /// Agents read files.
-    #[error("{agent} has the tool `{tool}`, which reads files that are on one machine only")]
+    /// An agent reads files.
+    #[error("{agent} has the tool `{tool}`, which reads files of one machine")]
     Tool {
         /// The agent.
         agent: String,
         /// The tool.
         tool: String,
     },
-    /// Commands make material.
-    #[error("`debate.arena.contextCommands` is set, and commands belong to one machine")]
+    /// Commands collect material.
+    #[error("`debate.arena.contextCommands` is set, but a plan cannot contain commands")]
     Commands,
-    /// Calls are counted by day.
-    #[error("`debate.budget.maxCallsPerDay` is set, and a set of debates does not count in it")]
+    /// Calls per day are limited.
+    #[error("`debate.budget.maxCallsPerDay` is set, but it does not apply to sets")]
     CallsPerDay,
     /// A prompt cannot be packed.
     #[error("the prompt {} of {agent} cannot be read", path.display())]
@@ -203,10 +203,10 @@ pub enum Unplannable {
 }
 
 impl Variant {
-    /// A variant with these settings. Keeps nothing of this machine.
+    /// A variant with these settings, without those of this machine.
     ///
     /// # Errors
-    /// Something of the settings cannot be kept in a plan.
+    /// A plan cannot contain one of the settings.
     pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, Unplannable> {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
@@ -214,11 +214,11 @@ impl Variant {
         Ok(Self { name, settings, protocol, prompts })
     }
 
-    /// The settings without anything that belongs to a machine or a person. A plan has such settings only: it may come
-    /// from a stranger, and a worker runs nothing else.
+    /// The settings without those of a machine or a person. Workers run only such settings, because a plan may come
+    /// from a stranger.
     ///
     /// # Errors
-    /// Something of the settings cannot be kept in a plan.
+    /// A plan cannot contain one of the settings.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, Unplannable> {
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
@@ -237,7 +237,7 @@ impl Variant {
         // Each debate has its own.
         settings.debate.seed = None;
         protocol.name.clone_into(&mut settings.debate.protocol);
-        // No person is there to answer, and no debate may know of another.
+        // No user can answer, and debates must not influence each other.
         settings.debate.interactive_clarifications = false;
         settings.debate.memory = false;
         settings.debate.trace = None;
@@ -255,7 +255,7 @@ impl Variant {
         self.settings.everybody().all(|agent| agent.provider == OFFLINE)
     }
 
-    /// A hash of what decides its debates: settings and prompts, not its name.
+    /// A hash of its settings and prompts, without its name.
     fn hash(&self) -> Vec<u8> {
         // Settings always have a JSON form.
         let settings = serde_json::to_string(&self.settings).unwrap_or_default();
@@ -265,7 +265,7 @@ impl Variant {
 }
 
 impl PlannedProblem {
-    /// A hash of what decides its debates: text and attachments, not its name.
+    /// A hash of its text and attachments, without its name.
     fn hash(&self) -> Vec<u8> {
         let attachments = self.attachments.iter().flat_map(|one| [one.name.as_bytes(), one.text.as_bytes()]);
         hash([self.text.as_bytes()].into_iter().chain(attachments))
@@ -279,7 +279,7 @@ impl PlannedDebate {
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
     }
 
-    /// The debate as the runner starts it on a machine.
+    /// The debate for the runner of a machine.
     pub fn spec(&self, machine: &Machine) -> Spec {
         let mut settings = self.variant.settings.clone();
         settings.providers.clone_from(&machine.providers);
@@ -290,7 +290,7 @@ impl PlannedDebate {
             attachments: Arc::clone(&self.problem.attachments),
             change: None,
             seed: Some(self.seed()),
-            // The plan was named by the user, and so are its prices and its prompts.
+            // The user named the plan, and with it its prices and prompts.
             provenance: machine
                 .trust
                 .clone()
@@ -302,7 +302,7 @@ impl PlannedDebate {
 }
 
 impl Plan {
-    /// All problems in all variants, each so many times. The costs are unknown yet.
+    /// All problems in all variants, each repeated. The costs are not known yet.
     pub fn of(budget: Option<Usd>, problems: Vec<PlannedProblem>, variants: Vec<Variant>, repeats: u32) -> Self {
         let problems: Vec<Arc<PlannedProblem>> = problems.into_iter().map(Arc::new).collect();
         let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();
@@ -338,12 +338,12 @@ impl Plan {
         Ok(())
     }
 
-    /// What the debates are likely to cost; nothing if a price is unknown.
+    /// The likely cost of all debates; `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
         self.debates.iter().map(|debate| debate.likely).sum()
     }
 
-    /// What the debates cost at most; nothing if a price is unknown.
+    /// The maximum cost of all debates; `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
         self.debates.iter().map(|debate| debate.most).sum()
     }
@@ -355,7 +355,7 @@ fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
     DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
 }
 
-/// A hash over parts, each with its length, so that none can pass for the end of another.
+/// A hash of parts, each with its length, so that different lists have different hashes.
 fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut hash = Sha256::new();
     for part in parts {

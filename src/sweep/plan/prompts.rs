@@ -18,9 +18,9 @@ use super::{Unplannable, hash};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prompts {
-    /// The version of the built-in ones.
+    /// The version of the built-in prompts.
     pub version: String,
-    /// The user's own, by their path below the directory of the configuration.
+    /// The user's own prompts, by path below the configuration's directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
 }
@@ -31,7 +31,7 @@ pub(super) fn built_in(protocol: &Protocol) -> String {
 }
 
 impl Prompts {
-    /// Packs the files that the settings name, and lets them name the packed ones.
+    /// Packs the files that the settings name, and points the settings to the packed files.
     pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, Unplannable> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };
@@ -53,7 +53,7 @@ impl Prompts {
         Ok(packed)
     }
 
-    /// Packs a file under a name that its content decides, so that no path of this machine is kept.
+    /// Packs a file under a name derived from its content, so that the plan contains no path of this machine.
     fn take(&mut self, base: &Path, path: &mut PathBuf, agent: &str) -> Result<(), Unplannable> {
         let file = base.join(&*path);
         let unreadable = |_| Unplannable::Prompt { path: file.clone(), agent: agent.to_owned() };
@@ -64,10 +64,10 @@ impl Prompts {
         Ok(())
     }
 
-    /// The first prompt that is outside of the directory, or that the settings name and the plan does not contain.
+    /// The first prompt outside the directory, or missing in the plan although the settings name it.
     pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
         if let Some(path) = self.files.keys().find(|path| !is_below(path)) {
-            return Some(format!("the prompt `{path}` is not below the directory of prompts"));
+            return Some(format!("the prompt `{path}` is outside the directory of prompts"));
         }
         let named =
             paths(&mut settings.clone()).into_iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>();
@@ -76,7 +76,7 @@ impl Prompts {
         Some(format!("the plan does not contain the prompt `{missing}`"))
     }
 
-    /// Where these prompts are below a directory: those with the same files are at the same place.
+    /// The place of these prompts below a directory, the same for the same files.
     pub(super) fn directory(&self, below: &Path) -> PathBuf {
         let parts = self.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
         below.join(hexadecimal(&hash(parts)[..8]))
@@ -123,7 +123,7 @@ fn role_path(agent: &AgentSettings) -> String {
     format!("prompts/roles/{}.md", agent.role)
 }
 
-/// Whether a path stays below the directory that it is joined to.
+/// Whether a relative path stays below its base directory.
 fn is_below(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     path.starts_with("prompts/") && parts.all(|part| matches!(part, Component::Normal(_)))

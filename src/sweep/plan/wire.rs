@@ -49,7 +49,7 @@ struct VariantOnTheWire {
 struct ProblemOnTheWire {
     id: String,
     text: Arc<str>,
-    /// The places of its attachments among all.
+    /// The indices of its attachments among all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attachments: Vec<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,16 +103,16 @@ impl Plan {
 }
 
 fn line(bytes: &mut Vec<u8>, value: &impl Serialize) {
-    // All of it has a JSON form, and writing to memory does not fail.
+    // Every value has a JSON form, and writing to memory does not fail.
     let _ = serde_json::to_writer(&mut *bytes, value);
     let _ = bytes.write_all(b"\n");
 }
 
 impl SavedPlan {
-    /// Reads a plan, and checks that its ids belong to its debates.
+    /// Reads a plan, and checks that its ids match its debates.
     ///
     /// # Errors
-    /// It cannot be read, was edited, or needs other prompts than this program has.
+    /// It cannot be read, was edited, or needs other built-in prompts than this program's.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let bytes = fs::read(path).map_err(|source| PlanError::Unreadable { path: path.to_owned(), source })?;
         Ok(Self { plan: parse(path, &bytes)?, sha256: hexadecimal(&Sha256::digest(&bytes)) })
@@ -147,10 +147,10 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         let (variant, of_variant) =
             variant.ok_or_else(|| wrong(format!("the first line has no variant `{}`", line.variant)))?;
         if line.id != id(of_problem, of_variant, line.repeat) {
-            return Err(wrong(format!("the id {} is not that of this debate", line.id)));
+            return Err(wrong(format!("the id {} does not match its debate", line.id)));
         }
         if !ids.insert(line.id.clone()) {
-            return Err(wrong(format!("the id {} is there twice", line.id)));
+            return Err(wrong(format!("the id {} occurs twice", line.id)));
         }
         debates.push(PlannedDebate {
             index: debates.len(),
@@ -176,7 +176,7 @@ struct ParsedHeader {
     variants: Vec<Arc<Variant>>,
 }
 
-/// What the first line of every version has.
+/// The part of the first line that every version has.
 #[derive(Deserialize)]
 struct Format {
     sweep: u32,
@@ -184,9 +184,9 @@ struct Format {
 
 fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
-    let Format { sweep } = read_line(text).map_err(|_| wrong("it does not begin a plan".to_owned()))?;
+    let Format { sweep } = read_line(text).map_err(|_| wrong("it is not the first line of a plan".to_owned()))?;
     if sweep != VERSION {
-        return Err(wrong(format!("it begins a plan of version {sweep}, and this program reads version {VERSION}")));
+        return Err(wrong(format!("the plan has version {sweep}, but this program reads version {VERSION}")));
     }
     let header: Header = read_line(text).map_err(wrong)?;
     let mut variants = Vec::new();
@@ -199,7 +199,7 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         }
         let portable = Variant::portable(settings.clone(), protocol);
         if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
-            return Err(wrong(format!("the variant `{name}` has settings that belong to a machine or a person")));
+            return Err(wrong(format!("the variant `{name}` has settings of a machine or a person")));
         }
         let own = built_in(protocol);
         if prompts.version != own {
@@ -217,10 +217,10 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
     Ok(ParsedHeader { budget: header.budget, problems, variants })
 }
 
-/// Reads a line; the error says what is wrong and where in the line.
+/// Reads a line; the error states the fault and its column.
 fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| {
-        // The line is this one.
+        // The caller knows the line.
         error.to_string().replace(" at line 1 column ", ", at column ")
     })
 }

@@ -9,15 +9,14 @@ use futures_util::future::BoxFuture;
 
 use super::{Creation, Name, Store, StoreFault, check, is_part};
 
-/// The directory where objects are written before they get their names. No object can have this name.
+/// The directory in which objects are written before they are named. No object can have this name.
 const UNNAMED: &str = "~new";
 
-/// The maximum number of times that a directory is recreated after another worker has removed it because it was still
-/// empty.
+/// How often a directory is created again if other workers remove it while it is empty.
 const ATTEMPTS: u32 = 100;
 
-/// Objects as files. A file is written and synced without a name and then gets it, if no other file has it: the file
-/// system decides, also that of a server that shares it.
+/// Objects as files. A file is written and synced under a temporary name, and then linked to its own name if that is
+/// free: the file system decides, even one on a file server.
 #[derive(Debug)]
 pub(super) struct DirectoryStore {
     root: Arc<Path>,
@@ -91,7 +90,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
                 return Ok(Creation::Acknowledged);
             }
             Err(error) if error.error.kind() == io::ErrorKind::NotFound => file = error.path,
-            // An answer of the file server that was lost is no answer that the name is taken: the bytes tell.
+            // The file server's answer may have been lost after a success: the bytes decide.
             Err(error) => match read(&path)? {
                 Some(there) if there == bytes => {
                     sync_directory(parent)?;
@@ -131,14 +130,14 @@ fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // What has another name is none of ours, as what file systems and their servers keep beside files.
+        // Files with other names are not objects: some file systems and servers keep their own.
         names.extend(entry?.file_name().into_string().ok().filter(|name| is_part(name)));
     }
     names.sort_unstable();
     Ok(names)
 }
 
-/// Removes a file, and the directories that are empty without it: a prefix is listed as long as it has objects.
+/// Removes a file and the directories that this leaves empty, because only prefixes with objects are listed.
 fn remove(root: &Path, name: &Name) -> io::Result<()> {
     check(name)?;
     let path = root.join(name);
@@ -152,7 +151,7 @@ fn remove(root: &Path, name: &Name) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory and those above it, durably. Others may do the same.
+/// Creates a directory and its parents durably. Other workers may do so at the same time.
 fn make_directory(directory: &Path) -> io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
@@ -165,7 +164,7 @@ fn make_directory(directory: &Path) -> io::Result<()> {
         let Err(error) = made else { return Ok(()) };
         match error.kind() {
             io::ErrorKind::AlreadyExists if directory.is_dir() => return Ok(()),
-            // Another worker removed a directory, since it was empty.
+            // Another worker removed the empty directory.
             io::ErrorKind::AlreadyExists if !directory.exists() => {}
             io::ErrorKind::AlreadyExists => return Err(io::ErrorKind::NotADirectory.into()),
             io::ErrorKind::NotFound => {}

@@ -34,18 +34,16 @@ pub enum Creation {
 /// Named objects. Every implementation keeps these promises, also between machines:
 ///
 /// - an object is visible whole or not at all, and [`create`](Self::create) replaces none;
-/// - of several that create one name at once, one is acknowledged, unless their bytes are equal;
-/// - what was acknowledged is found by every later [`get`](Self::get) and [`list`](Self::list).
+/// - of several concurrent attempts to create a name with different bytes, one is acknowledged;
+/// - every later [`get`](Self::get) and [`list`](Self::list) finds an acknowledged object.
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Creates an object. Retries where that is harmless, so an error means that it is unknown whether the object
-    /// exists.
+    /// Creates an object, and retries if that is harmless. After an error the object may or may not exist.
     fn create<'a>(&'a self, name: &'a Name, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>>;
 
     /// The object's bytes; `None` if there is no such object.
     fn get<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>>;
 
-    /// The names directly below `prefix` (a name, or empty for the top): of objects, and of further prefixes. Each is
-    /// the last part only; sorted.
+    /// The sorted names of objects and prefixes directly below `prefix` (empty for the top), each without the prefix.
     fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>>;
 
     /// Removes an object, if it is there.
@@ -81,13 +79,13 @@ impl Diagnostic for StoreFault {
         let hint = if is_lasting(&*self.source) {
             "make sure that it exists and that you may read and write there; its contents are kept"
         } else {
-            "its contents are kept; run the same command again when the store can be used"
+            "its contents are kept; run the same command again when the store works"
         };
         Some(hint.to_owned())
     }
 }
 
-/// Whether further attempts would fail too, until the store or its permissions change.
+/// Whether every attempt fails until the store or its permissions change.
 fn is_lasting(source: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
     let kind = source.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -98,11 +96,11 @@ fn is_lasting(source: &(dyn std::error::Error + Send + Sync + 'static)) -> bool 
 /// The beginning of the address of a store that speaks S3.
 const S3: &str = "s3://";
 
-/// Opens the store at `place`: a directory, which is made, or `s3://bucket/prefix`, with the addresses and keys in AWS's
-/// variables of the process.
+/// Opens the store at `place`: a directory, which is created if missing, or `s3://bucket/prefix`, with the addresses
+/// and keys from AWS's environment variables.
 ///
 /// # Errors
-/// It is another address, this build has no `s3`, or the store cannot be used or does not keep its promises.
+/// The address is invalid, this build has no `s3`, or the store cannot be used or does not keep its promises.
 pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match Place::of(place)? {
         Place::S3(address) => s3::open(address, environment).await,
@@ -110,10 +108,10 @@ pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore,
     }
 }
 
-/// Opens the store at `place` for those who only read, and writes nothing to it.
+/// Opens the store at `place` for reading only.
 ///
 /// # Errors
-/// It is another address, this build has no `s3`, or the settings for it are wrong.
+/// The address is invalid, this build has no `s3`, or its settings are wrong.
 pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match Place::of(place)? {
         Place::S3(address) => s3::open_to_read(address, environment),
@@ -156,7 +154,7 @@ impl Diagnostic for AddressError {
     }
 }
 
-/// Whether a part can be in a [`Name`].
+/// Whether a [`Name`] may contain this part.
 fn is_part(part: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)
@@ -167,7 +165,7 @@ fn check(name: &Name) -> io::Result<()> {
     if name.split('/').all(is_part) {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no name of an object"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a valid object name"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ async fn objects_are_created_once(store: &dyn Store) {
     assert_eq!(store.get("set").await.unwrap(), None);
     assert_eq!(store.create("set", b"one").await.unwrap(), Creation::Acknowledged);
     assert_eq!(store.create("set", b"two").await.unwrap(), Creation::Taken);
-    assert_eq!(store.create("set", b"one").await.unwrap(), Creation::Acknowledged, "the own retry");
+    assert_eq!(store.create("set", b"one").await.unwrap(), Creation::Acknowledged, "a retry of one's own write");
     assert_eq!(store.create("set", b"").await.unwrap(), Creation::Taken);
     assert_eq!(store.create("set", b"one more").await.unwrap(), Creation::Taken);
     assert_eq!(store.get("set").await.unwrap().as_deref(), Some(&b"one"[..]));
@@ -46,15 +46,15 @@ async fn lists_have_one_level(store: &dyn Store) {
     assert_eq!(store.list("a").await.unwrap(), ["1", "2", "b"]);
     assert_eq!(store.list("a/b").await.unwrap(), ["3", "c"]);
     assert_eq!(store.list("a/b/c").await.unwrap(), ["4"]);
-    assert_eq!(store.list("z").await.unwrap(), [""; 0], "an object is no prefix");
+    assert_eq!(store.list("z").await.unwrap(), [""; 0], "an object is not a prefix");
     assert_eq!(store.list("none").await.unwrap(), [""; 0]);
-    assert_eq!(store.get("a").await.unwrap(), None, "a prefix is no object");
+    assert_eq!(store.get("a").await.unwrap(), None, "a prefix is not an object");
     assert_eq!(store.get("z/1").await.unwrap(), None);
     for name in ["a/2", "a/1", "a/b/3", "a/b/c/4", "a.b/5", "ab", "z"] {
         assert_eq!(store.get(name).await.unwrap().as_deref(), Some(name.as_bytes()));
         store.remove(name).await.unwrap();
     }
-    assert_eq!(store.list("").await.unwrap(), [""; 0], "a prefix goes with its last object");
+    assert_eq!(store.list("").await.unwrap(), [""; 0], "a prefix disappears with its last object");
 }
 
 async fn names_are_checked(store: &dyn Store) {
@@ -80,7 +80,7 @@ async fn sizes_do_not_matter(store: &dyn Store) {
     }
 }
 
-/// Many create each name at once, and read it: all see the bytes of the one that was acknowledged.
+/// Many clients create each name at once and read it: all read the acknowledged bytes.
 async fn one_of_many_is_acknowledged(clients: &[SharedStore]) {
     for round in 0..NAMES {
         let name = format!("race/{round:08}");
@@ -118,7 +118,7 @@ async fn equal_bytes_are_acknowledged(clients: &[SharedStore]) {
     clients[0].remove("equal/1").await.unwrap();
 }
 
-/// Prefixes that become empty do not get in the way of others who create objects below them.
+/// A prefix that becomes empty does not disturb clients that create objects below it.
 async fn directories_come_and_go(clients: &[SharedStore]) {
     let takers = (0..TAKERS).map(|taker| {
         let store = Arc::clone(&clients[taker % clients.len()]);

@@ -1,4 +1,4 @@
-//! A store that speaks S3, of AWS or of others.
+//! A store that speaks S3, by AWS or other vendors.
 
 use std::error::Error as StdError;
 use std::io;
@@ -20,7 +20,7 @@ use crate::error::Error;
 
 use super::{AddressError, Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part};
 
-/// The variables of the process that say where the store is and who may use it.
+/// The environment variables with the store's address and credentials.
 const VARIABLES: [&str; 20] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -44,14 +44,14 @@ const VARIABLES: [&str; 20] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The time limit of one attempt, far below that of a beat.
+/// The time limit of one attempt, far below the time limit of a beat.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The number of attempts before the store counts as unreachable.
 const ATTEMPTS: u32 = 4;
-/// The pause after the first failed attempt; each one is twice as long as the one before it.
+/// The pause after the first failed attempt; each further one doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// An object that shows whether the store keeps the promise on which everything rests.
+/// An object that tests whether the store refuses to overwrite.
 const PROBE: &str = "probe";
 
 /// Objects below a prefix of a bucket.
@@ -85,12 +85,12 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
     let refused = |source| S3Error::Settings { place: place.clone(), source };
     let mut builder = AmazonS3Builder::new()
         .with_http_connector(Connector(http_client(environment.certificate_file())?))
-        // One that every server has: it takes one object for each request.
+        // Every server supports removing one object per request.
         .with_disable_bulk_delete(true)
-        // Repeated below, where the time of an attempt is limited and the outcome of a lost answer is looked up.
+        // This module retries itself: it limits the time of an attempt, and checks the outcome after a lost answer.
         .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
     for variable in VARIABLES {
-        // A file that lies in a directory must not say where a set is kept.
+        // A found file must not decide where a set is stored.
         let Some(value) = environment.of_user(variable) else { continue };
         if variable.starts_with("AWS_ENDPOINT_URL") && url_fault(value).is_some() {
             return Err(S3Error::Endpoint { variable }.into());
@@ -103,8 +103,8 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
 }
 
 impl S3Store {
-    /// Whether the server knows `If-None-Match: *`. One that ignores it overwrites what it should refuse to, and two
-    /// workers would pay for one debate.
+    /// Whether the server knows `If-None-Match: *`. A server that ignores it overwrites objects, and two workers would
+    /// pay for one debate.
     async fn creates_once(&self) -> Result<bool, StoreFault> {
         const FIRST: &[u8] = b"an object is created once\n";
         const SECOND: &[u8] = b"an object was overwritten\n";
@@ -131,7 +131,7 @@ impl S3Store {
                 Err(failure) if is_lasting(&*failure) => return Err(failure),
                 Err(failure) => failure,
             };
-            // Taken, in conflict with another attempt, or with an answer that was lost: the bytes tell.
+            // The name is taken, another attempt is in conflict, or an answer was lost: the bytes decide.
             match self.fetch(&path).await? {
                 Some(there) => return Ok(if there == bytes { Creation::Acknowledged } else { Creation::Taken }),
                 None if attempt == ATTEMPTS => return Err(failure),
@@ -211,7 +211,7 @@ impl Store for S3Store {
 /// Why an attempt failed.
 type Fault = Box<dyn StdError + Send + Sync>;
 
-/// An attempt that ends.
+/// An attempt with a time limit.
 async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
     match tokio::time::timeout(ATTEMPT_TIMEOUT, attempt).await {
         Ok(ended) => Ok(ended?),
@@ -237,7 +237,7 @@ fn is_absent(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
     matches!(failure.downcast_ref(), Some(object_store::Error::NotFound { .. }))
 }
 
-/// Whether the server refuses this for a reason that stays.
+/// Whether the server will refuse this again.
 pub(super) fn is_lasting(failure: &(dyn StdError + Send + Sync + 'static)) -> bool {
     use object_store::Error::{InvalidPath, NotFound, NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
     matches!(
@@ -253,7 +253,7 @@ pub(super) fn is_lasting(failure: &(dyn StdError + Send + Sync + 'static)) -> bo
     )
 }
 
-/// Gives the store the program's own connections: with the same certificates and proxies, and without another TLS.
+/// Lets the store use the program's HTTP client, with the same certificates, proxies and TLS.
 #[derive(Clone)]
 struct Connector(HttpClient);
 
@@ -285,14 +285,14 @@ impl HttpService for Connector {
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 enum S3Error {
-    /// A variable has a wrong value, or one is missing.
+    /// A variable is missing or has a wrong value.
     #[error("the store {place} cannot be used with these settings")]
     Settings { place: String, source: object_store::Error },
     /// An invalid address.
     #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },
     /// The server ignores the condition.
-    #[error("the server of {place} overwrites objects that exist: it does not know `If-None-Match: *`")]
+    #[error("the server of {place} overwrites existing objects: it ignores `If-None-Match: *`")]
     Overwrites { place: String },
 }
 
@@ -307,7 +307,7 @@ impl Diagnostic for S3Error {
                 "check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
             }
             Self::Endpoint { .. } => "set it to the server's address, such as http://127.0.0.1:9000",
-            Self::Overwrites { .. } => "use a server that knows it (AWS, MinIO since 2024), or a directory",
+            Self::Overwrites { .. } => "use a server that supports it (AWS, MinIO since 2024), or a directory",
         };
         Some(hint.to_owned())
     }
@@ -387,7 +387,7 @@ mod tests {
         for error in [before, again] {
             assert_eq!(
                 error.to_string(),
-                "the server of s3://sets/a overwrites objects that exist: it does not know `If-None-Match: *`"
+                "the server of s3://sets/a overwrites existing objects: it ignores `If-None-Match: *`"
             );
             assert_eq!(error.exit_code(), 4);
         }

@@ -1,4 +1,4 @@
-//! The order of a worker's debates: those that others hold are checked repeatedly while the rest continues.
+//! The order of a worker's debates: while it runs some, it repeatedly checks those that other workers hold.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::super::takeover::Watch;
 use super::turn::Turn;
 use super::{Ended, News, STOPPED, TO_ANSWER, Worker};
 
-/// A debate that this worker has not ended yet.
+/// A debate that is not done for this worker.
 pub(super) struct Candidate {
     pub(super) debate: PlannedDebate,
     pub(super) watch: Watch,
@@ -21,21 +21,21 @@ pub(super) struct Candidate {
 pub(super) enum Obstacle {
     /// Another worker holds it.
     Held,
-    /// The budget has room for it only if a debate under way gives something back.
+    /// The budget has room for it only if an unfinished debate returns money.
     Money,
 }
 
-/// A debate that could not be run when it was looked at.
+/// A debate that could not run at its last check.
 struct Waiting {
     candidate: Box<Candidate>,
     obstacle: Obstacle,
-    /// When it is looked at again.
+    /// The time of its next check.
     due: Instant,
 }
 
 impl Worker {
-    /// Runs debates, `jobs` at once. What another worker holds is waited for while there is something else to do, then
-    /// `wait` long; without `wait`, until it is known whether that worker still lives.
+    /// Runs debates, `jobs` at once. Waits for debates of other workers while it can run others, and then for up to
+    /// `wait`; without `wait`, until it knows whether those workers still live.
     pub async fn run(&self, debates: Vec<PlannedDebate>, jobs: usize, wait: Option<Duration>) {
         let mut fresh = debates.into_iter();
         let mut waiting: Vec<Waiting> = Vec::new();
@@ -64,7 +64,7 @@ impl Worker {
                     Ok(Turn::Ended(id, ended)) => {
                         self.0.tell(News::Ended(id, ended));
                         idle_since = None;
-                        // What it gave back may be enough for another.
+                        // The returned money may suffice for another debate.
                         let now = Instant::now();
                         for waiting in waiting.iter_mut().filter(|waiting| waiting.obstacle == Obstacle::Money) {
                             waiting.due = now;
@@ -73,7 +73,7 @@ impl Worker {
                     Ok(Turn::Later(candidate, obstacle)) => {
                         waiting.push(Waiting { candidate, obstacle, due: Instant::now() + self.0.times.look() });
                     }
-                    // The rest would have to wait for the same.
+                    // The other debates would fail for the same reason.
                     Ok(Turn::CutOff(id, reason)) => {
                         let rest = fresh.by_ref().map(|debate| debate.id);
                         let rest = rest.chain(waiting.drain(..).map(|waiting| waiting.candidate.debate.id));
@@ -86,7 +86,7 @@ impl Worker {
                 () = next_look => {}
                 () = self.0.stop.begun.cancelled() => {}
             }
-            // Short looks at what others hold do not count as work.
+            // Brief checks of debates held by others do not count as work.
             if running.is_empty() && fresh.len() == 0 {
                 let since = *idle_since.get_or_insert_with(Instant::now);
                 self.give_up(&mut waiting, since, wait);
@@ -103,13 +103,13 @@ impl Worker {
         let is_over = |one: &Waiting, may_be_freed: bool| match (wait, one.obstacle) {
             (Some(wait), _) => since.elapsed() >= wait,
             (None, Obstacle::Held) => one.candidate.watch.is_alive,
-            // A debate that is taken over may give something back.
+            // A debate that is taken over may return money.
             (None, Obstacle::Money) => !may_be_freed,
         };
         let may_be_freed = waiting.iter().any(|one| one.obstacle == Obstacle::Held && !is_over(one, false));
         for over in waiting.extract_if(.., |one| is_over(one, may_be_freed)) {
             let reason = match over.obstacle {
-                Obstacle::Money => "the set's budget is held by debates that are not finished",
+                Obstacle::Money => "unfinished debates hold the rest of the set's budget",
                 Obstacle::Held => "another worker runs it",
             };
             self.0.tell(News::Ended(over.candidate.debate.id, Ended::Later { reason: reason.to_owned() }));
@@ -144,7 +144,7 @@ impl Candidate {
     }
 }
 
-/// A debate that is to be looked at again by now.
+/// A debate whose next check is due.
 fn next_due(waiting: &mut Vec<Waiting>) -> Option<Candidate> {
     let now = Instant::now();
     let at = waiting.iter().position(|waiting| waiting.due <= now)?;

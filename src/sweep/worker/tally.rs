@@ -18,7 +18,7 @@ pub struct Tally {
     failed: usize,
     spent: usize,
     refused: usize,
-    /// The category of the first refused one, which determines who has to act.
+    /// The category of the first refused debate, which determines the exit code.
     blame: Option<ErrorCategory>,
     cost: Usd,
 }
@@ -29,7 +29,7 @@ impl Tally {
         Self { all, ..Self::default() }
     }
 
-    /// Counts the end of one.
+    /// Counts the end of a debate.
     pub fn count(&mut self, ended: &Ended) {
         match ended {
             Ended::Finished { cost, before } => {
@@ -57,7 +57,7 @@ impl Tally {
         self.finished == self.all
     }
 
-    /// The code of a set's budget that is spent.
+    /// The exit code for a spent budget.
     const SPENT: u8 = 8;
 
     /// The exit code for an engine: 75 while another attempt can help, since finished and impossible debates are not
@@ -71,7 +71,7 @@ impl Tally {
             Self { refused: 1.., blame: Some(ErrorCategory::General), .. } => 1,
             Self { refused: 1.., .. } | Self { failed: 1.., .. } => 3,
             Self { spent: 1.., .. } => Self::SPENT,
-            // A debate that was not heard of.
+            // A debate did not report its end.
             _ => crate::status::TRY_AGAIN,
         }
     }

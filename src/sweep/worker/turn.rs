@@ -1,4 +1,4 @@
-//! A worker's turn at a debate: it looks, takes the debate, runs it, and compacts it.
+//! A worker's turn at a debate: it checks, takes, runs and compacts the debate.
 
 use std::fs;
 use std::path::Path;
@@ -81,7 +81,7 @@ impl Worker {
             Sight::Held => return Ok(Outcome::Lost),
             Sight::Free(vacancy) => vacancy,
         };
-        // A debate that was not begun and cannot be paid for is left alone.
+        // A debate that has not started is not taken if the budget cannot pay for it.
         if let Some(limit) = debate.variant.settings.max_cost().filter(|_| vacancy.is_first())
             && let Some(budget) = &worker.budget
         {
@@ -130,7 +130,7 @@ impl Worker {
             Ok(()) => {
                 let next = held.copy.next_segment();
                 drop(held);
-                // What stays is in nobody's way.
+                // Remaining parts do no harm.
                 drop(Finished::remove_parts(&*worker.store, id, &chain, next).await);
                 Ended::Finished { cost, before }.into()
             }
@@ -143,7 +143,7 @@ impl Worker {
     }
 }
 
-/// A debate that this worker holds, with what it needs.
+/// A debate that this worker holds, with its inputs.
 struct Held<'a> {
     worker: &'a Worker,
     debate: &'a PlannedDebate,
@@ -154,7 +154,8 @@ struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Runs it once the budget has granted its limit; gives back what is left at its end. Returns all its events.
+    /// Runs it with the grant of its limit, and returns the rest of the grant to the budget at its end. Returns all its
+    /// events.
     async fn granted_and_run(&self, past: Vec<Recorded>) -> (Outcome, Vec<Recorded>) {
         let is_complete = matches!(past.last().map(|last| &last.event), Some(Event::Completed { .. }));
         let grant = match self.grant(is_complete).await {
@@ -177,7 +178,7 @@ impl Held<'_> {
             // The grant belongs to the debate.
             Outcome::Ended(Ended::Spent { .. } | Ended::Later { .. }) | Outcome::Lost | Outcome::NoMoney => false,
         };
-        // What this run was granted follows every claim before it.
+        // The grant of this run follows all earlier claims.
         let last = self.claim.filter(|_| is_complete);
         if is_over && let Err(error) = self.give_back(grant, last, &events).await {
             return (Outcome::Ended(error.into()), events);
@@ -185,14 +186,14 @@ impl Held<'_> {
         (outcome, events)
     }
 
-    /// The amount that the budget grants it, if there is one.
+    /// The amount that the budget, if any, grants it.
     async fn grant(&self, is_complete: bool) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
         let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(self.debate.variant.settings.max_cost()) else {
             return Ok(Ok(None));
         };
         let amount = match self.claim {
             Some(Claim::Asks { amount, .. }) => amount,
-            // It ended without an answer, gave back what was left, and goes on with just that.
+            // It ended without an answer and returned its rest, and continues with this amount.
             Some(Claim::Returns { left, .. }) => left,
             None => limit,
         };
@@ -207,7 +208,7 @@ impl Held<'_> {
         })
     }
 
-    /// Gives back what is left of the grant after these events.
+    /// Returns the rest of the grant after these events.
     async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
         let limit = self.debate.variant.settings.max_cost().unwrap_or(granted);
@@ -276,7 +277,7 @@ impl Held<'_> {
         };
         match read_journal(&self.directory.journal_path(&self.debate.id)) {
             Ok(contents) => (outcome, contents.events),
-            // What it cost is unknown: its grant stays.
+            // Its cost is unknown, so it keeps its grant.
             Err(error) => (Outcome::Ended(Ended::Later { reason: in_full(&error) }), Vec::new()),
         }
     }
@@ -292,7 +293,7 @@ impl Held<'_> {
     }
 }
 
-/// Writes the journal of a debate that was begun elsewhere, and reads it.
+/// Writes the journal of a debate that another worker started, and reads it.
 fn restored(
     debate: &PlannedDebate,
     journal: &[u8],
@@ -317,7 +318,7 @@ fn restored(
         return Ok(contents.events);
     }
     Err(Ended::Refused {
-        reason: format!("its journal in the store {place} is that of another debate"),
+        reason: format!("its journal in the store {place} belongs to another debate"),
         blame: ErrorCategory::Arguments,
     })
 }

@@ -106,7 +106,7 @@ fn a_budget_needs_limits_and_known_prices() {
     refused(
         |set| drop(set.as_object_mut().unwrap().remove("maxCost")),
         2,
-        "the set has a budget, and a debate of the variant `debate` has no limit",
+        "the set has a budget, but a debate of the variant `debate` has no limit",
     );
     refused(
         |set| set["budget"] = json!(0.75),
@@ -157,7 +157,7 @@ fn an_edited_plan_is_refused_with_its_line() {
         (cut.to_owned(), 2, "line 9: it is cut short"),
         (version + "\n", 2, "plan.jsonl has no debates"),
         (String::new(), 2, "plan.jsonl has no debates"),
-        ("{}\n".to_owned(), 2, "line 1: it does not begin a plan"),
+        ("{}\n".to_owned(), 2, "line 1: it is not the first line of a plan"),
         (plan.replace("{\"id\":", "{\"more\":1,\"id\":"), 2, "line 1: unknown field `more`"),
     ] {
         assert_ne!(edited, plan, "{expected}");

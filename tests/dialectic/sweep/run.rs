@@ -536,7 +536,7 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
         let ended = sandbox.run(with(arguments)).expect_code(code);
         assert!(ended.stderr.contains(said), "{ended}");
     };
-    refused(&["--index", "2"], 2, "the plan has no debate 2: they are counted from 0 to 1");
+    refused(&["--index", "2"], 2, "the plan has no debate 2: the indices are 0 to 1");
     refused(&["--times", "60,60,90"], 2, "three numbers of milliseconds");
     refused(&["--times", "20,90,60"], 2, "three numbers of milliseconds");
     refused(&["--store", "gs://bucket"], 2, "is not a store");

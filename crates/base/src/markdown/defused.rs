@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{fenced, inline, is_bidi_control, line};
 
-/// An invisible character that breaks a word which a platform would turn into a link.
+/// An invisible character that stops platforms from turning a word into a link.
 const JOINT: char = '\u{200B}';
 
 /// `text` as Markdown that reads the same but has no effect: links, images, HTML, mentions, references, lists, headings
@@ -26,7 +26,7 @@ pub fn defused(text: &str) -> String {
             None => opens(bare).map(|mark| (mark, Vec::new())),
         };
         if code.is_none() && opens(bare).is_none() {
-            // A line of these makes a heading of the one above.
+            // A line of these marks turns the line above into a heading.
             let underlines = !bare.is_empty() && bare.chars().all(|c| c == '=');
             blocks.push(if underlines { format!("\\{bare}") } else { prose(bare) });
         }

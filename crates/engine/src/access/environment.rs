@@ -131,7 +131,7 @@ impl Environment {
         self.get(TOKEN)
     }
 
-    /// A warning about an ignored token, and the file to name to have it obeyed.
+    /// A warning about an ignored token, with the file to name so that the token counts.
     pub fn token_warning(&self) -> Option<(String, Remedy)> {
         let path = self.ignored_token.as_ref()?;
         let keys = self.keys_path().map(|keys| format!(", put it into {}", keys.display())).unwrap_or_default();

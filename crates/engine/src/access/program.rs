@@ -17,8 +17,8 @@ use super::headers;
 use super::keys::secret_variables;
 use super::stranger::Trust;
 
-/// Prefixes of variables that set a vendor program's server, key and behaviour, besides those of the built-in providers'
-/// keys. Configured values are added again.
+/// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
+/// built-in providers' keys. Configured values are added again.
 const WITHHELD: [&str; 19] = [
     "AWS_",
     "AZURE_",
@@ -58,8 +58,8 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// The maximum output of one call in tokens, as counted for a cost limit: a program's is bounded only if it has an
-/// argument for it, and it may send several requests. `None` if unknown.
+/// The maximum output of one call in tokens, as counted for a cost limit: a program's output is bounded only if it has
+/// an argument for the limit. A program may send several requests per call. `None` if unknown.
 pub fn most_output(
     provider: &str,
     max_tokens: Option<u32>,

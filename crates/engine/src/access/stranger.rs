@@ -252,7 +252,7 @@ impl Trust {
         }
     }
 
-    /// Checks that a provider that is a program is the user's.
+    /// Checks that the user configured a provider's program.
     ///
     /// # Errors
     /// A found file redefines the provider.
@@ -409,8 +409,8 @@ impl Trust {
     }
 
     /// Whether a variable that names an account may go to a provider's server: to the provider's own server, or to one
-    /// that the same author set and that belongs to no other provider. It is optional, so it is omitted where a key
-    /// would be an error.
+    /// by the same author that belongs to no other provider. It is optional, so it is omitted where a key would be an
+    /// error.
     pub(super) fn lets_identify(
         &self,
         name: &str,
@@ -563,7 +563,7 @@ impl Trust {
 }
 
 impl Environment {
-    /// Checks a server that a variable names, and the variables that it receives.
+    /// Checks a server named by a variable, and the variables sent to it.
     ///
     /// # Errors
     /// A key would go to a server that the user did not choose.

@@ -112,7 +112,7 @@ impl Diagnostic for TrustError {
         | Self::Program { author, .. }
         | Self::Context { author, .. }) = self;
         let hint = match (self, author) {
-            (Self::Context { .. }, _) => "if you want it, name the directory",
+            (Self::Context { .. }, _) => "to use it, name the directory",
             (_, Author::EnvFile(_) | Author::Config(_)) => "if you trust that file, name it",
             (_, Author::Record(_) | Author::User) => {
                 "if you trust the record, name the configuration that started the debate"

@@ -96,9 +96,9 @@ pub enum Value {
     Challenge(Challenge),
     /// The kinds of argument in texts.
     Kinds(Vec<Observation>),
-    /// The judge's rulings on findings, or why they could not be parsed even after a second request.
+    /// A judgement of the debaters.
     Judgement(Judgement),
-    /// The judge's rulings on findings; or why they could not be read, also when they were asked for once more.
+    /// The judge's rulings on findings, or why they could not be read after a second request.
     Ruled(Ruled, Option<AnswerError>),
     /// The answer of the debate.
     Solution(Box<Delivered>),

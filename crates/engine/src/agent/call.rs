@@ -74,7 +74,7 @@ pub struct Call {
     pub(super) criteria: Vec<String>,
     /// The open points for the judge's rulings, or the accepted ones for the checker, in the order of the list.
     pub listed: Vec<Objection>,
-    /// The points of the check that the judge's final text answers, and accepted points that were not found.
+    /// The points of the check for the judge's final text to answer, and missing accepted points.
     pub(super) checked: Vec<Objection>,
     /// The judge's rulings on the draft that its final text replaces.
     pub(super) standing: Vec<Ruling>,

@@ -27,8 +27,7 @@ pub(super) struct ListedPoints {
 }
 
 impl ListedPoints {
-    /// The points that `step` shows: to a critic those to recheck, to an author those to answer, to the judge the open
-    /// ones.
+    /// The points that `step` shows: a critic rechecks them, an author answers them, the judge gets the open ones.
     pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
@@ -81,8 +80,7 @@ impl ListedPoints {
         (!listed.points.is_empty()).then_some(listed)
     }
 
-    /// The points that the judge had to rule on in a draft, each with its ruling, except those that the final text
-    /// answers.
+    /// The points ruled on in a draft, with their rulings, except those that the final text answers.
     fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> Option<Self> {
         let answered = answered_at_the_end(ledger, draft);
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);

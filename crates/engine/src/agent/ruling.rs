@@ -127,8 +127,8 @@ fn is_nothing(remains: &str) -> bool {
     matches!(bare.as_str(), "nothing" | "none" | "no" | "n/a" | "na" | "nothing remains")
 }
 
-/// The valid blocking points that the solution does not meet: those that lower the judge's confidence, and those that
-/// are only reported. A point that was never rechecked is only reported, if the judge ruled on it.
+/// The valid blocking points that the solution does not meet: those that lower the judge's confidence, and others,
+/// which are only reported. A point that was never rechecked is only reported, if the judge ruled on it.
 pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());

@@ -23,12 +23,12 @@ use super::{AnswerError, read_json};
 pub(super) struct ListedFindings {
     /// The findings as the prompt shows them.
     pub(super) text: String,
-    /// The numbers that the judge can rule on: those of groups, and those of single findings.
+    /// The numbers that the judge can rule on: of groups, and of single findings.
     pub(super) numbers: Vec<String>,
 }
 
 impl ListedFindings {
-    /// The judge sees all findings with the opinions on them; a reader sees the findings of the reader it is asked about.
+    /// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
     pub(super) fn of(debate: &Debate, step: &Step) -> Self {
         if step.answer == OutputSpec::FindingRulings {
             let findings = debate.findings_ruled(&[]);

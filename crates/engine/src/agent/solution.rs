@@ -39,7 +39,7 @@ pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     number.filter(|number| *number == 0.0 || (1.0..=100.0).contains(number))
 }
 
-/// [`percentage_of`] for types that derive the rest.
+/// Deserializes a single field with [`percentage_of`].
 pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = Value::deserialize(deserializer)?;
     percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))

@@ -89,8 +89,8 @@ fn open_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> impl Doub
     debate.rounds.iter().filter(move |one| (covered..round).contains(&one.round_number))
 }
 
-/// An agent's own texts from the finished rounds that its newest summary does not cover. `numbers` are those of all
-/// authors.
+/// An agent's own texts from the finished rounds that its newest summary does not cover. `numbers` are all authors'
+/// numbers.
 pub(super) fn own_rounds<'a>(
     debate: &'a Debate,
     agent: &AgentId,

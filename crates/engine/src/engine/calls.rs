@@ -49,7 +49,7 @@ pub(super) enum Message {
     /// An attempt failed; its cost must be recorded before the next one.
     AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
-    /// The copy of the journal takes no more, so that no request may be sent.
+    /// The copy of the journal accepts no more events, so no request may be sent.
     NotCopied(ReplicaError),
     Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
 }
@@ -72,14 +72,14 @@ struct Connection {
 }
 
 impl Connection {
-    /// Waits until the copy of the journal, if there is one, has the reservation and everything before it.
+    /// Waits until the copy of the journal, if there is one, contains the reservation and all earlier events.
     async fn copied(&self, reserved: Reserved) {
         let Some(replica) = &self.replica else { return };
         let held = replica.holds(reserved.number).await;
-        // Looked at last: much time may have passed.
+        // Checked last, because much time may have passed.
         if let Err(refusal) = held.and_then(|()| replica.may_send()) {
             drop(self.sender.send(Message::NotCopied(refusal)));
-            // The engine ends the run, and this call with it.
+            // The engine ends the run including this call.
             std::future::pending::<()>().await;
         }
     }
@@ -308,7 +308,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Whether not even calls in flight send another request: the debate pauses, and another machine may go on with it
+    /// Whether even calls in flight send no further request: the debate pauses, and another machine may continue it
     /// soon.
     pub(super) fn sends_no_more(&self) -> bool {
         self.is_pausing && self.record.replica().is_some()

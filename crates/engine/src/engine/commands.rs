@@ -69,7 +69,7 @@ impl Engine {
             }
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop if self.debate().final_round().is_none() => {
-                self.warn("the debate has nothing to close with yet: it continues");
+                self.warn("the debate has no text to close with yet, so it continues");
             }
             RunCommand::Stop => {
                 if !self.is_stopping() && !self.is_at_its_end() {
@@ -82,8 +82,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Obeys a stop order next to the record once the debate can close. The order is removed after that is recorded, so
-    /// that it survives a crash.
+    /// Obeys a stop order next to the record once the debate can close. The order is removed only after the record has
+    /// it, so that it survives a crash.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;

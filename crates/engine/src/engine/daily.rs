@@ -132,7 +132,7 @@ struct CountedFurther<'a> {
 impl Further for CountedFurther<'_> {
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
         Box::pin(async move {
-            // Charges the failed request first: it is paid for, also where the day has none left.
+            // Charges the failed request first: it is paid for even if the day's limit is reached.
             let max_tokens = self.further.after(failed).await?;
             self.daily.take_now().await?;
             Ok(max_tokens)
@@ -187,7 +187,7 @@ mod tests {
         assert!(low.take(at("2026-03-01T12:00:00Z")).is_err());
     }
 
-    /// Sends a second request after a first that may be billed, as a client does that finds out what its server takes.
+    /// Sends a second request after one that may be billed, like a client that probes its server.
     struct TwoRequests;
 
     impl ChatModel for TwoRequests {

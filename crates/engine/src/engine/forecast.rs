@@ -49,7 +49,7 @@ impl Diagnostic for ForecastError {
 }
 
 /// Forecasts the debate that `created` begins. `routed` are the providers whose prices may differ from the list, and
-/// `gathered` the minimum and maximum of the material that its protocol collects. Calls and writes nothing.
+/// `gathered` the minimum and maximum of its collected material. Calls and writes nothing.
 ///
 /// # Errors
 /// A role cannot be used.

@@ -163,7 +163,7 @@ pub struct Engine {
 /// A wanted call.
 struct Open {
     step: Step,
-    /// The stage that wants it, which may differ from its own stage.
+    /// The stage that requests it; its own stage may be another.
     stage: StageId,
 }
 

@@ -20,7 +20,7 @@ use super::{Engine, EngineError};
 
 /// The minimum number of agents in a debate, unless the team is smaller.
 const FEWEST_AGENTS: usize = 2;
-/// The maximum number of times that a call returns to a server that has answered others since, before it fails.
+/// How often a call may return to a server that answers other calls but not this one; then it fails.
 const MOST_RETURNS: u32 = 2;
 /// The maximum number of times in a row that a server may return without answering, before waiting ends.
 const MOST_IN_VAIN: u32 = 3;

@@ -21,8 +21,8 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes added to a repeated request.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points in a critique, as prompts request it: for one text; for each text if a critic reads
-/// all; and the latter in a quick debate.
+/// The maximum number of points in a critique, as prompts request it: for one text, for each text if a critic reads
+/// all, and for each text in a quick debate.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
 const POINTS_OF_EACH_QUICK: usize = 3;
@@ -56,9 +56,9 @@ pub(super) struct RehearsedCall {
 pub(super) struct SampleAnswers<'a> {
     /// The number of bytes that an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
-    /// Whether everything happens that leads to more calls: words with a choice go to the last option, texts make
-    /// different decisions, and agreements that may be challenged are. Authors accept every point in part, so that the
-    /// judge has to rule on it and the check has to look for it.
+    /// Whether to assume everything that adds calls: agents choose the last option, texts make different decisions, and
+    /// every agreement is challenged if that is allowed. Authors accept every point in part, so that the judge has to
+    /// rule on it and the check has to look for it.
     pub(super) demanding: bool,
     /// Whether the winning text has a fault that extends the debate.
     pub(super) extends: bool,
@@ -357,7 +357,7 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// The fault of each text in a debate with the maximum number of calls: a requirement.
+    /// The fault of each text in a debate with the maximum number of calls: a missed requirement.
     fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
         let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, OutputSpec::Scores(_)));
         texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
@@ -432,7 +432,7 @@ impl<'a> Rehearsal<'a> {
                 answers: self.replies(step, length),
                 ..Reading::default()
             },
-            // All of the text, so that those who read it are shown as much.
+            // The whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
                 let finding = Finding { severity: Severity::Major, place: None, text, evidence: None };

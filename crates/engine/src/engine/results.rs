@@ -262,7 +262,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records a call that failed, or that the limit did not allow.
+    /// Records a call that failed or exceeded the limit.
     pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if let ModelError::OverBudget { limit } = failed.error {
             // A missing vote affects the result, so it is recorded.

@@ -313,7 +313,7 @@ impl Engine {
         steps.into_iter().filter(is_open).count()
     }
 
-    /// Shows that a stage begins with `total` known calls. `steps` are those of the stage that wants them.
+    /// Shows that a stage begins with `total` known calls. `steps` are the steps of the stage that requests them.
     fn announce(
         &mut self,
         round: u32,

@@ -28,7 +28,7 @@ pub struct PreparedQuestion {
     signals: Signals,
     asked: Option<Arc<str>>,
     to: Option<AgentId>,
-    /// Settings that contain only the one who answers.
+    /// Settings reduced to the agent that answers.
     settings: Settings,
     limit: BudgetLimit,
 }
@@ -113,7 +113,7 @@ impl Runner {
     }
 }
 
-/// The settings reduced to the one who answers: no one else needs a key or a price.
+/// The settings reduced to the agent that answers: no other needs a key or a price.
 fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
     settings.agents.retain(|agent| Some(&agent.id) == to);
     if let Some(agent) = settings.agents.first_mut() {
@@ -140,7 +140,7 @@ impl PreparedQuestion {
         &self.panel.warnings
     }
 
-    /// Settings that contain only the one who answers.
+    /// Settings reduced to the agent that answers.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

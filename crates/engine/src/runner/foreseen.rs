@@ -40,8 +40,7 @@ impl Runner {
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
 
-    /// Checks that prompts fit into the models' context windows where this is in doubt. Returns a warning for each
-    /// model
+    /// Checks that prompts fit into the models' context windows if this is in doubt. Returns a warning for each model
     /// that probably cannot read its whole prompt.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ impl Models {
 pub(super) struct SharedModels(Mutex<HashMap<String, Arc<dyn ChatModel>>>);
 
 impl SharedModels {
-    /// As [`Models::build`], but builds what is not there yet only.
+    /// Like [`Models::build`], but builds only missing clients.
     pub(super) fn models<'a>(
         &self,
         used: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! The use of past debates in new ones.
+//! Uses past debates in new ones.
 
 use dialectic_record::debate::{AgentSettings, Material, Settings, Standings};
 

@@ -142,8 +142,8 @@ impl Prepared {
         self.begin_telling(|_| {})
     }
 
-    /// Records the debate. `tell` receives the id of a new one before its first event is written, so that a caller that
-    /// is killed in between knows of every record.
+    /// Records the debate. `tell` receives the id of a new one before its first event is written, so that a caller
+    /// killed in between knows every record.
     ///
     /// # Errors
     /// As for [`begin`](Self::begin).

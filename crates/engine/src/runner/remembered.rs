@@ -49,7 +49,7 @@ impl PricesToRemember {
         Self { prices, directory: environment.user_directory().map(Path::to_owned) }
     }
 
-    /// Saves the prices. If this fails, the user must name them again when resuming; that error says so.
+    /// Saves the prices. If this fails, the user must name them again to resume, as the error then says.
     pub(super) fn note(self) {
         let named = self.prices.into_iter().map(|(model, price)| Named { model, price });
         let lines: String =

@@ -97,8 +97,8 @@ impl Services {
         Self { model: Some(model), ..self }
     }
 
-    /// Shares the clients of providers among all debates, and with them their connections and what was found out about
-    /// their servers. The debates must have the same trust.
+    /// Shares the clients of providers among all debates, including connections and findings about servers. The debates
+    /// must have the same trust.
     pub fn sharing_models(self) -> Self {
         Self { shared: Some(Arc::default()), ..self }
     }
@@ -111,7 +111,7 @@ impl Services {
     /// The agents and the judge for these settings. `provenance` determines what they may read and call.
     ///
     /// # Errors
-    /// An agent or the judge cannot be called, or only on the word of a found file. Nothing is paid yet.
+    /// An agent or the judge cannot be called, or only because a found file says so. Nothing is paid yet.
     pub fn panel(&self, protocol: &Protocol, settings: &Settings, provenance: &Trust) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;

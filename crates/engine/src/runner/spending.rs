@@ -223,7 +223,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
     SpendingLock::take(directory)?.note_limit(id, limit)
 }
 
-/// Notes what was spent just now by something that leaves no journal. It blocks its thread.
+/// Records current spending that leaves no journal. Blocks the thread.
 ///
 /// # Errors
 /// The ledger cannot be read or written.
@@ -262,8 +262,8 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     Ok(())
 }
 
-/// The spending of all debates of a directory since midnight (UTC), including removed ones, plus what running ones may
-/// still spend. A call of unknown cost counts as zero unless money was reserved for it.
+/// The spending of all debates of a directory since midnight (UTC), including removed ones, plus the remaining limits
+/// of running ones. A call of unknown cost counts as zero unless money was reserved for it.
 ///
 /// # Errors
 /// The directory or the ledger cannot be read.

@@ -131,7 +131,7 @@ impl ContextDirectory {
         self.open_file(path).map(drop)
     }
 
-    /// The bytes of a file that may be read, as tools read it, `most` of them at most.
+    /// At most `most` bytes of a readable file.
     ///
     /// # Errors
     /// The path is refused, does not exist, or is not a file.
@@ -259,7 +259,7 @@ impl ContextDirectory {
         if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
-    /// Refuses a file that is secret by its requested or real name, or that is withheld.
+    /// Refuses a withheld file, and one that is secret by its requested or real name.
     fn refuse_secret_file(&self, asked: &Path, found: &Path, file: &File) -> Result<(), AccessError> {
         let path = self.path.join(found);
         let is_withheld = || -> io::Result<bool> {
@@ -337,7 +337,7 @@ impl ContextDirectory {
     }
 }
 
-/// The opened or examined entry; `None` if its name changed since the check, to a link to the outside or to nothing.
+/// The opened or examined entry; `None` if its name has changed since the check and now leads outside or nowhere.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),

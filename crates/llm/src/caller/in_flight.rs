@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Limits the attempts in flight. All share one limit. A provider that returns a rate limit gets half of its current
-/// number, and one more with each answer to a later attempt, until it has the old number again.
+/// Limits the attempts in flight. All share one limit. A rate limit halves a provider's number; each answer to a later
+/// attempt raises it by one, up to the old number.
 #[derive(Debug)]
 pub struct ConcurrencyLimit {
     all: Semaphore,

@@ -24,7 +24,7 @@ enum RefusalCause {
 }
 
 impl OpenAiClient {
-    /// Asks with the model's known API, or finds it out.
+    /// Asks with the model's known API, or finds out the API.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
         self.by_either(request, live).await.map_err(RequestFailure::into_failed)
@@ -209,7 +209,7 @@ async fn charge(
     Ok(())
 }
 
-/// The adjustment that a refusal implies, if it concerns something that can be omitted or renamed.
+/// The adjustment that a refusal implies, if it concerns a feature to omit or rename.
 fn adjustment(refusal: &ServerRefusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
     if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
         let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));

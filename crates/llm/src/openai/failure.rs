@@ -88,7 +88,7 @@ impl ServerRefusal {
         let Self { status, retry_after, message, url, is_http_status, .. } = self;
         let message = url.map_or(message.clone(), |url| format!("{message} ({url})"));
         match status {
-            // Waiting does not help with bills, whatever the status.
+            // Waiting does not help with an exhausted balance, whatever the status.
             _ if is_quota => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },

@@ -96,7 +96,7 @@ fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<
 }
 
 impl HttpClient {
-    /// The client for `url`. Local servers are reached without a proxy, which would look on its own machine.
+    /// The client for `url`. Local servers are reached without a proxy, since a proxy would search its own machine.
     pub fn client_for(&self, url: &Url) -> &Client {
         match (self.proxy_for(url), &self.proxied) {
             (Some(_), Some(proxied)) => proxied,

@@ -337,8 +337,8 @@ impl ReportedUsage {
     }
 
     /// The stated cost. With the user's own upstream key it is the router's fee plus the provider's bill; the fee alone
-    /// is not the cost. Routers that do not state whose key was used report the provider's bill only for the user's
-    /// key.
+    /// is not the cost. Some routers do not state whose key was used; they report the provider's bill only for the
+    /// user's key.
     fn cost(&self) -> Option<f64> {
         let upstream = self.cost_details.and_then(|details| details.upstream_inference_cost).filter(|cost| *cost > 0.0);
         match (self.is_byok, upstream) {
@@ -377,7 +377,7 @@ pub(super) enum MessageContent {
     Part(PartObject),
 }
 
-/// A part of a content.
+/// A part of a message's content.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum ContentPart {

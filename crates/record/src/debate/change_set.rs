@@ -1,4 +1,4 @@
-//! A change under review: the files and lines that it touches, and what of it was read.
+//! A change under review: its files and lines, and the parts that were read.
 
 use serde::{Deserialize, Serialize};
 

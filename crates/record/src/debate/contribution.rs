@@ -104,7 +104,7 @@ pub struct Metadata {
     /// The lens of a check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lens: Option<Lens>,
-    /// Set on a text whose author abandoned the draft's approach, which makes it another draft.
+    /// Set if the author abandoned the draft's approach; the text is then another draft.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rethought: bool,
     /// Tools that the model called.

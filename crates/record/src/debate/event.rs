@@ -328,7 +328,7 @@ pub enum Event {
     },
     /// The debate ended with an answer.
     Completed {
-        /// The outcome by the rules of the build that wrote it; absent if that derived none.
+        /// The outcome by the rules of the build that wrote it; absent if that build derived none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<Outcome>,
     },
@@ -417,7 +417,7 @@ impl Event {
         self.parts().0
     }
 
-    /// The call that this event ends with its result, and the call's record. The only match over all events for this.
+    /// The call that this event ends with its result, and the call's record. Other accessors use this match.
     fn parts(&self) -> (Option<(&CallKey, CallResult<'_>)>, Option<&CallRecord>) {
         let ended = |key, result, call| (Some((key, result)), call);
         match self {

@@ -166,7 +166,7 @@ impl Ranks<'_> {
         self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
     }
 
-    /// The first rank that a fork before `stage` does not keep: its calls, and those of its kinds of call.
+    /// The first rank that a fork before `stage` repeats: its own, or that of its first kind of call.
     fn begin(&self, stage: usize) -> usize {
         let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_place).count();
         stage - ahead
@@ -333,7 +333,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
 }
 
 /// The `events` that a fork with another protocol keeps: the user's answers, and the first round's proposals if its own
-/// rounds begin with proposals. `None` without any. `stages` are those of the new protocol.
+/// rounds begin with proposals. `None` without any. `stages` are the new protocol's.
 pub fn proposals_for(events: &[Event], stages: &[StageInfo]) -> Option<Vec<Event>> {
     let is_proposal = |stage: &&StageInfo| stage.in_round && stage.yields == Some(ResultKind::Proposal);
     let proposal = stages.iter().find(is_proposal)?.id;

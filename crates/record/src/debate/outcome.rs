@@ -172,8 +172,7 @@ fn unread_critiques(debate: &Debate) -> Vec<String> {
     reasons
 }
 
-/// Findings that could not be read or were too many, opinions that could not be read, and findings on which the judge
-/// did not rule.
+/// Unreadable or too many findings, unreadable opinions, and findings without a ruling.
 fn unread_findings(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
     for one in debate.texts_yielding(ResultKind::Findings) {

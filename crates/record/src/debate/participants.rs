@@ -41,7 +41,7 @@ pub struct PanelInfo {
     pub rounds: u32,
     /// The stages of the protocol in display order.
     pub stages: Arc<[StageInfo]>,
-    /// The spending before the first signal, such as that of an earlier run.
+    /// The spending before the first signal, such as by an earlier run.
     pub spent: Spent,
     /// The audience's votes so far.
     pub polls: Vec<Poll>,

@@ -250,7 +250,7 @@ impl Progress {
         now.saturating_duration_since(self.begun)
     }
 
-    /// The number of calls that wait for an unreachable server that the debate requires.
+    /// The number of calls that wait for a required but unreachable server.
     pub fn waiting_for_server(&self) -> usize {
         self.waiting
     }

@@ -84,7 +84,7 @@ impl Settings {
     }
 }
 
-/// Terms of a run that override values that are not the user's.
+/// Terms of a run that override values by others than the user.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Terms {
     /// Prices by provider and model; `None` if no price applies.
@@ -552,7 +552,7 @@ pub enum AgentFailurePolicy {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Budget")]
 pub struct BudgetSettings {
-    /// No round begins that could exceed this cost; the judge still closes.
+    /// A round that could exceed this cost does not begin; the judge still closes.
     #[schemars(with = "Option<f64>", range(min = 0))]
     pub max_cost_usd: Option<Usd>,
     /// A single warning appears when the cost reaches this.
@@ -627,7 +627,7 @@ pub struct ModelLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub context_window: Option<u64>,
-    /// The maximum output of one answer. Absent: as listed, if it is.
+    /// The maximum output of one answer. Absent: the listed one, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_output: Option<u32>,

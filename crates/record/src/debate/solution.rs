@@ -50,7 +50,7 @@ pub struct Solution {
     /// The judge's decisions on the findings of a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_rulings: Vec<FindingRuling>,
-    /// The author of the refinement that it is, or is built on (voting and merge).
+    /// The author of the refinement that it repeats or amends (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
     /// The missing part of the judge's answer: its assessment, or everything.

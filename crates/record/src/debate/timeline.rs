@@ -169,7 +169,7 @@ impl Clock {
         self.times.get(index).copied().unwrap_or_default()
     }
 
-    /// The start of something that ended with this event and took so long.
+    /// The start of an activity, computed from its duration and its end at this event.
     fn before(&self, index: usize, took: u64) -> u64 {
         self.time(index).saturating_sub(took).max(self.since.get(index).copied().unwrap_or_default())
     }

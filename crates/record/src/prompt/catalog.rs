@@ -21,7 +21,7 @@ pub(super) const PARTS: [(&str, &str); 6] = [
 /// Declares [`Template`], with the file of each variant in `prompts/`.
 macro_rules! templates {
     ($($(#[$doc:meta])+ $variant:ident => $file:literal,)+) => {
-        /// A template. Its variables are the fields of the value ([`Fill`](super::Fill)) that names it.
+        /// A template. The fields of the type that fills it ([`Fill`](super::Fill)) are its variables.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Template {
             $($(#[$doc])+ $variant,)+

@@ -90,14 +90,14 @@ values! {
 }
 
 values! {
-    /// The message after unreadable JSON: a turn, not a body.
+    /// The message after unreadable JSON, sent as a separate turn.
     SecondChance, SecondChance {
         /// The reading error.
         error: &'a str,
     }
 }
 
-/// The message after a critique without readable points: a turn, not a body.
+/// The message after a critique without readable points, sent as a separate turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoPoints {}
 
@@ -105,7 +105,7 @@ impl Fill for NoPoints {
     const TEMPLATE: Template = Template::NoPoints;
 }
 
-/// The message after a reader's text without readable findings. It is a separate turn, not a body.
+/// The message after a reader's text without readable findings, sent as a separate turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoFindings {}
 
@@ -113,7 +113,7 @@ impl Fill for NoFindings {
     const TEMPLATE: Template = Template::NoFindings;
 }
 
-/// The message after a text without readable opinions on another reader's findings. It is a separate turn, not a body.
+/// The message after a text without readable opinions on another reader's findings, sent as a separate turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoOpinions {}
 
@@ -121,7 +121,7 @@ impl Fill for NoOpinions {
     const TEMPLATE: Template = Template::NoOpinions;
 }
 
-/// The message after a judge's answer without a solution: a turn, not a body.
+/// The message after a judge's answer without a solution, sent as a separate turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct NoSolution {}
 

@@ -298,7 +298,7 @@ fn chosen(debate: &Debate) -> Option<CallKey> {
     }
 }
 
-/// The text that `which` names, as the answer, or as a draft if it is to be checked.
+/// The text named by `which`: the answer, or a draft if a check follows.
 fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Event> {
     if debate.draft.is_some() || debate.final_solution.is_some() {
         return check::stands(debate, false);

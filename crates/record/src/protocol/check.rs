@@ -38,8 +38,8 @@ pub(super) const fn check(
     Stage { info: StageInfo::new(CHECK, words).yielding(ResultKind::Check), facts, steps, outcome, rows }
 }
 
-/// [`check`] for protocols whose answer is the judge's draft or the text that won a vote, unless a checker finds something
-/// grave in it.
+/// [`check`] for protocols whose answer is the judge's draft or the text that won a vote, unless a checker finds a
+/// grave fault in it.
 pub(super) const fn check_of_answer() -> Stage {
     check(
         |debate| stands(debate, !is_faulted(debate)),

@@ -103,7 +103,7 @@ fn found(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, FINDINGS, FINDINGS_COMPLETE))
 }
 
-/// Every agent reads the findings of every other agent, if there are any or may still be.
+/// Every agent reads the existing and pending findings of every other agent.
 fn confirmations(debate: &Debate) -> Vec<Step> {
     let round = debate.current_round;
     let mut steps = Vec::new();

@@ -129,7 +129,7 @@ pub struct FloorVote {
     pub undecided: [usize; 2],
     /// Members with a missing vote.
     pub uncounted: Vec<AgentId>,
-    /// The side that gained most, whatever the uncounted votes; `None` if that is not certain.
+    /// The side that gained most, regardless of uncounted votes; `None` if that is uncertain.
     pub winner: Option<Position>,
 }
 

@@ -106,7 +106,7 @@ fn label(Row(trigger, next): Row) -> String {
     format!("{}{begins}", trigger.0)
 }
 
-/// The gap before the first line on the right, and between two of them.
+/// The gap before the first line on the right, and between two lines.
 const GAP: usize = 3;
 
 /// Stages in a column, and lines between distant ones.

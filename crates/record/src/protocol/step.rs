@@ -8,8 +8,8 @@ use crate::prompt::Prompt;
 pub struct Step {
     /// The call's key.
     pub key: CallKey,
-    /// The calls that must have ended before. For unfinished rounds its prompt shows only their existing texts, in this
-    /// order.
+    /// The calls that must have ended before this one. From unfinished rounds, its prompt shows only the existing
+    /// texts, in this order.
     pub inputs: Vec<CallKey>,
     /// The prompt.
     pub prompt: &'static Prompt,
@@ -144,13 +144,14 @@ pub enum OutputSpec {
     Kinds,
     /// Scores of the debaters on the judge's criteria, and the winner.
     Judgement,
-    /// Scores of the candidates on each of the judge's criteria, by default these, and each one's missed requirements.
+    /// Scores of the candidates on each of the judge's criteria (by default these), and each candidate's missed
+    /// requirements.
     Scores(&'static [&'static str]),
     /// Faults of a draft through this lens, as points. The reader has no role and no tools.
     Check(Lens),
     /// A text by the draft's author that replaces it, and whether the approach stays.
     Amendment,
-    /// Rulings on findings, which with them are the answer of the debate.
+    /// Rulings on findings. Findings and rulings together are the debate's answer.
     FindingRulings,
     /// The answer of the debate.
     Solution(Authorship),
@@ -193,6 +194,7 @@ pub enum BudgetClass {
     Decision,
     /// Required for the answer: its cost is reserved from the beginning.
     Closing,
-    /// Checks the answer: all of these are made, before any round but the first, or none.
+    /// Checks the answer. Either all of these calls are made or none; they have priority over every round but the
+    /// first.
     Check,
 }

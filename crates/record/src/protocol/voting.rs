@@ -26,7 +26,7 @@ pub struct Ballots {
     pub prompt: &'static Prompt,
     /// The calls whose texts are the candidates.
     pub candidates: Vec<CallKey>,
-    /// The salt of the first voter's order; the next voters count on.
+    /// The salt of the first voter's order; the following voters have the next numbers.
     pub voter_salt: u32,
     /// The salt of the casting vote.
     pub tie_salt: u32,

@@ -34,7 +34,7 @@ pub enum LineFault {
     Altered,
     /// It has neither its own hash nor, as in older journals, the previous one.
     Unsealed,
-    /// The previous hash is not that of the previous line.
+    /// The recorded previous hash differs from the previous line's.
     Chain,
     /// The line is not an event.
     NotAnEvent(serde_json::Error),

@@ -68,7 +68,7 @@ pub enum StoreError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The copy of a journal takes no more.
+    /// The copy of a journal accepts no more events.
     #[error(transparent)]
     Replica(#[from] ReplicaError),
     /// A state file.

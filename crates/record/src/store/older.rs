@@ -81,7 +81,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Replaces an unknown status by what the rest of the state implies.
+/// Replaces an unknown status with the one that the rest of the state implies.
 fn mend_status(state: &mut Object) {
     let Some(written) = state.get("status") else { return };
     let lower = written.as_str().unwrap_or_default().trim().to_lowercase();
@@ -162,7 +162,7 @@ fn mend_solution(solution: &mut Object) {
     solution.entry("description").or_insert(description);
 }
 
-/// Replaces a value by the result of `mended`, or removes it.
+/// Replaces a value with the result of `mended`, or removes it.
 fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<Value>) {
     match object.get(key).map(mended) {
         Some(Some(value)) => drop(object.insert(key.to_owned(), value)),

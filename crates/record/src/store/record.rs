@@ -55,10 +55,10 @@ impl Record {
         Self::first(directory, &id, journal, created, None)
     }
 
-    /// Begins the record of a new debate with the id that it is created with, and a copy of its journal.
+    /// Begins the record of a new debate with a given id and a copy of its journal.
     ///
     /// # Errors
-    /// There is a debate of that id, or the directory or the journal cannot be written.
+    /// The id is in use, or the directory or the journal cannot be written.
     pub fn begin_copied(
         directory: &Directory,
         created: Created,
@@ -96,7 +96,7 @@ impl Record {
         Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false, replica }, first))
     }
 
-    /// Adds a copy of the journal, which has all events so far.
+    /// Adds a copy of the journal that contains all events so far.
     pub fn copy_to(&mut self, replica: Arc<dyn Replica>) {
         self.replica = Some(replica);
     }
@@ -189,7 +189,7 @@ impl Record {
         }
     }
 
-    /// Replaces the settings for this run, in the journal they stay as they are.
+    /// Replaces the settings for this run only; the journal keeps the recorded ones.
     pub fn run_with(&mut self, settings: Settings) {
         self.debate.settings = Some(settings);
     }
@@ -223,7 +223,7 @@ impl Record {
         self.saver()?.save(saved)
     }
 
-    /// Replaces the state file by the fold of the journal, for a debate that is not running.
+    /// Rewrites the state file from the journal, for a debate that is not running.
     ///
     /// # Errors
     /// It cannot be written.
@@ -241,7 +241,7 @@ impl Record {
         self.write_state()
     }
 
-    /// Saves everything and waits until it is on disk, and in the copy of the journal.
+    /// Saves everything, and waits until the disk and the copy of the journal contain it.
     ///
     /// # Errors
     /// It cannot be saved.

@@ -4,13 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-/// A copy of a journal that is kept while the debate runs. The journal stays authoritative for this run; the copy says
-/// what another run would know.
+/// A copy of a journal that is kept while the debate runs. The journal stays authoritative for this run; the copy
+/// contains what another run would know.
 pub trait Replica: fmt::Debug + Send + Sync {
-    /// Takes the line of an event, with its line break. The line is in the journal. Does not wait.
+    /// Receives an event's line, with its line break, after the journal has it. Does not wait.
     fn take(&self, seq: u64, line: &[u8]);
 
-    /// Waits until all events up to `seq` are in the copy.
+    /// Waits until the copy contains all events up to `seq`.
     fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;
 
     /// Whether requests may be sent now, since no other run can have taken over.
@@ -20,7 +20,7 @@ pub trait Replica: fmt::Debug + Send + Sync {
     fn may_send(&self) -> Result<(), ReplicaError>;
 }
 
-/// Why a copy takes no more.
+/// Why a copy accepts no more events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct ReplicaError {

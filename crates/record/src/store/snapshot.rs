@@ -14,8 +14,8 @@ pub enum Readers {
     All,
 }
 
-/// Replaces the file at `path` by the output of `write`: a synced temporary file that is renamed. Keeps the mode of the
-/// replaced file, and its owner if permitted; `readers` applies to a new one.
+/// Writes the output of `write` to a synced temporary file, which then replaces the file at `path`. Keeps the mode of
+/// the replaced file, and its owner if permitted; `readers` applies to a new one.
 ///
 /// # Errors
 /// A step fails; the file is then unchanged.

@@ -94,7 +94,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether every line of the journal is as it was written, up to the end of the journal.
+    /// Whether the journal is complete and every line unchanged.
     pub fn has_whole_journal(&self) -> bool {
         !self.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_) | Flaw::Events(_)))
     }
@@ -191,7 +191,7 @@ fn id_of(first: &Recorded) -> Option<DebateId> {
 /// The key for calls with unknown tokens in a model's usage.
 const SILENT_CALLS: &str = "silentCalls";
 
-/// Whether the state is saved after this event, with nothing recorded after it.
+/// Whether the state is saved directly after this event.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }

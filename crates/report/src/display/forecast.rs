@@ -18,8 +18,8 @@ const WHO_WIDTH: usize = 22;
 /// The maximum width of a stage.
 const STAGE_WIDTH: usize = 24;
 
-/// A forecast as text: each call with tokens and cost, the sums by model, and the assumptions. `stages` are those of
-/// the protocol; `width` is that of the screen, if any: models and tokens are omitted first.
+/// A forecast as text: each call with tokens and cost, the sums by model, and the assumptions. `stages` are the
+/// protocol's. `width` is the screen's, if there is one; models and tokens are omitted first.
 pub fn forecast(forecast: &Forecast, stages: &[StageInfo], width: Option<usize>) -> String {
     let broken = |first: &str, text: &str| lines(width, first, text);
     let mut text = broken("", "The calls of this debate. No model was called.");

@@ -87,7 +87,7 @@ impl LiveBlock {
         Self { bar, out, size: None, is_shown: false }
     }
 
-    /// Replaces the last frame by `lines`, which fit the terminal of this `size`.
+    /// Replaces the last frame with `lines`, which fit the terminal of this `size`.
     pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
         let was_shown = std::mem::replace(&mut self.is_shown, !lines.is_empty());
         if !was_shown && !self.is_shown {

@@ -28,10 +28,10 @@ struct Frames {
     shown: bool,
 }
 
-/// Wider than any line: lines are already cut, so the terminal's width is not needed.
+/// Wider than any line. Lines are already cut, so the terminal's width is not needed.
 const CANVAS: u16 = 2_000;
 
-/// The maximum width of a line; lines shorter than the terminal are not re-flowed.
+/// The maximum width of a line. A resized terminal does not break lines that are shorter than its width.
 pub(super) const WIDEST: usize = 100;
 
 /// Capable terminals show everything between these marks at once.
@@ -76,7 +76,7 @@ impl fmt::Debug for Screen {
     }
 }
 
-/// The bytes that replace the last frame by `lines` and return the cursor to its start.
+/// The bytes that replace the last frame with `lines` and return the cursor to its start.
 fn frame(lines: &[String]) -> String {
     if lines.is_empty() {
         return format!("{ERASE_BLOCK}{CURSOR_ON}");

@@ -270,8 +270,7 @@ mod tests {
         System Architect                 72.5
         Simplicity Advocate                65
         winner               System Architect
-        The judge was shown no names; a letter in what it wrote is the one under which
-        it was shown a text.
+        The judge saw no names. Each letter in its texts is the label of a text.
         ");
     }
 

@@ -241,8 +241,8 @@ pub(super) struct LinePart {
     pub(super) rank: u8,
 }
 
-/// The parts that fit with their separators; those of the highest rank are dropped first, the last one before the
-/// others. One part always stays.
+/// The parts that fit with their separators. Parts of the highest rank are dropped first, from the last one on. One
+/// part always stays.
 pub(super) fn fitting(mut parts: Vec<LinePart>, columns: usize) -> Vec<String> {
     let width = |parts: &[LinePart]| {
         parts.iter().map(|part| measure_text_width(&part.text)).sum::<usize>() + 3 * parts.len().saturating_sub(1)

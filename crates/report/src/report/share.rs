@@ -183,7 +183,7 @@ fn hide_paths(debate: &mut Debate, known: &Known) {
     }
 }
 
-/// A sentence in which [`PATH`] and [`ADDRESS`] replace the known ones, and each word that looks like one.
+/// A sentence with [`PATH`] and [`ADDRESS`] in place of known paths and addresses, and of words that look like them.
 fn without_paths(text: &str, known: &Known) -> String {
     let text = known.paths.iter().fold(text.to_owned(), |text, path| text.replace(path.as_str(), PATH));
     let is_edge = |c: char| c.is_whitespace() || "\"'`()<>,;=“”‘’".contains(c);

@@ -240,7 +240,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
     | a | 70.5 | 61 | 60 |
     | winner | b | b | b |
 
-    The judge was shown no names; a letter in what it wrote is the one under which it was shown a debater.
+    The judge saw no names. Each letter in its texts is the label of a debater.
 
     Criterion *wit*:
 

@@ -32,7 +32,7 @@ pub struct View<'a> {
     sides: BTreeMap<AgentId, Position>,
     /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
-    /// The list of what was left out of the record for this report.
+    /// The list of the parts that this report omits.
     left_out: Option<&'a str>,
 }
 
@@ -87,12 +87,12 @@ impl<'a> View<'a> {
         Self { standing: Some(standing), ..self }
     }
 
-    /// Adds the note on what was left out of the record, which the report shows.
+    /// Adds the note on omitted parts of the record, which the report shows.
     pub fn with_left_out(self, notice: Option<&'a str>) -> Self {
         Self { left_out: notice, ..self }
     }
 
-    /// The note on what was left out of the record.
+    /// The note on omitted parts of the record.
     pub(super) fn left_out(&self) -> Option<&'a str> {
         self.left_out
     }
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The terms for what the judge scored.
+/// The terms for the texts that the judge scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JudgedWords {
     /// The heading of their names.

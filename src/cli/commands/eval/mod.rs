@@ -244,7 +244,7 @@ fn evaluate_or_stop<'a>(
         (evaluated, interrupts)
     });
     runtime.shutdown_background();
-    // The same listener goes on: another one would miss an interrupt that came in between.
+    // The same listener continues: a new one would miss an interrupt in between.
     end_on_interrupt(Some(interrupts));
     evaluated
 }

@@ -160,7 +160,7 @@ struct Compared {
 }
 
 pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
-    // Everything that can be checked is checked here, before anything is paid for.
+    // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
     let answers = [Answered::read(names[0], terminal)?, Answered::read(names[1], terminal)?];

@@ -24,7 +24,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
     text
 }
 
-/// Evaluators that were skipped and scores that were changed, in the order of debates and runs.
+/// Skipped evaluators and changed scores, in the order of debates and runs.
 pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
     let mut warnings = Vec::new();
     each(evaluated, |place, attempt| match &attempt.outcome {

@@ -122,8 +122,8 @@ impl Groups<'_> {
         self.entry(notes.record_of(part)?)
     }
 
-    /// A record that was noted. It may have been removed; and a program that was killed between the note and the first
-    /// event left none, or an empty journal.
+    /// A noted record. It may be missing or empty: the user removed it, or the program was killed between the note and
+    /// the first event.
     fn entry(&self, id: &DebateId) -> Option<Entry> {
         let entry = Entry::of_state(&self.directory.state_path(id));
         let is_begun = |journal: &PathBuf| journal.metadata().is_ok_and(|file| file.len() > 0);
@@ -198,8 +198,8 @@ impl Groups<'_> {
         };
         let mut settings = self.arm_settings(agents, rounds);
         if money.is_some() {
-            // The cost of a draw is known before the next but one begins. The engine starts no more of a stage than this;
-            // `maxConcurrency` would start all of them, and have them wait.
+            // The cost of a draw is known before the second next begins. This limits the started calls of a stage;
+            // `maxConcurrency` would start all of them and let them wait.
             let texts = arm.protocol().stages.iter().filter(|stage| stage.info.yields == Some(ResultKind::Proposal));
             settings.debate.arena.max_concurrency = texts.map(|stage| (stage.info.id.to_string(), 1)).collect();
         }
@@ -430,13 +430,13 @@ pub(super) fn is_content(debate: &Debate) -> bool {
     debate.is_full() == Some(true) && debate.current_round < rounds
 }
 
-/// The likely cost of choosing one of `n` texts of the given length in tokens.
+/// The likely cost of choosing among `n` texts of this length in tokens.
 pub(super) fn choice(price: Price, input: u64, output: u64, n: u32) -> Usd {
     let input_tokens = input + output * u64::from(n);
     price.cost(Tokens { input_tokens, output_tokens: CHOICE_TOKENS, ..Tokens::default() })
 }
 
-/// How often `one` goes into `money`, at most `most`.
+/// How many times `money` pays for `one`, at most `most`.
 fn within(money: Usd, one: Usd, most: u32) -> u32 {
     let times = money.dollars() / one.dollars();
     (0..=most).rev().find(|count| f64::from(*count) <= times).unwrap_or(0)

@@ -95,7 +95,7 @@ pub(in crate::cli) struct Ruled {
     pub(in crate::cli) judge: AgentId,
     /// The ruling.
     pub(in crate::cli) ruling: Ruling,
-    /// The preferred side and the reason: first with the first text shown first, then with the second.
+    /// The preferred side and the reason, for each order of the texts.
     pub(in crate::cli) said: [(Option<Side>, String); 2],
 }
 
@@ -162,7 +162,7 @@ async fn ask(
             in_flight.push(async move { (id, judge, question.ask().await) });
         }
         tokio::select! {
-            // An interrupt that is there comes before an answer: the answer would have the next question asked.
+            // An interrupt precedes an answer, since the answer would start the next question.
             biased;
             () = interrupts.next() => {
                 if is_interrupted {

@@ -29,7 +29,7 @@ impl Meter {
         Self { arm, money, price, debate: None, texts: Vec::new() }
     }
 
-    /// Applies the next event. Returns whether the part that begins now is the last that the money buys.
+    /// Applies the next event. Returns whether the money buys no part after the one that begins now.
     pub(super) fn is_enough(&mut self, recorded: &Recorded) -> bool {
         let Some(debate) = &mut self.debate else {
             self.debate = Debate::create(recorded).ok();
@@ -75,7 +75,7 @@ impl Meter {
                 let round = last.saturating_sub(*before);
                 (round.saturating_sub(critique.times(1.0 / GROWTH)), round)
             }
-            // The first text reads less than those that rewrite it.
+            // The first text has a shorter input than its rewrites.
             None => (last.times(GROWTH * GROWTH), critique + last.times(GROWTH * GROWTH)),
         };
         cost + text.times(GROWTH) + round.times(GROWTH) > self.money

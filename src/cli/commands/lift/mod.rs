@@ -72,7 +72,7 @@ impl Diagnostic for LiftError {
         Some(match self {
             Self::NoJudges { .. } => "name judges that did not take part: --judges evaluators.json".to_owned(),
             Self::NoPrice { model, .. } => {
-                format!("set one in `prices`; for your own model, use what a model like {model} costs elsewhere")
+                format!("set one in `prices`; for your own model, use the price of a model like {model} elsewhere")
             }
             Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
             Self::CallLimit => "remove it from this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
@@ -125,7 +125,7 @@ impl Purse {
 pub(super) struct Lift<'a> {
     args: &'a LiftArgs,
     set: ProblemSet,
-    /// The debates; of two variants, those of the first.
+    /// The debates, or those of the first variant.
     groups: Groups<'a>,
     /// The debates of the second variant.
     other: Option<Groups<'a>>,
@@ -142,7 +142,7 @@ struct Running<'a> {
 }
 
 pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    // Everything that can be checked is checked here, before anything is paid for.
+    // Checks everything possible before anything is paid.
     let set = ProblemSet::read(&args.set)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
@@ -411,7 +411,9 @@ impl Lift<'_> {
         let estimated = estimated_calls(&done);
         if estimated > 0 && !self.is_rehearsal() {
             let calls = counted(estimated, "call");
-            running.terminal.warning(&format!("{what}: of unknown cost: {calls}, counted as the mean of the others"));
+            running
+                .terminal
+                .warning(&format!("{what}: the cost of {calls} is unknown and estimated as the mean of the others"));
         }
         Ok(done)
     }

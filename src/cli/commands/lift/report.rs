@@ -95,7 +95,7 @@ impl Outcome {
     }
 }
 
-/// All that is known of the comparison with one rival.
+/// Everything known about the comparison with one rival.
 struct Summary<'a> {
     rival: Rival<'a>,
     results: Vec<&'a RivalResult>,

@@ -1,4 +1,4 @@
-//! `dialectic sweep collect`: the results of a set, in the plan's order.
+//! `dialectic sweep collect`: collects the results of a set, in the plan's order.
 
 use crate::cli::args::{CollectFormat, SweepCollectArgs};
 use crate::cli::target::OutputTarget;
@@ -26,7 +26,7 @@ impl Diagnostic for Incomplete {
     }
 
     fn hint(&self) -> Option<String> {
-        Some("`dialectic sweep status` shows how far they are; without --complete the others are collected".to_owned())
+        Some("`dialectic sweep status` shows their progress; omit --complete to collect the finished ones".to_owned())
     }
 }
 

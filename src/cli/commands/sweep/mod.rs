@@ -25,7 +25,7 @@ pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(
     }
 }
 
-/// The plan, and its store for readers; `None` if there is no such directory yet, which a reader does not make.
+/// The plan and its store for reading. Without a directory there is no store, since readers create none.
 fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     let plan = SavedPlan::read(&args.plan)?;
     let place = args.store();
@@ -35,7 +35,7 @@ fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     Ok((plan, Some(store::open_to_read(&place, &process_environment())?)))
 }
 
-/// Runs work that waits for a store.
+/// Runs asynchronous work on a store.
 fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
 }

@@ -1,4 +1,4 @@
-//! `dialectic sweep plan`: a set's debates with their ids and costs, before anything is paid.
+//! `dialectic sweep plan`: plans a set's debates with their ids and costs, before anything is paid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -39,8 +39,8 @@ enum PlanningError {
         /// The reason.
         source: Box<Error>,
     },
-    /// A debate of it has no limit, and the set has a budget.
-    #[error("the set has a budget, and a debate of the variant `{name}` has no limit")]
+    /// The set has a budget, but a debate of the variant has no limit.
+    #[error("the set has a budget, but a debate of the variant `{name}` has no limit")]
     NoLimit {
         /// The name.
         name: String,
@@ -55,12 +55,12 @@ enum PlanningError {
         /// The limit of its debates.
         limit: Usd,
     },
-    /// Two debates are the same.
+    /// Two debates are duplicates.
     #[error("{first} and {second} are the same debate")]
     Same {
-        /// One of them.
+        /// The first.
         first: String,
-        /// The other.
+        /// The second.
         second: String,
     },
 }
@@ -105,7 +105,7 @@ impl Diagnostic for Unplannable {
     }
 }
 
-/// A variant on the machine where it is planned.
+/// A variant with the settings of the planning machine.
 struct Resolved {
     settings: Settings,
     trust: Trust,
@@ -138,7 +138,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     let variants = resolved.iter().map(|one| one.variant.clone()).collect();
     let mut plan = Plan::of(description.budget, problems, variants, description.repeats.get());
     check_ids(&plan)?;
-    // Nothing is read or written there: past debates have no part in a set.
+    // Nothing is read or written there: sets ignore past debates.
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
     for warning in &warnings {
@@ -162,7 +162,7 @@ fn resolve(
     warnings: &mut BTreeSet<String>,
 ) -> Result<Resolved, Error> {
     let beside = || Some(PathBuf::from(DEFAULT_PATH)).filter(|path| base.join(path).exists());
-    // The user named the description, and what it names or has beside it.
+    // The user named the description, and with it the files that it names and those next to it.
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
@@ -231,7 +231,7 @@ fn attached(
     Ok(attached)
 }
 
-/// Refuses debates that are the same: one result would count as two.
+/// Refuses duplicate debates, because one result would count twice.
 fn check_ids(plan: &Plan) -> Result<(), PlanningError> {
     let mut known = BTreeMap::new();
     for debate in &plan.debates {
@@ -243,11 +243,11 @@ fn check_ids(plan: &Plan) -> Result<(), PlanningError> {
     Ok(())
 }
 
-/// Problems whose lengths in bytes differ by less than this cost the same.
+/// Problems cost the same if their lengths in bytes differ by less than this.
 const LENGTHS: usize = 512;
 
-/// Finds out what each debate costs: as much as the longest problem of about its length, with attachments of the same
-/// length. A set of thousands has few lengths.
+/// Estimates the cost of each debate from the longest problem of similar length, with attachments of the same length. A
+/// set of thousands has few lengths.
 fn price(
     plan: &mut Plan,
     resolved: &[Resolved],
@@ -277,13 +277,13 @@ fn price(
     Ok(())
 }
 
-/// About how long a problem is, and its attachments.
+/// The rounded lengths of a problem and its attachments.
 fn length(problem: &PlannedProblem) -> (usize, usize) {
     let attached = problem.attachments.iter().map(|one| one.name.len() + one.text.len()).sum();
     (problem.text.len() / LENGTHS, attached)
 }
 
-/// What a debate is likely to cost and costs at most, with warnings.
+/// The likely and the maximum cost of a debate, with warnings.
 fn cost(one: &Resolved, problem: &PlannedProblem, runner: &Runner) -> Result<(Vec<String>, Span<Option<Usd>>), Error> {
     if one.variant.is_rehearsal() {
         return Ok((Vec::new(), Span { low: Some(Usd::ZERO), high: Some(Usd::ZERO) }));
@@ -303,7 +303,7 @@ fn cost(one: &Resolved, problem: &PlannedProblem, runner: &Runner) -> Result<(Ve
     Ok((warnings, Span { low: within(forecast.likely()), high: within(forecast.most()) }))
 }
 
-/// The settings as the debates of a set have them.
+/// The settings, adapted to the debates of a set.
 fn of_set(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.debate.interactive_clarifications = false;

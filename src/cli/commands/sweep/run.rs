@@ -1,4 +1,4 @@
-//! `dialectic sweep run`: debates of a plan.
+//! `dialectic sweep run`: runs debates of a plan.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -22,18 +22,18 @@ use dialectic_config::{Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::end_all;
 
-/// Why no debate is run.
+/// Why no debate runs.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     /// There is no such debate.
-    #[error("the plan has no debate {index}: they are counted from 0 to {last}")]
+    #[error("the plan has no debate {index}: the indices are 0 to {last}")]
     NoDebate {
-        /// The place asked for.
+        /// The requested index.
         index: usize,
-        /// The last place.
+        /// The last index.
         last: usize,
     },
-    /// There is no place for the files of running debates.
+    /// A directory for the files of running debates cannot be created.
     #[error("cannot make a temporary directory")]
     Directory(#[source] std::io::Error),
 }
@@ -82,7 +82,7 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     if tally.is_complete() { Ok(()) } else { Err(Error::SetUnfinished(Box::new(tally))) }
 }
 
-/// The debates that are asked for.
+/// The requested debates.
 fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, RunError> {
     let debates = &saved.plan.debates;
     if let Some(index) = args.index {
@@ -93,7 +93,7 @@ fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, 
     Ok(debates.iter().filter(is_chosen).cloned().collect())
 }
 
-/// The settings that this machine adds to a plan.
+/// The providers and keys that this machine adds to a plan.
 fn machine(
     args: &SweepRunArgs,
     environment: Environment,
@@ -109,7 +109,8 @@ fn machine(
     Ok(Machine { providers: settings.providers, trust: provenance, environment, prompts })
 }
 
-/// The first interrupt ends the worker when the answers in flight are there, the second without them, the third at once.
+/// The first interrupt ends the worker after the answers in flight, the second abandons them, the third ends it at
+/// once.
 async fn obey(mut interrupts: Interrupts, stop: Stop) {
     interrupts.next().await;
     stop.begun.cancel();
@@ -121,7 +122,8 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
     std::process::exit(130);
 }
 
-/// Shows how the debates end until no more can: a line of counts on a terminal, otherwise a line for each.
+/// Shows how the debates end, until the worker is done: a line of counts on a terminal, otherwise a line for each
+/// debate.
 async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, terminal: &mut Terminal) -> Tally {
     let mut tally = Tally::of(all);
     let term = Some(Term::stderr()).filter(|_| !quiet && std::io::stderr().is_terminal());
@@ -146,7 +148,7 @@ async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, term
                     Ended::Finished { .. } => {}
                     Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),
                     Ended::Spent { limit, left } => terminal.warning(&format!(
-                        "{id} is not run: it may cost {limit}, and {left} of the set's budget is left"
+                        "{id} does not run: it may cost {limit}, but only {left} of the set's budget is left"
                     )),
                     Ended::Refused { reason, .. } => terminal.warning(&format!("{id} cannot run: {reason}")),
                     Ended::Later { reason } => terminal.warning(&format!("{id} is not finished: {reason}")),

@@ -1,4 +1,4 @@
-//! `dialectic sweep status`: how far a set is, and what it has cost.
+//! `dialectic sweep status`: the progress and cost of a set.
 
 use std::fmt::Write as _;
 

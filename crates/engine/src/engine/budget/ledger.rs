@@ -159,8 +159,8 @@ impl Reservation {
     /// a server that ignores an output limit or lengthens prompts bills it, and charging less would let later attempts
     /// overspend. The limit thus errs in the user's favour, and later reservations use the observed figures.
     ///
-    /// A complete answer is charged the list price, since that is what a provider that states no cost bills; an
-    /// interrupted one may be billed for its whole reservation.
+    /// A complete answer is charged the list price, since providers without stated costs bill it; an interrupted one
+    /// may be billed for its whole reservation.
     fn unsaid(&self, failed: bool) -> Usd {
         if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
     }

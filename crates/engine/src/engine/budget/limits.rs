@@ -261,7 +261,7 @@ impl Payees {
     }
 
     /// The maximum total cost of calls that read texts of level `read` and give answers of minimum length. A model's
-    /// first answer may cost more; this does not count it where `is_asked` holds.
+    /// first answer may cost more; this is not counted if `is_asked` holds.
     pub(super) fn need<'a>(
         &self,
         ledger: &CostLedger,
@@ -330,8 +330,8 @@ impl Planned {
         Self { key, is_second_chance, cost, least: bytes, full: bytes }
     }
 
-    /// The amount for a cost of `usd`. A second request is counted only where needed, and replaces something
-    /// dispensable; the answer's is always reserved.
+    /// The amount for a cost of `usd`. The answer's second request is always reserved. Any other is counted only if
+    /// needed, and replaces a dispensable call.
     fn amount(&self, usd: Usd) -> Amount {
         let is_spared = self.is_second_chance && self.cost != BudgetClass::Closing;
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
@@ -362,8 +362,8 @@ impl Budget {
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
-    /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves; `None` if
-    /// none does. `near` is the current plan.
+    /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves, if there is
+    /// one. `near` is the current plan.
     pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
         let room = self.room();
         Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))

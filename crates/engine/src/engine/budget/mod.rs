@@ -405,8 +405,8 @@ impl Engine {
         Ok(Permission::Granted(Reserved { number: recorded.seq, max_tokens }))
     }
 
-    /// Notes an attempt that no limit restrains, with what it can cost where that is known. A debate whose journal is
-    /// copied has to: who goes on with it must know which calls were in flight.
+    /// Records an attempt that no limit restrains, with its maximum cost if known. A copied journal needs the record:
+    /// the next worker must know which calls were in flight.
     fn note_unlimited(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
         if self.record.replica().is_none() {
             return Ok(Permission::Refused);
@@ -467,7 +467,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Reports once per run what the limit leaves out.
+    /// Reports once per run which calls the limit omits.
     fn say_left_out(&mut self, left_out: &[String]) {
         let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
         if left_out.is_empty() {

@@ -12,7 +12,7 @@ use super::limits::{Level, Planned};
 /// The maximum bytes of a token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
 /// The maximum number of rehearsed rounds; further ones cost as much as the last of these. Protocols with growing
-/// prompts have no more; in others histories are bounded.
+/// prompts have no more rounds; others have bounded histories.
 const MOST_ROUNDS: u32 = 10;
 
 /// The remaining calls of a debate.

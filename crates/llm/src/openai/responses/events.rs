@@ -53,7 +53,7 @@ struct EventData {
     response: Option<ResponsesAnswer>,
 }
 
-/// The common form of an event's data, borrowed. Any other content is read as a [`EventData`].
+/// The common form of an event's data, borrowed. Any other content is read as [`EventData`].
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]

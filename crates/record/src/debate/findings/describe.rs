@@ -1,4 +1,4 @@
-//! A review as Markdown: the findings that stand, those that were dismissed, and what was read.
+//! A review as Markdown: upheld and dismissed findings, and the files that were read.
 
 use std::fmt::Write;
 
@@ -77,7 +77,7 @@ impl<'a> ReviewText<'a> {
         note.map(|note| format!("\n{note}\n")).unwrap_or_default()
     }
 
-    /// The findings that were not dismissed and that `is_wanted` accepts, each under a heading.
+    /// The findings that were not dismissed and pass `is_wanted`, each under a heading.
     pub fn kept_in_words(&self, is_wanted: impl Fn(&ReviewedFinding) -> bool) -> String {
         let numbered = (1..).zip(self.kept().filter(|finding| is_wanted(finding)));
         let section =

@@ -75,7 +75,7 @@ dialectic_base::named! {
 /// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// The number: `F1`, or that of one reader's finding in it, which is then separate.
+    /// The number: `F1`, or the number of one reader's finding in it, which then becomes separate.
     pub finding: String,
     /// The decision.
     pub decision: FindingDecision,
@@ -105,7 +105,7 @@ dialectic_base::named! {
 pub struct ReviewedFinding {
     /// The number: `F1`, or a reader's own number if the judge separated its finding from others at the same place.
     pub number: String,
-    /// The severity: the judge's, else that of the gravest report.
+    /// The judge's severity, else the gravest report's.
     pub severity: Severity,
     /// Each reader's words for it, the gravest first.
     pub reports: Vec<Report>,
@@ -136,7 +136,7 @@ pub struct GivenOpinion {
 }
 
 impl ReviewedFinding {
-    /// The words in which the finding is shown: those of the gravest report.
+    /// The shown words of the finding, from the gravest report.
     pub fn lead(&self) -> &Finding {
         &self.reports[0].finding
     }

@@ -84,7 +84,7 @@ pub struct PointState {
     /// The critic's last recheck; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic: Option<RecheckStanding>,
-    /// The section where the critic found it met.
+    /// The section in which the critic found it met.
     #[serde(default, rename = "criticWhere", skip_serializing_if = "Option::is_none")]
     pub critic_section: Option<String>,
     /// The reason.

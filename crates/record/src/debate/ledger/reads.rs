@@ -75,8 +75,8 @@ impl Ledger {
         unsettled.filter(|one| rechecks(&one.critic_id, one.round)).collect()
     }
 
-    /// The accepted points for the check to verify, ordered by number: those of the text on which the draft is built
-    /// (of any text otherwise) that are not yet confirmed.
+    /// The accepted but unconfirmed points for the check, ordered by number: points against the text on which the draft
+    /// is built, or against all texts.
     pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
         let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
@@ -263,7 +263,7 @@ impl Reads {
         }
     }
 
-    /// Whether a second text contains more of what was requested than the first, whose reading is `reading`.
+    /// Whether a second text contains more of the requested parts than the first, whose reading is `reading`.
     pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
         match self {
             Self::Findings(_) | Self::Opinion(_) => !self.lacks_points(more),

@@ -291,7 +291,7 @@ dialectic_base::named! {
         NotMet = "notMet",
         /// The point is wrong.
         Dismissed = "dismissed",
-        /// The point is valid. From earlier versions, which record separately where it is met.
+        /// The point is valid. Only in records of earlier versions, which state separately where it is met.
         #[schemars(skip)]
         Upheld = "upheld",
     }

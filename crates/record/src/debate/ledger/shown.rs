@@ -219,7 +219,7 @@ impl Counts {
                 (self.unmet, "upheld and not met"),
                 (self.dismissed, "dismissed"),
             ];
-            say(format_args!("Of those that the judge had to rule on, {}", ruled(rulings)));
+            say(format_args!("Of the points that needed a ruling, {}", ruled(rulings)));
         }
         text
     }
@@ -253,7 +253,7 @@ mod tests {
     fn what_is_said_is_counted() {
         let Shown { ledger, is_derived } = Ledger::shown(&argued());
         assert!(!is_derived);
-        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
+        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met by the solution, 2 were upheld and not met.");
         let one = Counts::of(ledger.objections.iter().take(1));
         insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: only the author says that the text was changed. 1 was never rechecked: no critic mentioned it again.");
         let verified = ledger.objections.iter().take(1).map(|one| {

@@ -26,7 +26,7 @@ struct Lead<V> {
 }
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
-    /// All entries of these lines; of several on one point the last counts; if it has no verdict, none counts.
+    /// All entries of these lines; the last entry on a point counts, if it has a verdict.
     pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<PointAnswer<V>> {
         let mut entries: Vec<PointAnswer<V>> = Vec::new();
         let mut at = 0;

@@ -26,7 +26,7 @@ const STANCES: &[(&str, Stance)] = &[
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
-/// Parses the findings of a text, and the number of further ones. `paths` are those of the change. The findings are
+/// Parses the findings of a text, and the number of further ones. `paths` are the change's paths. The findings are
 /// `None` if none can be parsed, unless the text states that there are none.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<Finding>>, usize) {
     let page = Page::new(text);

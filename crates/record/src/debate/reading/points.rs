@@ -20,10 +20,10 @@ const SEVERITIES: [(&str, Severity); 3] = [
     ("major moderate medium", Severity::Major),
     ("minor low nits", Severity::Minor),
 ];
-/// Phrases that mean that there are no points.
+/// Phrases for "no points".
 const NONE: &str = "|no objections|no objection|no further objections|no new objections|no points|no new points|\
     no further points|i have no further points|none|";
-/// Sections of a critique about points that it was shown: without a tag, nothing in them is a new one.
+/// Sections of a critique about shown points: an item without a tag is not a new point.
 const EARLIER: &str = "|earlier points|previous points|accepted points|";
 /// Titles of sections without points.
 const ASIDE: &str = "|strengths|what works|what works well|what i liked|coverage|coverage check|requirements coverage|\
@@ -37,7 +37,7 @@ fn is_among(words: &str, list: &str) -> bool {
 pub(super) struct Form {
     /// The lower-case words that precede a point's remedy.
     pub(super) remedy: &'static str,
-    /// The phrases that state that there are no points.
+    /// Phrases for "no points".
     pub(super) none: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn read(
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
-/// Like [`read`], for points of this form, each made of its text, its severity and that of its section.
+/// Like [`read`], for points of this form, each built from its text, its severity and its section's severity.
 pub(super) fn read_as<T>(
     page: &Page,
     lines: &[BlockLine],

@@ -23,7 +23,7 @@ fn extension(debate: &Debate) -> Option<&Extension> {
     debate.extensions.last().filter(|extension| extension.round == debate.current_round)
 }
 
-/// The verdict on which the answer rests: if an extension found no room, the one before it.
+/// The verdict on which the answer rests: the newest, or the one before an extension that found no room.
 fn verdict_of(debate: &Debate) -> Option<&Verdict> {
     debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
 }

@@ -10,7 +10,7 @@ use super::rules;
 const RATING: f64 = 1500.0;
 /// The rating difference that adds 1.
 const SCALE: f64 = 400.0;
-/// The Brier score of an unknown agent: that of always predicting fifty-fifty.
+/// The Brier score of an unknown agent, as if it always predicted fifty-fifty.
 const BRIER: f64 = 0.25;
 /// The weight of rarity.
 const EXPLORATION: f64 = 0.5;

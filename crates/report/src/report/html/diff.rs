@@ -79,8 +79,8 @@ fn class(line: &ProseLine) -> Option<&'static str> {
 }
 
 /// Whether it is worth searching for unchanged words. The search is slowest, and useless, for texts with little in
-/// common, since a single unchanged word between two changes is shown as changed. Unchanged runs share pairs of words;
-/// half as many are required as words must stay.
+/// common, since a single unchanged word between two changes is shown as changed. Unchanged runs share pairs of words.
+/// The required number of pairs is half the required number of unchanged words.
 fn share_phrases(old: &str, new: &str) -> bool {
     let pairs = |text| <str>::split_whitespace(text).zip(<str>::split_whitespace(text).skip(1));
     let mut gone: HashMap<(&str, &str), u64> = HashMap::new();

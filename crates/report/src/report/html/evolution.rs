@@ -60,7 +60,7 @@ fn versions<'v>(view: &'v View<'_>, member: &PanelMember<'_>) -> Vec<Version<'v>
     versions
 }
 
-/// Whether so much of a long text is gone that marks would only show both texts in alternation.
+/// Whether a long text changed so much that marks would only alternate between both texts.
 fn is_rewritten(words: u64, deleted: u64) -> bool {
     words >= MARKED_WHATEVER_CHANGED && 3 * deleted >= 2 * words
 }

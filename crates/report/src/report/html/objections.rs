@@ -118,7 +118,7 @@ mod tests {
         let html = section(&argued(), "objections");
         let points: Vec<String> = html.split("<li class=\"").map(text_of).collect();
         insta::assert_snapshot!(points.join("\n"), @"
-        Objections The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
+        Objections The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met by the solution, 2 were upheld and not met. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
         1.1 blocking Simplicity Advocate on System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, System Architect , rejected The client repeats it. Round 2, Simplicity Advocate , maintained Not every client does. Round 2, System Architect , rejected All of ours do. The judge, upheld, not met A client may be gone. The whole critique
         1.3 major Simplicity Advocate on System Architect : r1 partly → ruled: upheld, met open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, System Architect , accepted in part Measured for reads only. Never rechecked. The judge, upheld, met ( Cost ) Reads are most of it. The whole critique
         1.6 major Simplicity Advocate on System Architect : ruled: no ruling, so upheld and not met open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? System Architect did not answer it. The judge was asked and did not rule on it: no ruling, so upheld and not met. The whole critique
@@ -196,7 +196,7 @@ mod tests {
         let critique = older.rounds[0].contributions.iter_mut().find(|one| one.target_agent_id.is_some()).unwrap();
         std::sync::Arc::make_mut(critique).content = "1. [blocking] Failover: a write is lost.".into();
         let text = text_of(&section(&older, "objections"));
-        assert!(text.contains("This debate was recorded before points and answers were"), "{text}");
+        assert!(text.contains("The record of this debate has no points and answers"), "{text}");
         assert!(text.contains("a write is lost") && text.contains("1 unanswered"), "{text}");
         assert!(!text_of(&section(&argued(), "objections")).contains("recorded before"));
     }

@@ -122,7 +122,7 @@ const SPACED: [(&str, &str); 8] =
     [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
 
 /// The page with unescaped quotation marks outside tags, where they need no escape: texts and settings are full of
-/// them. Everywhere in a page that was written by `maud`, a bare `<` begins a tag and a bare `>` ends one.
+/// them. In a page written by `maud`, every bare `<` begins a tag and every bare `>` ends one.
 fn bare_quotation_marks(page: &str) -> String {
     let mut bare = String::with_capacity(page.len());
     let mut pieces = page.split('<');

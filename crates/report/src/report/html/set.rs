@@ -11,35 +11,35 @@ use super::elements::{ColumnHeading, table};
 use super::page::frame;
 use super::text::{SHORT, markdown, name, plain};
 
-/// What is shown of a set.
+/// The shown parts of a set.
 #[derive(Debug, Clone)]
 pub struct SetPage<'a> {
     /// Its variants.
     pub variants: Vec<SetVariant<'a>>,
-    /// Its finished debates, in their order.
+    /// Its finished debates in order.
     pub debates: Vec<SetDebate<'a>>,
-    /// How many debates are not finished.
+    /// The number of unfinished debates.
     pub missing: u64,
 }
 
-/// What is shown of a variant.
+/// The shown parts of a variant.
 #[derive(Debug, Clone, Copy)]
 pub struct SetVariant<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its finished debates.
     pub finished: u64,
-    /// How many of its debates are planned.
+    /// The number of its planned debates.
     pub planned: u64,
-    /// How many of them are full.
+    /// The number of its debates with a full outcome.
     pub full: u64,
-    /// The right answers and those that a program can check.
+    /// The number of right answers, and of answers that a program can check.
     pub right: (u64, u64),
-    /// What they cost.
+    /// The cost of its debates.
     pub cost: Option<Usd>,
 }
 
-/// What is shown of a debate.
+/// The shown parts of a debate.
 #[derive(Debug, Clone, Copy)]
 pub struct SetDebate<'a> {
     /// Its id.
@@ -48,17 +48,17 @@ pub struct SetDebate<'a> {
     pub problem: &'a str,
     /// The variant's name.
     pub variant: &'a str,
-    /// Which of several equal debates it is.
+    /// The number among equal debates.
     pub repeat: u32,
-    /// How it ended.
+    /// Its outcome or status.
     pub outcome: Option<OutcomeKind>,
-    /// Why it is not full.
+    /// Why its outcome is not full.
     pub reasons: &'a [String],
-    /// Whether its answer is right, where a program can check it.
+    /// Whether its answer is right, if a program can check it.
     pub correct: Option<bool>,
     /// The judge's confidence.
     pub confidence: Option<f64>,
-    /// What it cost.
+    /// Its cost.
     pub cost: Option<Usd>,
     /// Its title.
     pub title: Option<&'a str>,

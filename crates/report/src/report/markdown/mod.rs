@@ -25,7 +25,7 @@ use super::{View, subject};
 pub enum ReportDetail {
     /// The author.
     Plain,
-    /// Also its latency and tokens.
+    /// The author, latency and tokens.
     Verbose,
 }
 
@@ -64,7 +64,7 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     attachments(out, view);
 }
 
-/// Dashes as wide as each column's name, except one that older reports have a dash shorter.
+/// Dashes as wide as each column's name. One is a dash shorter, as in older reports.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
 const COLUMNS: usize = 10;

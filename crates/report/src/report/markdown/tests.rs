@@ -193,8 +193,7 @@ fn expected(text: &str) -> Vec<String> {
         "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
         format!("row {one} ¦ 50 ¦ 50 ¦ 50"),
         format!("row winner ¦ {one} ¦ {one} ¦ {two}"),
-        "p The judge was shown no names; a letter in what it wrote is the one under which it was shown a debater."
-            .to_owned(),
+        "p The judge saw no names. Each letter in its texts is the label of a debater.".to_owned(),
         format!("p Criterion {}:", shown_id(&one)),
         code.clone(),
         "p Reason:".to_owned(),
@@ -414,7 +413,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     insta::assert_snapshot!(report[from..], @r"
     ## Objections
 
-    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.
+    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met by the solution, 2 were upheld and not met.
 
     | Point | Severity | Critic | Target | Answer | Critic's last word | Ruling | Open |
     | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -6,7 +6,7 @@ use dialectic_record::debate::{AgentId, Debate, Placed, Report, ReviewedFinding,
 
 use super::pretty;
 
-/// The findings of a review with the agents who found, confirmed and refuted them, the rulings, and the files that were
+/// The findings of a review with their finders, confirmations and refutations, the rulings, and the files that were
 /// read.
 pub fn review_json(debate: &Debate) -> String {
     let voices = Voices::of(debate);

@@ -57,7 +57,7 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     rows.extend(missing.map(|lens| vec![line![figure(draft)], line![lens.name()], line!["-"], line!["not read"]]));
     let columns =
         [TableHead::figures("Draft"), TableHead::words("Lens"), TableHead::words("Read by"), TableHead::words("Found")];
-    let table = TableBlock::new("small", "What was found of the draft before it was delivered", columns, rows);
+    let table = TableBlock::new("small", "Objections to the draft", columns, rows);
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
     }

@@ -53,13 +53,13 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
     let lead = match selection.size {
         Some(size) => format!(
-            "{size} of {} agents were to take part: the best by these scores; among equals, the first in \
+            "{size} of {} agents take part: the best by these scores; among equals, the first in \
                  the configuration.",
             selection.candidates.len()
         ),
-        None => "All agents took part; no size of the team was set.".to_owned(),
+        None => "All agents took part.".to_owned(),
     };
-    let counted = format!(" {} debates had been counted before.", selection.debates);
+    let counted = format!(" Scores rest on {} earlier debates.", selection.debates);
     vec![
         Block::lead(line![figure(lead), figure(counted)]),
         Block::Table(TableBlock::new("small", "Candidates", columns, rows)),
@@ -120,7 +120,7 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
     let mut items = Vec::new();
-    items.extend(of.fallback.as_ref().map(|why| said(": no embeddings were had: ", why)));
+    items.extend(of.fallback.as_ref().map(|why| said(": embeddings were unavailable: ", why)));
     items.extend(of.unknown.as_ref().map(|why| said(": unknown, ", why)));
     items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
     items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {

@@ -17,8 +17,8 @@ const NONE: &str = "-";
 pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>> {
     let mut blocks = vec![Block::Paragraph(line![figure(Counts::of(&shown.ledger.objections).sentences())])];
     if shown.is_derived {
-        let note = "This debate was recorded before points and answers were. What follows was read out of its texts \
-                    just now, as far as they allow; nothing of it is saved.";
+        let note = "The record of this debate has no points and answers. They were derived from its texts just now, \
+                    as far as possible, and are not saved.";
         blocks.push(Block::Paragraph(line![note]));
         return blocks;
     }

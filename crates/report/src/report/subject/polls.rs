@@ -35,7 +35,7 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
         [line![*voter]].into_iter().chain(votes).collect()
     });
     let columns = [TableHead::words("Voter")].into_iter().chain(titles().map(TableHead::words));
-    blocks.push(Block::Table(TableBlock::new("small", "What each of them voted for", columns, rows)));
+    blocks.push(Block::Table(TableBlock::new("small", "Each agent's votes", columns, rows)));
     for (poll, name) in polls.held.iter().copied().zip(&names) {
         for (voter, reason) in poll.reasons.iter().filter(|(_, reason)| !reason.trim().is_empty()) {
             let what = line![voter, ", ", foreign(name.clone()), ":"];

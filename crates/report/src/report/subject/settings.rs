@@ -40,5 +40,5 @@ pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     let summary =
         judge.summary_source.map(|origin| row(&judge.id, " (summary)", origin, judge.summary_path.as_deref()));
     let rows = agents.chain([row(&judge.id, "", judge.source, judge.path.as_deref())]).chain(summary);
-    TableBlock::new("small", "Where the prompts are from", ["Prompt of", "Source"].map(TableHead::words), rows)
+    TableBlock::new("small", "Sources of the prompts", ["Prompt of", "Source"].map(TableHead::words), rows)
 }

@@ -24,10 +24,10 @@ pub(crate) fn verdict<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
     };
     blocks.push(Block::Table(scores(view)));
     if !view.debate.extensions.is_empty() {
-        let note = "The last two passes make the mean. Those before them led to the debate going on.";
+        let note = "The mean counts the last two passes. Earlier passes extended the debate.";
         blocks.push(Block::Paragraph(line![note]));
     }
-    let note = "The judge was shown no names; a letter in what it wrote is the one under which it was shown a ";
+    let note = "The judge saw no names. Each letter in its texts is the label of a ";
     blocks.push(Block::Paragraph(line![note, words.one, "."]));
     if let Some(verdict) = verdict {
         blocks.extend(criteria(verdict, &view.judged()).map(|table| Block::Aside(vec![Block::Table(table)])));

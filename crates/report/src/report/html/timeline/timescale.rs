@@ -135,7 +135,7 @@ impl Timescale {
     }
 }
 
-/// The distance between ticks: the shortest round one that is not exceeded in number.
+/// The distance between ticks: the shortest round one that keeps their number within the limit.
 fn step(shown: i64) -> i64 {
     /// In tenths of a second, from one tenth to a day.
     const STEPS: [i64; 19] = [
