@@ -236,6 +236,7 @@ fn file(lines: &[&str]) -> FileDiff {
     let (mut is_new, mut is_gone) = (false, false);
     // This header names the file without a prefix; other headers have one of many prefixes.
     let mut is_named = false;
+    let sides = Sides::of(lines);
     for line in header.map(|line| line.trim_end_matches(['\n', '\r'])) {
         if let Some(both) = line.strip_prefix("diff --git ") {
             (file.old_path, file.new_path) = both_paths(both);
@@ -244,12 +245,12 @@ fn file(lines: &[&str]) -> FileDiff {
             let path = Some(unquoted(path));
             (file.old_path, file.new_path, is_named) = (path.clone(), path, true);
         } else if let Some(path) = line.strip_prefix("--- ") {
-            match path_of(path, &OLD_SIDES) {
+            match path_of(path, sides.old) {
                 Some(_) if is_named => {}
                 path => file.old_path = path,
             }
         } else if let Some(path) = line.strip_prefix("+++ ") {
-            match path_of(path, &NEW_SIDES) {
+            match path_of(path, sides.new) {
                 Some(_) if is_named => {}
                 path => file.new_path = path,
             }
@@ -288,7 +289,8 @@ fn file(lines: &[&str]) -> FileDiff {
             left.pass(line);
         } else if let Some(stretch) = stretch(line) {
             let (from, count) = stretch.new;
-            file.parents = stretch.old.len();
+            // Hunks of a merge may have different numbers of columns only if the diff is damaged.
+            file.parents = file.parents.max(stretch.old.len());
             file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
             left = stretch;
         }
@@ -308,6 +310,28 @@ fn note_mode(file: &mut FileDiff, mode: &str) {
 /// commit, index, working tree and object, or numbers.
 const OLD_SIDES: [&str; 6] = ["a/", "c/", "i/", "o/", "w/", "1/"];
 const NEW_SIDES: [&str; 6] = ["b/", "w/", "i/", "c/", "o/", "2/"];
+
+/// The prefixes that a file's paths may have.
+struct Sides {
+    old: &'static [&'static str],
+    new: &'static [&'static str],
+}
+
+impl Sides {
+    /// Git writes prefixes. Without its header they are part of the paths, except the pair of `a/` and `b/`, which other
+    /// tools write too.
+    fn of(lines: &[&str]) -> Self {
+        if lines[0].starts_with("diff ") {
+            return Self { old: &OLD_SIDES, new: &NEW_SIDES };
+        }
+        let is = |index: usize, mark: &str, side: &str| {
+            let path = lines.get(index).and_then(|line| line.strip_prefix(mark)).map(str::trim_end).unwrap_or_default();
+            path_of(path, &[]).is_none_or(|path| path.starts_with(side))
+        };
+        let are_prefixes = is(0, "--- ", "a/") && is(1, "+++ ", "b/");
+        if are_prefixes { Self { old: &["a/"], new: &["b/"] } } else { Self { old: &[], new: &[] } }
+    }
+}
 
 /// Parses `a/one path b/one path`. Both paths are the same except in a rename, which repeats them.
 fn both_paths(text: &str) -> (Option<String>, Option<String>) {
@@ -397,7 +421,7 @@ mod tests {
 
     #[test]
     fn names_and_kinds_are_read_as_tools_write_them() {
-        let text = "--- old/a.c\t2026-01-01\n+++ b/a.c\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n\
+        let text = "--- a/a.c\t2026-01-01\n+++ b/a.c\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n\
             diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1234567\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n\
             diff --git a/s b/s\nindex 1..2 160000\n--- a/s\n+++ b/s\n@@ -1 +1 @@\n-x\n+y\n\
             diff --git a/p.png b/p.png\nindex 1..2 100644\nBinary files a/p.png and b/p.png differ\n\
@@ -437,6 +461,32 @@ mod tests {
             );
             assert_eq!(read(&text)[0].paths().collect::<Vec<_>>(), ["i/x", "w/y"], "{text}");
         }
+    }
+
+    #[test]
+    fn a_directory_with_the_name_of_a_prefix_stays_without_the_header_of_git() {
+        let change = "@@ -1 +1 @@\n-a\n+b\n";
+        for (old, new, expected) in [
+            ("a/x.c", "b/x.c", ["x.c", "x.c"]),
+            ("c/x.c.orig", "c/x.c", ["c/x.c.orig", "c/x.c"]),
+            ("i/x.c", "w/x.c", ["i/x.c", "w/x.c"]),
+            ("1/x.c", "2/x.c", ["1/x.c", "2/x.c"]),
+            ("a/x.c.orig", "a/x.c", ["a/x.c.orig", "a/x.c"]),
+            ("old/x.c", "b/x.c", ["old/x.c", "b/x.c"]),
+        ] {
+            let text = format!("--- {old}\t2026-01-01\n+++ {new}\t2026-01-02\n{change}");
+            assert_eq!(read(&text)[0].paths().collect::<Vec<_>>(), expected, "{text}");
+        }
+        let come = read("--- /dev/null\n+++ b/x.c\n@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(come[0].paths().collect::<Vec<_>>(), ["x.c"]);
+        let gone = read("--- c/x.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+        assert_eq!(gone[0].paths().collect::<Vec<_>>(), ["c/x.c"]);
+    }
+
+    #[test]
+    fn a_merge_has_as_many_parents_as_its_widest_hunk() {
+        let text = "diff --cc a\n--- a/a\n+++ b/a\n@@@ -1 -1 +1 @@@\n--a\n++b\n@@ -9 +9 @@\n-a\n+b\n";
+        assert_eq!(read(text)[0].parents, 2);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
-use dialectic_engine::engine::planned_call;
+use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{Caller, Request, request_bytes};
 use dialectic_record::debate::{CallKey, PlannedCall};
 use dialectic_record::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
@@ -78,13 +78,14 @@ pub fn evaluators(
 }
 
 impl Evaluator {
-    /// The call for its question about `subject`, with tokens and cost.
-    pub fn planned(&self, subject: &Subject) -> PlannedCall {
+    /// The calls for its question about `subject`, with tokens and cost. The second is made if the first answer cannot
+    /// be read.
+    pub fn planned(&self, subject: &Subject) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
         // Belongs to no stage, like a follow-up.
         let key = CallKey::new(0, follow_up_info().id, id);
         let bytes = request_bytes(&self.request(subject));
-        planned_call(key, (provider, model), *max_tokens, self.caller.price, bytes)
+        planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, bytes)
     }
 
     /// The question about `subject`. Only the built-in prompts have a schema, since it would forbid additional keys

@@ -9,16 +9,13 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
 use dialectic_engine::agent::{AnswerError, Ask, read_json};
-use dialectic_engine::engine::planned_call;
+use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{AnswerSchema, Caller, Request, request_bytes, strict_object};
 use dialectic_record::debate::{CallKey, PlannedCall, Span};
 use dialectic_record::prompt::{lift_checklist, lift_ruling, lift_system};
 use dialectic_record::protocol::follow_up_info;
 
 use super::{Side, identity};
-
-/// The maximum number of requests per question: the second asks for readable JSON.
-const REQUESTS: f64 = 2.0;
 
 /// The maximum number of items in a checklist.
 const MOST_ITEMS: usize = 15;
@@ -56,6 +53,8 @@ pub struct Replied {
     pub answer: Result<Value, String>,
     /// The cost; absent if unknown.
     pub cost: Option<Usd>,
+    /// The list price of what a subscription covered.
+    pub notional: Option<Usd>,
 }
 
 /// A checklist, as a judge makes one.
@@ -172,23 +171,25 @@ impl Question {
         }
     }
 
-    /// The call, with tokens and cost, if the first answer can be read.
-    pub fn planned(&self) -> PlannedCall {
+    /// The calls, with tokens and cost. The second is made if the first answer cannot be read.
+    pub fn planned(&self) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.judge.settings;
         // Belongs to no stage, like a follow-up.
         let key = CallKey::new(0, follow_up_info().id, id);
-        planned_call(key, (provider, model), *max_tokens, self.judge.caller.price, request_bytes(&self.request))
+        let price = self.judge.caller.price;
+        planned_json_calls(key, (provider, model), *max_tokens, price, request_bytes(&self.request))
     }
 
     /// The likely and maximum cost; `None` if the price is unknown.
     pub fn cost(&self) -> Option<Span<Usd>> {
-        let cost = self.planned().cost?;
-        Some(Span { low: cost.low, high: cost.high.times(REQUESTS) })
+        let [first, second] = self.planned().map(|call| call.cost);
+        let (first, second) = first.zip(second)?;
+        Some(Span { low: first.low, high: first.high + second.high })
     }
 
     /// Asks the question.
     pub async fn ask(self) -> Replied {
-        let before = Arc::new(Mutex::new(Some(Usd::ZERO)));
+        let before = Arc::new(Mutex::new((Some(Usd::ZERO), None)));
         let noted = Arc::clone(&before);
         let ask = Ask {
             caller: self.judge.caller.clone(),
@@ -196,7 +197,7 @@ impl Question {
             past: Vec::new(),
             on_reply: Arc::new(move |_, record| {
                 let mut before = noted.lock().unwrap_or_else(PoisonError::into_inner);
-                *before = before.zip(record.cost_usd).map(|(before, cost)| before + cost);
+                *before = sum(*before, (record.cost_usd, record.notional_usd));
             }),
             tools: None,
         };
@@ -217,20 +218,24 @@ impl Question {
         };
         let ended = ask.json(read).await;
         let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
-        let with = |cost: Option<Usd>| before.zip(cost).map(|(before, cost)| before + cost);
-        match ended {
+        let (answer, last) = match ended {
             Ok((answer, record)) => {
-                let answer = answer.map_err(|unreadable| unreadable.error.to_string());
-                Replied { answer, cost: with(record.cost_usd) }
+                (answer.map_err(|unreadable| unreadable.error.to_string()), (record.cost_usd, record.notional_usd))
             }
-            // An attempt that broke off may be billed; a refused one is not.
             Err(failed) => {
-                let cost = match failed.spent.as_deref() {
-                    Some(spent) => spent.cost_usd,
-                    None => Some(Usd::ZERO),
-                };
-                Replied { answer: Err(failed.to_string()), cost: with(cost) }
+                // An attempt that broke off may be billed; a refused one is not.
+                let spent = failed.spent.as_deref();
+                let last = spent.map_or((Some(Usd::ZERO), None), |spent| (spent.cost_usd, spent.notional_usd));
+                (Err(failed.to_string()), last)
             }
-        }
+        };
+        let (cost, notional) = sum(before, last);
+        Replied { answer, cost, notional }
     }
+}
+
+/// The sums of costs, and of what a subscription covered.
+fn sum(one: (Option<Usd>, Option<Usd>), other: (Option<Usd>, Option<Usd>)) -> (Option<Usd>, Option<Usd>) {
+    let cost = one.0.zip(other.0).map(|(one, other)| one + other);
+    (cost, [one.1, other.1].into_iter().flatten().reduce(std::ops::Add::add))
 }

@@ -52,6 +52,9 @@ pub enum Note {
         /// The cost; absent if unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<Usd>,
+        /// The list price of what a subscription covered, not included in `cost`; absent if there is none, or unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notional: Option<Usd>,
     },
 }
 
@@ -201,6 +204,15 @@ impl Notes {
     /// The cost of the judges. An answer without a known cost, or that never arrived, counts at its maximum cost; if
     /// that is unknown too, so is the sum.
     pub fn judging(&self) -> Option<Usd> {
+        self.sum(|cost, _| cost)
+    }
+
+    /// The cost of the judges at list prices, with what a subscription covered.
+    pub fn judging_listed(&self) -> Option<Usd> {
+        self.sum(|cost, notional| cost.map(|cost| cost + notional.unwrap_or_default()))
+    }
+
+    fn sum(&self, of: impl Fn(Option<Usd>, Option<Usd>) -> Option<Usd>) -> Option<Usd> {
         let (mut sum, mut open) = (Some(Usd::ZERO), BTreeMap::new());
         let mut add = |cost: Option<Usd>| sum = sum.zip(cost).map(|(sum, cost)| sum + cost);
         for note in &self.lines {
@@ -211,9 +223,9 @@ impl Notes {
                         add(earlier);
                     }
                 }
-                Note::Answered { question, cost, .. } => {
+                Note::Answered { question, cost, notional, .. } => {
                     let most = open.remove(question).flatten();
-                    add(cost.or(most));
+                    add(of(*cost, *notional).or(most));
                 }
                 Note::Group { .. } | Note::Begun { .. } => {}
             }
@@ -246,7 +258,7 @@ mod tests {
 
     fn answered(question: &str, dollars: Option<f64>) -> Note {
         let (answer, cost) = (Some(json!({"better": "first"})), dollars.map(Usd::from_dollars));
-        Note::Answered { question: question.to_owned(), answer, fault: None, cost }
+        Note::Answered { question: question.to_owned(), answer, fault: None, cost, notional: None }
     }
 
     #[test]
@@ -282,5 +294,14 @@ mod tests {
         assert_eq!(notes(vec![asked("q", None), answered("q", None)]).judging(), None);
         let twice = notes(vec![asked("q", Some(2.0)), asked("q", Some(2.0)), answered("q", Some(1.0))]);
         assert_eq!(twice.judging(), Some(Usd::from_dollars(3.0)), "the first was interrupted");
+        let covered = Note::Answered {
+            question: "q".to_owned(),
+            answer: None,
+            fault: None,
+            cost: Some(Usd::ZERO),
+            notional: Some(Usd::from_dollars(0.5)),
+        };
+        let covered = notes(vec![asked("q", Some(2.0)), covered]);
+        assert_eq!((covered.judging(), covered.judging_listed()), (Some(Usd::ZERO), Some(Usd::from_dollars(0.5))));
     }
 }

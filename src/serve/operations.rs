@@ -46,22 +46,26 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// An operation that reads. Each one names its own path, id and summary.
-const GET: Operation = Operation {
-    method: "get",
-    path: "",
-    id: "",
-    summary: "",
-    description: "",
-    query: None,
-    body: None,
-    gives: Gives::Nothing(202, "The request was passed to the debate."),
-    problems: &[],
-    handler: MethodRouter::new,
-};
+/// An operation that reads, with its answer. Each one names its own path, id and summary.
+const fn reads(gives: Gives) -> Operation {
+    Operation {
+        method: "get",
+        path: "",
+        id: "",
+        summary: "",
+        description: "",
+        query: None,
+        body: None,
+        gives,
+        problems: &[],
+        handler: MethodRouter::new,
+    }
+}
 
-/// An operation that acts.
-const POST: Operation = Operation { method: "post", ..GET };
+/// An operation that acts, with its answer.
+const fn acts(gives: Gives) -> Operation {
+    Operation { method: "post", ..reads(gives) }
+}
 
 const OPERATIONS: &[Operation] = &[
     Operation {
@@ -69,9 +73,8 @@ const OPERATIONS: &[Operation] = &[
         id: "getSetup",
         summary: "The options for new debates",
         description: "The allowed protocols, roles and models, the defaults, and the limits.",
-        gives: Gives::Json(200, "The options.", of::<Setup>),
         handler: || get(api::setup),
-        ..GET
+        ..reads(Gives::Json(200, "The options.", of::<Setup>))
     },
     Operation {
         path: "/api/v1/forecast",
@@ -80,18 +83,16 @@ const OPERATIONS: &[Operation] = &[
         description: "Takes the body of a new debate, and returns its calls, tokens and cost. Calls nothing, saves \
              nothing and costs nothing.",
         body: Some(of::<NewDebate>),
-        gives: Gives::Json(200, "The forecast.", of::<ForecastBody>),
         handler: || post(api::forecast),
-        ..POST
+        ..acts(Gives::Json(200, "The forecast.", of::<ForecastBody>))
     },
     Operation {
         path: "/api/v1/debates",
         id: "listDebates",
         summary: "The saved debates, newest first",
         query: Some(of::<Filter>),
-        gives: Gives::Json(200, "A page of the list.", of::<DebateListPage>),
         handler: || get(api::list).post(api::start),
-        ..GET
+        ..reads(Gives::Json(200, "A page of the list.", of::<DebateListPage>))
     },
     Operation {
         path: "/api/v1/debates",
@@ -99,16 +100,14 @@ const OPERATIONS: &[Operation] = &[
         summary: "Start a debate",
         description: "It starts at once, or when a running debate has ended.",
         body: Some(of::<NewDebate>),
-        gives: Gives::Json(201, "It is recorded, at the path in `Location`.", of::<Started>),
-        ..POST
+        ..acts(Gives::Json(201, "It is recorded, at the path in `Location`.", of::<Started>))
     },
     Operation {
         path: "/api/v1/debates/{id}",
         id: "getDebate",
         summary: "The current state of a debate",
-        gives: Gives::Json(200, "The debate.", of::<DebateBody>),
         handler: || get(api::show),
-        ..GET
+        ..reads(Gives::Json(200, "The debate.", of::<DebateBody>))
     },
     Operation {
         path: "/api/v1/debates/{id}/events",
@@ -120,10 +119,9 @@ const OPERATIONS: &[Operation] = &[
              as streamed words, have no id and may be lost. The stream ends when the debate stops running; \
              server-sent events then include the event `end`.",
         query: Some(of::<AfterQuery>),
-        gives: Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]),
         problems: &[409],
         handler: || get(api::events),
-        ..GET
+        ..reads(Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]))
     },
     Operation {
         path: "/api/v1/events",
@@ -133,9 +131,8 @@ const OPERATIONS: &[Operation] = &[
              the last number of each debate. An event `list` reports a change of the list, an event `gone` a debate \
              without a record.",
         query: Some(of::<Several>),
-        gives: Gives::Texts("The events.", &["text/event-stream"]),
         handler: || get(api::all_events),
-        ..GET
+        ..reads(Gives::Texts("The events.", &["text/event-stream"]))
     },
     Operation {
         path: "/api/v1/debates/{id}/answers",
@@ -143,10 +140,9 @@ const OPERATIONS: &[Operation] = &[
         summary: "Answer the agents' questions",
         description: "The debate continues when no question is open.",
         body: Some(of::<AnswersBody>),
-        gives: Gives::Nothing(202, "The answers were sent to the debate."),
         problems: &[409],
         handler: || post(api::answer),
-        ..POST
+        ..acts(Gives::Nothing(202, "The answers were sent to the debate."))
     },
     Operation {
         path: "/api/v1/debates/{id}/pause",
@@ -155,7 +151,7 @@ const OPERATIONS: &[Operation] = &[
         description: "Starts nothing new, and waits for paid calls in flight. Removes a queued debate from the queue.",
         problems: &[409],
         handler: || post(api::pause),
-        ..POST
+        ..acts(Gives::Nothing(202, "The request was passed to the debate."))
     },
     Operation {
         path: "/api/v1/debates/{id}/stop",
@@ -166,37 +162,34 @@ const OPERATIONS: &[Operation] = &[
              without an answer.",
         problems: &[409, 422],
         handler: || post(api::stop),
-        ..POST
+        ..acts(Gives::Nothing(202, "The request was passed to the debate."))
     },
     Operation {
         path: "/api/v1/debates/{id}/resume",
         id: "resumeDebate",
         summary: "Resume a debate after its last finished call",
         description: "It may cost the rest of its own limit, but no more than the server's limits per debate and day.",
-        gives: Gives::Nothing(202, "The debate continues, or waits for a slot."),
         problems: &[409, 422],
         handler: || post(api::resume),
-        ..POST
+        ..acts(Gives::Nothing(202, "The debate continues, or waits for a slot."))
     },
     Operation {
         path: "/api/v1/debates/{id}/fork",
         id: "forkDebate",
         summary: "Fork a debate at a point, with changes",
         body: Some(of::<Fork>),
-        gives: Gives::Json(201, "The fork is recorded, at the path in `Location`.", of::<Started>),
         problems: &[409],
         handler: || post(api::fork),
-        ..POST
+        ..acts(Gives::Json(201, "The fork is recorded, at the path in `Location`.", of::<Started>))
     },
     Operation {
         path: "/api/v1/debates/{id}/acknowledge",
         id: "acknowledgeCost",
         summary: "Acknowledge the warning that a debate has reached `debate.budget.warnCostUsd`",
         description: "It is recorded, and watchers are notified.",
-        gives: Gives::Nothing(202, "It is recorded, or soon will be."),
         problems: &[409],
         handler: || post(api::acknowledge),
-        ..POST
+        ..acts(Gives::Nothing(202, "It is recorded, or soon will be."))
     },
     Operation {
         path: "/api/v1/debates/{id}/feedback",
@@ -204,19 +197,17 @@ const OPERATIONS: &[Operation] = &[
         summary: "Rate a finished debate",
         description: "A later rating replaces an earlier one.",
         body: Some(of::<Feedback>),
-        gives: Gives::Nothing(204, "The rating is recorded."),
         problems: &[409],
         handler: || post(api::rate),
-        ..POST
+        ..acts(Gives::Nothing(204, "The rating is recorded."))
     },
     Operation {
         path: "/api/v1/debates/{id}/report",
         id: "reportDebate",
         summary: "The report of a debate",
         query: Some(of::<ReportQuery>),
-        gives: Gives::Texts("The report.", &["text/markdown", "text/html", "application/json"]),
         handler: || get(api::report),
-        ..GET
+        ..reads(Gives::Texts("The report.", &["text/markdown", "text/html", "application/json"]))
     },
     Operation {
         path: "/api/v1/session",
@@ -224,9 +215,8 @@ const OPERATIONS: &[Operation] = &[
         summary: "Sign a browser in",
         description: "Sets the cookie that replaces the token in a browser.",
         body: Some(of::<SignIn>),
-        gives: Gives::Nothing(204, "The browser is signed in."),
         handler: || post(api::session),
-        ..POST
+        ..acts(Gives::Nothing(204, "The browser is signed in."))
     },
 ];
 

@@ -197,7 +197,8 @@ impl Refusal {
             Self::Record(StatementFault::Continued(_)) => "continued",
             Self::Record(StatementFault::Damaged(_)) => "damaged",
             Self::UnknownSigner(_) => "unknown-signer",
-            Self::Unclear(_) | Self::Unchecked => "unchecked",
+            Self::Unclear(_) => "unclear",
+            Self::Unchecked => "unchecked",
         }
     }
 }

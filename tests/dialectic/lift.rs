@@ -355,6 +355,25 @@ fn two_different_variants_are_needed() {
     assert!(server.requests().is_empty() && sandbox.debates().is_empty());
 }
 
+#[test]
+fn a_limit_that_a_subscription_never_reaches_is_refused() {
+    let server = server(|_| "neither");
+    let sandbox = variants(&server);
+    let by_program = ["--variant", "short.json", "--variant", "provider=claude,model=model-kiss", "--equal-money"];
+    let refused = sandbox.run(LIFT.into_iter().chain(by_program)).expect_code(4);
+    assert!(refused.stderr.contains("--equal-money cannot limit model-kiss of the program"), "{refused}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_dry_run_makes_nothing() {
+    let server = server(|_| "neither");
+    let budget = json!({"rounds": 1, "budget": {"maxCallsPerDay": 100}});
+    let sandbox = sandbox(&server).config(&priced(&["architect", "kiss"], &budget));
+    sandbox.run(LIFT.into_iter().chain(["--dry-run"])).expect_code(0);
+    assert!(!sandbox.directory().join("debates").exists());
+}
+
 /// A record is noted before its first event is written: a program that was killed in between left no record, or an empty
 /// journal.
 #[test]

@@ -350,7 +350,7 @@ fn an_unknown_answer_of_ssh_keygen_is_no_verdict() {
         let json = verified(&sandbox, &[&id, "--signers", "signers"], 1);
         let [whole, _, trusted] = words(&json);
         assert!(whole && !trusted, "{json:#}");
-        assert_eq!(json["signature"]["refusal"], "unchecked", "{script}: {json:#}");
+        assert_eq!(json["signature"]["refusal"], "unclear", "{script}: {json:#}");
         let reason = json["signature"]["reason"].as_str().unwrap();
         assert!(reason.starts_with("it was not checked: ssh-keygen says: ") && reason.ends_with(said), "{reason}");
     }

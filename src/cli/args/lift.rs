@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use crate::lift::Arm;
 use dialectic_base::money::Usd;
 
 use super::{ModelArgs, dollars, repeat, rounds};
@@ -27,7 +28,7 @@ pub(in crate::cli) struct LiftArgs {
         value_delimiter = ',',
         default_value = "self-refine,best-of-n"
     )]
-    pub(in crate::cli) against: Vec<ArmName>,
+    pub(in crate::cli) against: Vec<Arm>,
 
     /// Compare two variants of the debate instead; given twice. Each is a configuration, or settings separated by commas:
     /// `config`, `protocol`, `model`, `judge-model`, `provider` and `rounds`, such as `protocol=council,rounds=2`
@@ -89,17 +90,6 @@ pub(in crate::cli) struct LiftArgs {
     /// Print only warnings while it runs
     #[arg(help_heading = "Output", long)]
     pub(in crate::cli) quiet: bool,
-}
-
-/// An alternative to a debate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ArmName {
-    /// One agent answers, criticises its answer and rewrites it, for the debate's money
-    SelfRefine,
-    /// As many answers as the debate's money buys; the judge chooses one
-    BestOfN,
-    /// One agent answers once; it costs less than the debate
-    Single,
 }
 
 /// A variant of the debate: its settings, over the other options.

@@ -289,7 +289,35 @@ impl Command {
             Self::Resume(args) => Some(("resume", &args.run)),
             Self::Answer(args) => Some(("answer", &args.run)),
             Self::Fork(args) => Some(("fork", &args.run)),
-            _ => None,
+            Self::Ask(_)
+            | Self::Serve(_)
+            | Self::Wait(_)
+            | Self::Status(_)
+            | Self::Stop(_)
+            | Self::Demo(_)
+            | Self::List(_)
+            | Self::Show(_)
+            | Self::Report(_)
+            | Self::Diff(_)
+            | Self::Replay(_)
+            | Self::Rate(_)
+            | Self::Tag(_)
+            | Self::Sign(_)
+            | Self::Rm(_)
+            | Self::Memory(_)
+            | Self::Eval(_)
+            | Self::Lift(_)
+            | Self::Sweep(_)
+            | Self::Ratings(_)
+            | Self::Verify(_)
+            | Self::Init(_)
+            | Self::Config(_)
+            | Self::Models(_)
+            | Self::Protocols(_)
+            | Self::Mcp(_)
+            | Self::Skill(_)
+            | Self::Completions(_)
+            | Self::Man(_) => None,
         }
     }
 }

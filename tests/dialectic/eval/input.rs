@@ -124,7 +124,7 @@ fn what_has_no_effect_is_said_and_not_an_error() {
     warning: line 1 of the environment file `.env` is not `NAME=value` and is ignored
     warning: unknown key `agents[0].timeOut` is ignored (did you mean `timeout`?)
     warning: `agents[0].temperature` has no effect: evaluators always use 0.1
-    1 call, of unknown cost (no price is known for model-a)
+    1 to 2 calls, of unknown cost (no price is known for model-a)
     ");
     assert_eq!(server.requests()[0].body["temperature"], json!(0.1));
 }

@@ -25,7 +25,7 @@ fn the_table_has_the_averages_of_all_evaluators() {
     | 7.33 | 7.17 | 6.00 | 8.67 | 5.17 | 8.00 | 6.67 | 7.33 |
 
     --- stderr
-    3 calls, of unknown cost (no price is known for model-a and 2 more)
+    3 to 6 calls, of unknown cost (no price is known for model-a and 2 more)
     ");
     assert_eq!(server.requests().len(), 3);
     for request in server.requests() {
@@ -179,7 +179,7 @@ fn verbose_says_who_evaluates_and_what_it_took() {
         system prompt built-in, message built-in
       b (The b): model model-b of openai, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md
-    2 calls, likely $0.27, at most $0.86
+    2 to 4 calls, likely $0.27, at most $1.83
     warning: evaluator b: `overall_score` is 0, outside 1 to 10, and counts as 1
     Evaluations
       evaluator a: [time], 1,234 tokens, 8 scores counted, 0 ignored or clamped

@@ -45,7 +45,7 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
     let server = server(good);
     let here = sandbox(&server);
     let finished = here.run(PAIRWISE.into_iter().chain(["--repeat", "2", "--json"])).expect_code(0);
-    assert!(finished.stderr.contains("5 calls, likely $"), "{finished}");
+    assert!(finished.stderr.contains("5 to 10 calls, likely $"), "{finished}");
     assert!(finished.stderr.contains("the authors of the files are unknown"), "{finished}");
     let said: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!((&said["decision"], &said["turned"], &said["b"]["name"]), (&json!("B"), &json!(0), &json!("two.md")));

@@ -35,7 +35,7 @@ fn several_debates_have_a_row_each_and_a_row_of_means() {
     | Mean | 7.50 | 7.00 | 7.00 | 7.00 | 7.00 | 7.00 | 7.00 | 7.00 |
 
     --- stderr
-    3 calls, of unknown cost (no price is known for model-a)
+    3 to 6 calls, of unknown cost (no price is known for model-a)
     ");
     // One request for each debate, though one of them was named twice.
     assert_eq!(server.requests().len(), 3);
@@ -81,7 +81,7 @@ fn an_unfinished_debate_is_left_out_of_several() {
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "debates/*.json", "-o", "s.csv"]).expect_code(0);
     assert_eq!(
         finished.stderr,
-        left_out("debates/running.json") + &TOLD.replace("1 call", "2 calls") + "Wrote the result to s.csv\n"
+        left_out("debates/running.json") + &TOLD.replace("1 to 2", "2 to 4") + "Wrote the result to s.csv\n"
     );
     let written = sandbox.read("s.csv");
     let names: Vec<&str> = written.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
@@ -116,7 +116,7 @@ fn repetitions_have_a_mean_and_a_spread() {
     | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 3 |
 
     --- stderr
-    3 calls, of unknown cost (no price is known for model-a)
+    3 to 6 calls, of unknown cost (no price is known for model-a)
     ");
     assert_eq!(server.requests().len(), 3);
 
@@ -165,7 +165,7 @@ fn a_spread_that_is_larger_than_a_difference_is_said() {
     | Mean | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 6 |
 
     --- stderr
-    6 calls, of unknown cost (no price is known for model-a)
+    6 to 12 calls, of unknown cost (no price is known for model-a)
     simple and clarified differ by less than the standard deviations:
       Functional Completeness: difference 0.30, spread 0.50
       Performance & Scalability: difference 0.30, spread 0.50
@@ -179,7 +179,7 @@ fn a_spread_that_is_larger_than_a_difference_is_said() {
     // Means 7.5 and 7.0: the spread of 0.5 is not larger than the difference.
     let server = spreading([7.0, 8.0, 7.5], [7.0; 3]);
     let far = sandbox(&server, &evaluators(&["a"]));
-    let told = |calls: u32| TOLD.replace("1 call", &format!("{calls} calls"));
+    let told = |calls: u32| TOLD.replace("1 to 2", &format!("{calls} to {}", 2 * calls));
     assert_eq!(far.run(repeat).expect_code(0).stderr, told(6));
     // Without repetitions there is no spread to speak of.
     let server = spreading([7.0; 3], [7.0; 3]);

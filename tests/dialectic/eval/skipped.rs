@@ -27,7 +27,7 @@ fn scores_are_clamped_ignored_or_left_out_and_all_of_that_is_said() {
     | 6.00 | 2.50 | 4.00 | 4.00 | 4.00 | 4.00 | 4.50 | 1.50 |
 
     --- stderr
-    2 calls, of unknown cost (no price is known for model-a and 1 more)
+    2 to 4 calls, of unknown cost (no price is known for model-a and 1 more)
     warning: evaluator a: `functional_completeness` is 11, outside 1 to 10, and counts as 10
     warning: evaluator a: `performance_scalability` is -3, outside 1 to 10, and counts as 1
     warning: evaluator a: `security` is a text, not a number, and is ignored
@@ -73,7 +73,7 @@ fn an_evaluator_that_fails_or_says_nothing_is_skipped() {
 
     --- stderr
     warning: `agents[3].timeout` is 2500 ms, too short for a model to think: using 600000 ms until its first token
-    4 calls, of unknown cost (no price is known for model-good and 3 more)
+    4 to 8 calls, of unknown cost (no price is known for model-good and 3 more)
     warning: evaluator refused is skipped: the request was refused (400): no such model
     warning: evaluator prose is skipped: two answers contained no JSON evaluation: it contains no JSON object
     warning: evaluator late is skipped: two answers contained no JSON evaluation: it contains no JSON object, and asking again failed: the key was refused (401): who are you?
@@ -102,7 +102,7 @@ fn when_all_are_skipped_nothing_is_written() {
     --- stdout
 
     --- stderr
-    2 calls, of unknown cost (no price is known for model-a and 1 more)
+    2 to 4 calls, of unknown cost (no price is known for model-a and 1 more)
     warning: evaluator a is skipped: the request was refused (400): no such model
     warning: evaluator b is skipped: the request was refused (400): no such model
     error: no evaluator could evaluate simple

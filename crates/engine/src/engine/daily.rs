@@ -1,6 +1,6 @@
 //! The daily limit of requests for the debates of a directory, shared by all processes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, create_dir_all};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +79,14 @@ impl DailyCalls {
         open.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
-        open.open(&self.path)
+        match open.open(&self.path) {
+            // The directory is made for the first request, not for those that are only planned.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
+                open.open(&self.path)
+            }
+            opened => opened,
+        }
     }
 }
 

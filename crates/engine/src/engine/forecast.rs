@@ -140,7 +140,7 @@ pub fn forecast(
 
 /// The tokens and cost of a certain call with a request of this many bytes. `max_tokens` is the limit of its answer, if
 /// it has its own.
-pub fn planned_call(
+pub(super) fn planned_call(
     key: CallKey,
     (provider, model): (&str, &str),
     max_tokens: Option<u32>,
@@ -161,6 +161,31 @@ pub fn planned_call(
         output: Span { low: low.output_tokens, high: high.output_tokens },
         cost: price.map(|price| Span { low: price.cost(low), high: price.cost(high) }),
     }
+}
+
+/// The calls for a question whose answer must be readable JSON: if it is not, a second request repeats the question with
+/// the answer.
+pub fn planned_json_calls(
+    key: CallKey,
+    (provider, model): (&str, &str),
+    max_tokens: Option<u32>,
+    price: Option<Price>,
+    bytes: usize,
+) -> [PlannedCall; 2] {
+    let first = planned_call(key, (provider, model), max_tokens, price, bytes);
+    let input = first.input + first.output;
+    let cost = |input_tokens, output_tokens| {
+        price.map(|price| price.cost(Tokens { input_tokens, output_tokens, ..Tokens::default() }))
+    };
+    let low = cost(input.low, first.output.low);
+    let high = cost(input.high, first.output.high);
+    let second = PlannedCall {
+        made: Made::ByChoice,
+        input,
+        cost: low.zip(high).map(|(low, high)| Span { low, high }),
+        ..first.clone()
+    };
+    [first, second]
 }
 
 /// The debate at its beginning: complete, without a cost limit, and with a judge that reads everything, since context

@@ -48,7 +48,7 @@ pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, p
 pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
 pub(crate) use follow_up::forecast_follow_up;
-pub use forecast::{ForecastError, forecast, planned_call};
+pub use forecast::{ForecastError, forecast, planned_json_calls};
 pub use outage::OnOutage;
 pub use windows::{WindowError, check_windows, telling_rounds};
 

@@ -73,7 +73,9 @@ impl<'a> Bill<'a> {
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {
                 let record = self.caller.record(self.request, *usage, reserved, spent);
-                account.enter_failure(error, CallRecord { attempts: u32::from(has_usage), ..record });
+                // What a subscription covers costs nothing, but is not known to have taken nothing.
+                let is_counted = has_usage || is_billed && spent.cost_usd.is_some();
+                account.enter_failure(error, CallRecord { attempts: u32::from(is_counted), ..record });
                 None
             }
             Some(_) => None,

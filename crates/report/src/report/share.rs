@@ -64,7 +64,8 @@ impl Shared {
 
 /// The settings without paths, servers and commands.
 pub fn shared_settings(settings: &Settings) -> Settings {
-    // Names every field, so that a new one does not compile unnoticed.
+    // Names every field of the settings themselves, so that a new one does not compile unnoticed. Those of an agent, the
+    // debate and the summaries are kept unless they are removed here.
     let Settings {
         agents,
         judge,

@@ -1,4 +1,4 @@
-//! `dialectic eval`: scores the solutions of saved debates.
+//! `dialectic eval`: scores the solutions of saved debates, or compares two of them.
 
 mod destination;
 mod pairwise;
@@ -86,7 +86,7 @@ fn agree_to(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let paid = evaluators.iter().filter(|one| one.settings.provider != OFFLINE);
-    let once = paid.flat_map(|one| subjects.iter().map(|subject| one.planned(subject)));
+    let once = paid.flat_map(|one| subjects.iter().flat_map(|subject| one.planned(subject)));
     let calls: Vec<PlannedCall> = once.flat_map(|call| vec![call; args.repeat.get() as usize]).collect();
     agree_to_calls(calls, terminal)
 }
@@ -195,11 +195,7 @@ pub(super) fn callers<'a>(
         &[],
     )?;
     let models = match per_day {
-        Some(limit) => {
-            let directory = debates()?;
-            directory.create()?;
-            models.counted(&directory, limit)
-        }
+        Some(limit) => models.counted(&debates()?, limit),
         None => models,
     };
     let limits = CallerLimits {

@@ -179,7 +179,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     let repeat = args.repeat.get();
     let questions = open_questions(&judges, &Notes::in_memory(), &problem, foreseen_checklist().high, texts, repeat);
     let paid = questions.iter().filter(|question| question.judge.settings.provider != OFFLINE);
-    agree_to_calls(paid.map(Question::planned).collect(), terminal)?;
+    agree_to_calls(paid.flat_map(Question::planned).collect(), terminal)?;
     let compared = compare(&judges, &problem, texts, repeat)?;
     for fault in &compared.faults {
         terminal.warning(fault);

@@ -18,7 +18,7 @@ use dialectic_engine::runner::note_spent;
 use dialectic_llm::models::family;
 use dialectic_record::debate::{AgentId, AgentSettings};
 
-use super::Purse;
+use super::purse::{Purse, Spent};
 
 /// The maximum number of questions in flight.
 const IN_FLIGHT: usize = 8;
@@ -138,6 +138,11 @@ pub(in crate::cli) async fn rulings(
     Ok((pairs(judges, problem, &checklist, texts, repeat).into_iter().filter_map(ruling).collect(), faults))
 }
 
+/// The cost of a group's judges so far.
+pub(super) fn spent(notes: &Notes) -> Spent {
+    Spent { paid: notes.judging(), listed: notes.judging_listed() }
+}
+
 /// Asks the questions, a few at once. After an interrupt it asks no more but waits for calls in flight, which are paid
 /// for; a second interrupt ends the wait. Returns why some questions have no answer.
 async fn ask(
@@ -148,8 +153,8 @@ async fn ask(
 ) -> Result<Vec<String>, Error> {
     let most: Option<Usd> = questions.iter().map(|question| question.cost().map(|cost| cost.high)).sum();
     purse.check(most, "the rulings")?;
-    let before = notes.judging();
-    let mut spent = Usd::ZERO;
+    let before = spent(notes);
+    let mut paid = Usd::ZERO;
     let mut waiting: VecDeque<Question> = questions.into();
     let mut in_flight = FuturesUnordered::new();
     let (mut faults, mut is_interrupted) = (Vec::new(), false);
@@ -177,17 +182,17 @@ async fn ask(
                     Err(fault) => (None, Some(fault)),
                 };
                 faults.extend(fault.iter().map(|fault| format!("judge {judge}: {fault}")));
-                spent += replied.cost.unwrap_or_default();
-                notes.add(Note::Answered { question, answer, fault, cost: replied.cost })?;
+                paid += replied.cost.unwrap_or_default();
+                notes.add(Note::Answered { question, answer, fault, cost: replied.cost, notional: replied.notional })?;
             }
         }
     }
-    purse.took(before, notes.judging());
+    purse.took(before, spent(notes));
     // Debates count by their records; rulings leave no record.
     let directory = debates()?;
-    if spent > Usd::ZERO
+    if paid > Usd::ZERO
         && directory.path().is_dir()
-        && let Err(error) = note_spent(&directory, spent)
+        && let Err(error) = note_spent(&directory, paid)
     {
         faults.push(format!("the daily limit does not include the rulings: {error}"));
     }

@@ -2,31 +2,33 @@
 
 mod group;
 pub(super) mod judging;
-mod meter;
 mod plan;
+mod purse;
 mod report;
 mod sides;
 
 use std::collections::BTreeSet;
 
-use group::{Groups, Lacking, Next, Part, debate_part, estimated_calls, full_cost, is_content};
+use group::{Done, Groups, Lacking, Next, Part, debate_part, is_content};
 use judging::relations;
 use plan::Plan;
+pub(super) use purse::Purse;
+use purse::Spent;
 use report::{Outcome, Rival, RivalResult};
 use sides::{load, sides, variants};
 
-use crate::cli::args::{ArmName, LiftArgs};
+use crate::cli::args::LiftArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::lift::{Compared, Judge, Notes, Problem, ProblemSet};
+use crate::lift::{Allowance, Arm, Compared, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{EvaluationSettings, Switch, capture_environment, load_evaluators, offline_evaluator};
-use dialectic_engine::access::Environment;
+use dialectic_engine::access::{Environment, is_program};
 use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{AgentSettings, Debate};
 
@@ -41,6 +43,9 @@ enum LiftError {
     /// The limit of an arm is unknown.
     #[error("the price of {model} is {fault}, so nothing can be limited to the debate's cost")]
     NoPrice { model: String, fault: &'static str },
+    /// A limit may never be reached.
+    #[error("--equal-money cannot limit {model} of the program {provider}: a subscription may cover its calls")]
+    Program { model: String, provider: String },
     /// The protocol ends with a verdict.
     #[error("the protocol {protocol} produces no text to compare")]
     NoText { protocol: &'static str },
@@ -64,7 +69,9 @@ impl Diagnostic for LiftError {
             Self::NoJudges { .. } | Self::NoText { .. } | Self::SameVariants | Self::TooDear { .. } => {
                 ErrorCategory::Arguments
             }
-            Self::NoPrice { .. } | Self::CallLimit | Self::UnknownCost { .. } => ErrorCategory::Configuration,
+            Self::NoPrice { .. } | Self::Program { .. } | Self::CallLimit | Self::UnknownCost { .. } => {
+                ErrorCategory::Configuration
+            }
         }
     }
 
@@ -74,6 +81,7 @@ impl Diagnostic for LiftError {
             Self::NoPrice { model, .. } => {
                 format!("set one in `prices`; for your own model, use the price of a model like {model} elsewhere")
             }
+            Self::Program { .. } => "omit --equal-money: the result shows the cost of each variant".to_owned(),
             Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
             Self::CallLimit => "remove it from this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
             Self::SameVariants => {
@@ -82,42 +90,6 @@ impl Diagnostic for LiftError {
             Self::TooDear { .. } => "all results so far are saved; continue with a higher --max-cost".to_owned(),
             Self::UnknownCost { .. } => "set its price, or omit --max-cost".to_owned(),
         })
-    }
-}
-
-/// The limit of a set, and its spending so far.
-pub(super) struct Purse {
-    limit: Option<Usd>,
-    spent: Option<Usd>,
-}
-
-impl Purse {
-    /// A purse without a limit.
-    pub(super) fn unlimited() -> Self {
-        Self { limit: None, spent: Some(Usd::ZERO) }
-    }
-
-    /// Checks that the limit covers a step that costs up to `most`.
-    fn check(&self, most: Option<Usd>, what: &str) -> Result<(), Error> {
-        let Some(limit) = self.limit else { return Ok(()) };
-        let Some((spent, most)) = self.spent.zip(most) else {
-            return Err(LiftError::UnknownCost { what: what.to_owned() }.into());
-        };
-        if spent + most <= limit {
-            return Ok(());
-        }
-        Err(LiftError::TooDear { limit, what: what.to_owned(), spent, most }.into())
-    }
-
-    /// Records the cost of a step.
-    fn took(&mut self, before: Option<Usd>, after: Option<Usd>) {
-        let cost = after.zip(before).map(|(after, before)| after.saturating_sub(before));
-        self.spent = self.spent.zip(cost).map(|(spent, cost)| spent + cost);
-    }
-
-    fn left(&self) -> Option<Usd> {
-        let (limit, spent) = self.limit.zip(self.spent)?;
-        Some(limit.saturating_sub(spent))
     }
 }
 
@@ -131,7 +103,7 @@ pub(super) struct Lift<'a> {
     other: Option<Groups<'a>>,
     judges: Vec<Judge>,
     /// The arms, without repeats; empty if variants are compared.
-    arms: Vec<ArmName>,
+    arms: Vec<Arm>,
 }
 
 /// The state shared while a group runs.
@@ -161,6 +133,13 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     {
         return Err(LiftError::SameVariants.into());
     }
+    // A limit is one of what is paid.
+    if args.equal_money
+        && let Some(Groups { settings, .. }) = &other
+        && let Some(agent) = settings.everybody().find(|agent| is_program(&agent.provider, &settings.providers))
+    {
+        return Err(LiftError::Program { model: agent.model.clone(), provider: agent.provider.clone() }.into());
+    }
     let evaluation = evaluation(args, &set, &environment)?;
     let per_day = |groups: &Groups| groups.settings.debate.budget.max_calls_per_day;
     let per_day = [&groups].into_iter().chain(&other).filter_map(per_day).min();
@@ -168,13 +147,12 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     let judges: Vec<Judge> =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());
-    let named = args.against.iter().copied().filter(|_| other.is_none());
-    let arms = named.fold(Vec::new(), |mut arms, arm| {
-        if !arms.contains(&arm) {
-            arms.push(arm);
+    let mut arms: Vec<Arm> = Vec::new();
+    for arm in args.against.iter().filter(|_| other.is_none()) {
+        if !arms.contains(arm) {
+            arms.push(*arm);
         }
-        arms
-    });
+    }
     let lift = Lift { args, set, groups, other, judges, arms };
     warnings.extend(relations(&lift.judges, || lift.took_part()));
     let mut said = BTreeSet::new();
@@ -217,13 +195,11 @@ pub(super) fn text_of(debate: &Debate) -> Option<&str> {
 
 impl Lift<'_> {
     /// The arms to run in addition to the debate; draws are measured by a single answer.
-    fn runs(&self) -> Vec<ArmName> {
+    fn runs(&self) -> Vec<Arm> {
         if self.other.is_some() {
             return Vec::new();
         }
-        let mut runs = vec![ArmName::Single];
-        runs.extend(self.arms.iter().copied().filter(|arm| *arm != ArmName::Single));
-        runs
+        Arm::runs(&self.arms)
     }
 
     /// The debates of all sides.
@@ -270,12 +246,12 @@ impl Lift<'_> {
 
     /// The spending of earlier runs on this set counts.
     fn purse(&self) -> Result<Purse, Error> {
-        let mut spent = Some(Usd::ZERO);
+        let mut spent = Spent::default();
         for problem in &self.set.problems {
             for groups in self.sides() {
                 let notes = Notes::look(&groups.notes_path(problem))?;
-                let group = groups.spent(&notes)?.zip(notes.judging());
-                spent = spent.zip(group).map(|(spent, (records, judging))| spent + records + judging);
+                spent += groups.spent(&notes)?;
+                spent += judging::spent(&notes);
             }
         }
         Ok(Purse { limit: self.args.max_cost, spent })
@@ -288,24 +264,23 @@ impl Lift<'_> {
         let Some(debate) = self.debate(&self.groups, problem, None, &mut notes, running).await? else {
             return Ok(outcome);
         };
-        let full = full_cost(&debate);
-        outcome.debate = full;
-        let money = full.filter(|money| *money > Usd::ZERO);
-        if money.is_none() && !self.is_rehearsal() && (self.other.is_none() || self.args.equal_money) {
+        outcome.debate = debate.bill.full();
+        let allowance = Allowance::of(&debate.bill, self.is_rehearsal());
+        if allowance == Allowance::Unknown && (self.other.is_none() || self.args.equal_money) {
             let what = self.groups.what(problem);
             running.terminal.warning(&format!("{what} has an unknown cost, so nothing can be limited to it"));
             return Ok(outcome);
         }
         match &self.other {
             Some(other) => {
-                let held = money.filter(|_| self.args.equal_money);
+                let held = allowance.money().filter(|_| self.args.equal_money);
                 // Rulings are kept with the first variant.
                 let mut of_other = Notes::open(&other.notes_path(problem), &problem.id)?;
                 if let Some(done) = self.debate(other, problem, held, &mut of_other, running).await? {
                     outcome.rivals[0] = self.compare(problem, &debate, &done, &mut notes, running).await?;
                 }
             }
-            None => self.arms(problem, &debate, money, &mut outcome, &mut notes, running).await?,
+            None => self.arms(problem, &debate, allowance, &mut outcome, &mut notes, running).await?,
         }
         Ok(outcome)
     }
@@ -318,7 +293,7 @@ impl Lift<'_> {
         held: Option<Usd>,
         notes: &mut Notes,
         running: &mut Running<'_>,
-    ) -> Result<Option<Debate>, Error> {
+    ) -> Result<Option<Done>, Error> {
         let name = debate_part(held);
         let most = match groups.finished(notes, &name)? {
             Some(_) => Some(Usd::ZERO),
@@ -338,7 +313,7 @@ impl Lift<'_> {
             }
             Err(Lacking::Stop(error)) => return Err(error),
         };
-        if text_of(&debate).is_none() {
+        if text_of(&debate.debate).is_none() {
             running.terminal.warning(&format!("{what} has no answer"));
             return Ok(None);
         }
@@ -349,35 +324,39 @@ impl Lift<'_> {
     async fn arms(
         &self,
         problem: &Problem,
-        debate: &Debate,
-        money: Option<Usd>,
+        debate: &Done,
+        allowance: Allowance,
         outcome: &mut Outcome,
         notes: &mut Notes,
         running: &mut Running<'_>,
     ) -> Result<(), Error> {
         let groups = &self.groups;
-        let mut single = None;
+        let mut single: Option<Done> = None;
         for arm in self.runs() {
-            let what = format!("{}: {}", problem.id, arm.protocol().name);
-            let spec = match (&single, arm) {
-                (_, ArmName::Single) => Some(groups.single(problem)),
-                (Some(single), _) => groups.equal(arm, problem, money, single),
-                (None, _) => None,
+            let protocol = arm.protocol();
+            let what = format!("{}: {}", problem.id, protocol.name);
+            let planned = match (&single, arm) {
+                (_, Arm::Single) => Ok((groups.arms().single(), None)),
+                (Some(single), _) => groups.arms().equal(arm, allowance, &single.bill).map_err(|why| why.to_string()),
+                (None, _) => Err("no single answer".to_owned()),
             };
-            let Some(spec) = spec else {
-                let why = if single.is_some() { "the debate's cost does not cover it" } else { "no single answer" };
-                running.terminal.warning(&format!("{what} is left out: {why}"));
-                continue;
-            };
-            let answer = groups.forecast(&groups.single(problem))?.most();
-            let most = match arm {
-                ArmName::Single => answer,
-                // The part in progress when the money is spent may be longer than foreseen.
-                ArmName::SelfRefine | ArmName::BestOfN => {
-                    money.or(Some(Usd::ZERO)).zip(answer).map(|(money, answer)| money + answer)
+            let (settings, meter) = match planned {
+                Ok(planned) => planned,
+                Err(why) => {
+                    running.terminal.warning(&format!("{what} is left out: {why}"));
+                    continue;
                 }
             };
-            let meter = groups.meter(arm, money);
+            let spec = groups.spec(problem, protocol, settings);
+            let answer = groups.forecast(&groups.single(problem))?.most();
+            let most = match arm {
+                Arm::Single => answer,
+                // The part in progress when the money is spent may be longer than foreseen.
+                Arm::SelfRefine | Arm::BestOfN => {
+                    let money = if allowance == Allowance::Rehearsal { Some(Usd::ZERO) } else { allowance.money() };
+                    money.zip(answer).map(|(money, answer)| money + answer)
+                }
+            };
             let part = Part { name: groups.part_of(arm), what: what.clone(), most, meter, is_held: false };
             let done = match Box::pin(self.part(groups, part, spec, notes, running)).await {
                 Ok(done) => done,
@@ -390,7 +369,7 @@ impl Lift<'_> {
             if let Some(index) = self.arms.iter().position(|wanted| *wanted == arm) {
                 outcome.rivals[index] = self.compare(problem, debate, &done, notes, running).await?;
             }
-            if arm == ArmName::Single {
+            if arm == Arm::Single {
                 single = Some(done);
             }
         }
@@ -405,10 +384,10 @@ impl Lift<'_> {
         spec: Spec,
         notes: &mut Notes,
         running: &mut Running<'_>,
-    ) -> Result<Debate, Lacking> {
+    ) -> Result<Done, Lacking> {
         let what = part.what.clone();
         let done = Box::pin(self.run_part(groups, part, spec, notes, running)).await?;
-        let estimated = estimated_calls(&done);
+        let estimated = done.bill.estimated();
         if estimated > 0 && !self.is_rehearsal() {
             let calls = counted(estimated, "call");
             running
@@ -425,47 +404,47 @@ impl Lift<'_> {
         spec: Spec,
         notes: &mut Notes,
         running: &mut Running<'_>,
-    ) -> Result<Debate, Lacking> {
+    ) -> Result<Done, Lacking> {
         if groups.record(notes, &part.name).is_none() {
             running.purse.check(part.most, &part.what)?;
         }
         let (prepared, before) = match groups.prepare(notes, &part, spec)? {
-            Next::Finished(debate) => return Ok(*debate),
+            Next::Finished(done) => return Ok(*done),
             Next::Run { prepared, before } => (prepared, before),
         };
         // The money already spent is part of its maximum.
-        let rest = part.most.zip(before).map(|(most, before)| most.saturating_sub(before));
+        let rest = part.most.zip(before.listed).map(|(most, before)| most.saturating_sub(before));
         running.purse.check(rest, &part.what)?;
         let (debate, ended) = group::run(*prepared, &part.name, notes, part.meter, running.interrupts).await;
         if let Some(debate) = &debate {
-            running.purse.took(before, debate.total_cost());
+            running.purse.took(before, Spent::of(debate));
             if ended.is_ok() && !self.args.quiet {
                 let cost = debate.total_cost().map_or_else(String::new, |cost| format!(", {cost}"));
                 running.terminal.notice(&format!("{}: {}{cost}", part.what, debate.id));
             }
         }
         ended?;
-        debate.ok_or_else(|| Lacking::LeftOut("it is gone".to_owned()))
+        groups.finished(notes, &part.name)?.ok_or_else(|| Lacking::LeftOut("it is gone".to_owned()))
     }
 
     /// Compares the debate's answer with a rival's.
     async fn compare(
         &self,
         problem: &Problem,
-        debate: &Debate,
-        done: &Debate,
+        debate: &Done,
+        done: &Done,
         notes: &mut Notes,
         running: &mut Running<'_>,
     ) -> Result<RivalResult, Error> {
-        let (cost, full) = (full_cost(done), full_cost(debate));
+        let (cost, full) = (done.bill.full(), debate.bill.full());
         let share = cost.zip(full).filter(|(_, full)| *full > Usd::ZERO);
         let mut result = RivalResult {
             compared: None,
             cost,
             share: share.map(|(cost, full)| cost.dollars() / full.dollars()),
-            is_content: self.other.is_none() && is_content(done),
+            is_content: self.other.is_none() && is_content(&done.debate),
         };
-        let Some((text, other)) = text_of(debate).zip(text_of(done)) else { return Ok(result) };
+        let Some((text, other)) = text_of(&debate.debate).zip(text_of(&done.debate)) else { return Ok(result) };
         let lengths = [text.chars().count(), other.chars().count()];
         if let Some(answer) = &problem.answer {
             let right = [answer.is_in(text), answer.is_in(other)];
@@ -488,7 +467,7 @@ impl Lift<'_> {
 
     /// Reports the results, then what is missing.
     fn finish(&self, outcomes: &[Outcome], terminal: &mut Terminal) -> Result<(), Error> {
-        let spent = self.purse()?.spent;
+        let spent = self.purse()?.spent.paid;
         if self.args.json {
             terminal.json(&self.as_json(outcomes, spent))?;
         } else {

@@ -3,16 +3,15 @@
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{Debate, Span};
+use dialectic_record::debate::Span;
 
-use crate::cli::args::ArmName;
 use crate::cli::consent::{has_tools, may_begin};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::lift::{Notes, Problem, Question, foreseen_checklist};
+use crate::lift::{Arm, Notes, Problem, Question, foreseen_checklist};
 
-use super::group::{Groups, debate_part, full_cost};
+use super::group::{Done, Groups, debate_part};
 use super::judging::open_questions;
 use super::{Lift, text_of};
 
@@ -53,7 +52,7 @@ impl Plan {
             let held = of_debate.high.filter(|money| lift.args.equal_money && *money > Usd::ZERO);
             let (done, _) = self.debate(other, &notes_of_other, problem, held)?;
             if problem.answer.is_none() {
-                let texts = debate.as_ref().and_then(text_of).zip(done.as_ref().and_then(text_of));
+                let texts = text(&debate).zip(text(&done));
                 self.judge(lift, &notes, problem, texts, true);
             }
         }
@@ -64,16 +63,16 @@ impl Plan {
                 let single = groups.forecast(&groups.single(problem))?;
                 self.pay(match arm {
                     // The part in progress when the money is spent may be longer than foreseen.
-                    ArmName::SelfRefine | ArmName::BestOfN => Span {
+                    Arm::SelfRefine | Arm::BestOfN => Span {
                         low: of_debate.low,
                         high: of_debate.high.zip(single.most()).map(|(debate, answer)| debate + answer),
                     },
-                    ArmName::Single => Span { low: single.likely(), high: single.most() },
+                    Arm::Single => Span { low: single.likely(), high: single.most() },
                 });
             }
             if problem.answer.is_none() && lift.arms.contains(&arm) {
                 let is_first = lift.arms.first() == Some(&arm);
-                let texts = debate.as_ref().and_then(text_of).zip(done.as_ref().and_then(text_of));
+                let texts = text(&debate).zip(text(&done));
                 self.judge(lift, &notes, problem, texts, is_first);
             }
         }
@@ -87,9 +86,9 @@ impl Plan {
         notes: &Notes,
         problem: &Problem,
         held: Option<Usd>,
-    ) -> Result<(Option<Debate>, Span<Option<Usd>>), Error> {
+    ) -> Result<(Option<Done>, Span<Option<Usd>>), Error> {
         if let Some(debate) = groups.finished(notes, &debate_part(held))? {
-            let cost = full_cost(&debate);
+            let cost = debate.bill.full();
             return Ok((Some(debate), Span { low: cost, high: cost }));
         }
         let forecast = groups.forecast(&groups.debate(problem, None))?;
@@ -161,6 +160,11 @@ impl Plan {
         let most = self.cost.high.filter(|_| !self.tools);
         if may_begin(lift.args.max_cost, most, "Begin?")? { Ok(()) } else { Err(NotAsked::Declined.into()) }
     }
+}
+
+/// The answer of a finished part.
+fn text(done: &Option<Done>) -> Option<&str> {
+    done.as_ref().and_then(|done| text_of(&done.debate))
 }
 
 impl Lift<'_> {

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::cli::args::ArmName;
 use crate::lift::statistics::{FEWEST, clopper_pearson, holm, sign_test, smallest_difference};
-use crate::lift::{Compared, Comparison, Decision, Problem, Ruling, Side};
+use crate::lift::{Arm, Compared, Comparison, Decision, Problem, Ruling, Side};
 use dialectic_base::figures::{counted, percent};
 use dialectic_base::money::Usd;
 
@@ -20,7 +19,7 @@ const EQUAL: f64 = 0.9;
 #[derive(Clone, Copy)]
 pub(super) enum Rival<'a> {
     /// Another way to spend the debate's money.
-    Arm(ArmName),
+    Arm(Arm),
     /// The debates of the second variant.
     Variant {
         /// The name.

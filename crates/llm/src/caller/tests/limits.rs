@@ -280,3 +280,16 @@ async fn each_request_of_an_attempt_is_charged_with_what_was_set_aside_for_it() 
     let entered: Vec<_> = books.entered.lock().unwrap().iter().map(|call| call.reservation).collect();
     assert_eq!(entered, [Some(1), Some(2)]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_attempt_that_costs_nothing_is_not_known_to_have_taken_nothing() {
+    let books = Arc::new(Books::default());
+    let acts = [Act::Fail(gateway_timeout()), Act::Fail(overloaded()), Act::Reply(text("yes"))];
+    let mut stage = ScriptedCall::new(acts);
+    stage.caller.account = Some(books.clone());
+    stage.caller.price = Some(Price::flat(0.0, None, 0.0));
+    stage.call().await.unwrap();
+    let entered = books.entered.lock().unwrap();
+    let silent: Vec<bool> = entered.iter().map(dialectic_base::call::CallRecord::is_silent).collect();
+    assert_eq!(silent, [true, false], "what was turned away is not billed");
+}

@@ -4,33 +4,77 @@
 //! cost, and so leaves most of the money unspent.
 
 use dialectic_base::money::{Price, Usd};
-use dialectic_record::debate::{Debate, Event, Recorded, ResultKind};
+use dialectic_engine::runner::{Controls, Run};
+use dialectic_record::debate::{Debate, Event, Recorded, ResultKind, Signal};
+use dialectic_record::signals::{Followed, Follower, Words};
 
-use crate::cli::args::ArmName;
-
-use super::group::{choice, list_cost};
+use super::arm::choice;
+use super::{Arm, Bill};
 
 /// How much more the next part may cost than the last one, because its input grows.
 const GROWTH: f64 = 1.1;
 
 /// Watches the cost of an arm.
-pub(super) struct Meter {
-    arm: ArmName,
+#[derive(Debug, Clone)]
+pub struct Meter {
+    arm: Arm,
     money: Usd,
-    /// The arm's price, with cached input at full price.
     price: Price,
+    bill: Bill,
     debate: Option<Debate>,
     /// The cost after each text.
     texts: Vec<Usd>,
 }
 
+/// Ends a run when its meter says so.
+pub struct Metering(Option<(Meter, Follower)>);
+
+impl Metering {
+    /// Follows a run. Without a meter it does nothing.
+    pub fn of(run: &Run, meter: Option<Meter>) -> Self {
+        let Some(meter) = meter else { return Self(None) };
+        match run.follow(Words::Unwanted) {
+            Ok(follower) => Self(Some((meter, follower))),
+            Err(_) => {
+                // An arm that cannot be measured is not continued.
+                run.controls().pause();
+                Self(None)
+            }
+        }
+    }
+
+    /// Follows the run. Never ends, and may be dropped and called again.
+    pub async fn keep(&mut self, controls: &Controls) {
+        while let Some((meter, follower)) = &mut self.0 {
+            match follower.next().await {
+                Ok(Some(Followed::Signal(signal))) => {
+                    if let Signal::Recorded(recorded) = &*signal
+                        && meter.is_enough(recorded)
+                    {
+                        controls.stop();
+                        self.0 = None;
+                    }
+                }
+                Ok(Some(Followed::Gap { .. })) => {}
+                Ok(None) => self.0 = None,
+                Err(_) => {
+                    controls.pause();
+                    self.0 = None;
+                }
+            }
+        }
+        std::future::pending().await
+    }
+}
+
 impl Meter {
-    pub(super) fn of(arm: ArmName, money: Usd, price: Price) -> Self {
-        Self { arm, money, price, debate: None, texts: Vec::new() }
+    pub(super) fn of(arm: Arm, money: Usd, price: Price) -> Self {
+        Self { arm, money, price, bill: Bill::default(), debate: None, texts: Vec::new() }
     }
 
     /// Applies the next event. Returns whether the money buys no part after the one that begins now.
-    pub(super) fn is_enough(&mut self, recorded: &Recorded) -> bool {
+    pub fn is_enough(&mut self, recorded: &Recorded) -> bool {
+        self.bill.add(recorded);
         let Some(debate) = &mut self.debate else {
             self.debate = Debate::create(recorded).ok();
             return false;
@@ -42,15 +86,15 @@ impl Meter {
         let Event::Contributed { key, .. } = &recorded.event else { return false };
         let Some(kind) = debate.stage(key.stage).and_then(|stage| stage.yields) else { return false };
         // Without a known cost the arm cannot be limited.
-        let Some(cost) = list_cost(debate) else { return true };
+        let Some(cost) = self.bill.full() else { return true };
         let is_text = kind == ResultKind::Proposal;
         if is_text {
             self.texts.push(cost);
         }
         match self.arm {
-            ArmName::BestOfN if is_text => self.is_last_draw(cost),
-            ArmName::SelfRefine if kind == ResultKind::Critique => self.is_last_round(cost),
-            ArmName::SelfRefine | ArmName::BestOfN | ArmName::Single => false,
+            Arm::BestOfN if is_text => self.is_last_draw(cost),
+            Arm::SelfRefine if kind == ResultKind::Critique => self.is_last_round(cost),
+            Arm::SelfRefine | Arm::BestOfN | Arm::Single => false,
         }
     }
 
@@ -58,8 +102,7 @@ impl Meter {
     fn is_last_draw(&self, cost: Usd) -> bool {
         let drawn = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         let mean = cost.times(1.0 / f64::from(drawn));
-        let usage = self.debate.as_ref().map(Debate::total_usage).unwrap_or_default();
-        let (input, output) = (usage.input_tokens / u64::from(drawn), usage.output_tokens / u64::from(drawn));
+        let [input, output] = self.bill.tokens().map(|tokens| tokens / u64::from(drawn));
         let chosen = choice(self.price, input, output, drawn + 2);
         cost + mean.times(2.0) + chosen.times(GROWTH) > self.money
     }
