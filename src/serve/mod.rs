@@ -4,12 +4,18 @@
 //! with the same checks; displayed data come from the journal and the runs' signals. The server keeps nothing that is
 //! not in the record.
 //!
-//! | file | what it does | | --- | --- | | `access.rs` | access control | | `listen.rs` | limits connections and their
-//! idle times | | `operations.rs` | the table of operations, for the router and the OpenAPI document | | `api.rs` |
-//! handles requests | | `request.rs`, `settings.rs` | the contents of requests, and debates within the server's limits
-//! | | `registry.rs` | the running and queued debates | | `catalogue.rs` | the list of the saved debates | |
-//! `stream.rs` | streams events | | `page.rs` | the page; its script and its styles are in `assets/` | | `problem.rs` |
-//! errors of requests |
+//! | file | what it does |
+//! | --- | --- |
+//! | `access.rs` | access control |
+//! | `listen.rs` | limits connections and their idle times |
+//! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
+//! | `api.rs` | handles requests |
+//! | `request.rs`, `settings.rs` | the contents of requests, and debates within the server's limits |
+//! | `registry.rs` | the running and queued debates |
+//! | `catalogue.rs` | the list of the saved debates |
+//! | `stream.rs` | streams events |
+//! | `page.rs` | the page; its script and its styles are in `assets/` |
+//! | `problem.rs` | errors of requests |
 
 mod access;
 mod api;

@@ -156,7 +156,7 @@ fn the_help_of_debate() {
                            the solution
           --report <PATH>  Write a report when the debate ends: a page if the file ends in `.html`,
                            otherwise Markdown
-      -v, --verbose        Print who takes part and what each call took, on standard error
+      -v, --verbose        Print the participants and the usage of each call, on standard error
           --detach         Print the debate's id once it has started, and let it run in the background:
                            `dialectic wait <id>` waits for its end
           --watch <HOW>    How much of the debate to show [default: compact] [possible values: compact,

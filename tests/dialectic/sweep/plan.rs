@@ -150,7 +150,7 @@ fn an_edited_plan_is_refused_with_its_line() {
     for (edited, code, expected) in [
         (plan.replace("\"rounds\":1", "\"rounds\":2"), 2, "plan.jsonl, line 2: the id swp-"),
         (plan.replace("Design a queue", "Design a stack"), 2, "plan.jsonl, line 2: the id swp-"),
-        (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "begins a plan of version 2"),
+        (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "the plan has version 2"),
         (plan.replace("\"repeat\":2", "\"repeat\":1"), 2, "plan.jsonl, line 3: the id swp-"),
         (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line has no variant"),
         (plan.replace(&other, "0123456789ab"), 4, "planned with other built-in prompts (0123456789ab)"),
@@ -177,7 +177,7 @@ fn a_plan_that_reaches_for_the_machine_is_refused() {
     let (header, debates) = plan.split_once('\n').unwrap();
     for (place, value, said) in [
         ("/debate/arena/contextCommands", json!(["touch touched"]), "contextCommands"),
-        ("/debate/interactiveClarifications", json!(true), "belong to a machine or a person"),
+        ("/debate/interactiveClarifications", json!(true), "settings of a machine or a person"),
         ("/agents/0/role", json!("../../secret"), "does not contain the prompt"),
         ("/judge/systemPromptPath", json!("/etc/passwd"), "does not contain the prompt `/etc/passwd`"),
     ] {

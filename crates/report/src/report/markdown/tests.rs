@@ -375,8 +375,8 @@ fn objections_stay_in_their_section_whatever_they_say() {
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
         let expected = [
             "h2 Objections".to_owned(),
-            "p The critics raised 1 point: 1 rejected. At the end 1 is open: 1 blocking. Of those that the judge had to \
-             rule on, 1 was upheld and met by the solution."
+            "p The critics raised 1 point: 1 rejected. At the end 1 is open: 1 blocking. Of the points that needed \
+             a ruling, 1 was upheld and met by the solution."
                 .to_owned(),
             "row Point ¦ Severity ¦ Critic ¦ Target ¦ Answer ¦ Critic's last word ¦ Ruling ¦ Open".to_owned(),
             format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ upheld, met ¦ yes"),
