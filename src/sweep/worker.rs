@@ -25,12 +25,11 @@ use super::segment::SegmentError;
 use super::store::{Creation, SharedStore, StoreFault};
 use super::takeover::is_finished;
 
+pub use queue::RunOptions;
 pub use tally::Tally;
 
 /// The time for calls in flight after a worker is told to stop. Engines send SIGKILL 30 seconds after SIGTERM.
 const TO_ANSWER: Duration = Duration::from_secs(25);
-/// The time for the last segments after that.
-const TO_STORE: Duration = Duration::from_secs(4);
 
 /// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";
@@ -86,7 +85,7 @@ pub enum Ended {
         /// Whether another worker finished it earlier.
         before: bool,
     },
-    /// It has no answer; it can be resumed.
+    /// It has no answer, now or from before. It is resumed on request only.
     Failed {
         /// The reason.
         reason: String,

@@ -134,8 +134,8 @@ pub enum PlanError {
         /// The file.
         path: PathBuf,
     },
-    /// Another version of the program wrote it.
-    #[error("{} was planned with other built-in prompts ({planned}) than this program's ({own})", path.display())]
+    /// Another version of the program made it.
+    #[error("{} needs the built-in prompts {planned}, and this program has {own}", path.display())]
     Prompts {
         /// The file.
         path: PathBuf,

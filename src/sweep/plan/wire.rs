@@ -126,7 +126,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         fault(line, "it is not UTF-8".to_owned())
     })?;
     if !text.is_empty() && !text.ends_with('\n') {
-        return Err(fault(text.lines().count(), "it is cut short".to_owned()));
+        return Err(fault(text.lines().count(), "the file is cut short".to_owned()));
     }
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };

@@ -101,7 +101,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
             },
         }
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, "its directory is removed again and again"))
+    Err(io::Error::new(io::ErrorKind::NotFound, "another worker keeps removing its directory"))
 }
 
 /// The bytes of a file; `None` if no file has that name.

@@ -9,6 +9,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::{Environment, url_fault};
 use dialectic_llm::openai::{HttpClient, http_client};
 use futures_util::future::{BoxFuture, ready};
+use futures_util::stream::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::{
     HttpClient as StoreClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -44,8 +45,10 @@ const VARIABLES: [&str; 20] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The time limit of one attempt, far below the time limit of a beat.
+/// The time limit of one attempt with a small object, below the time between beats.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
+/// A larger object has a second more for each of these bytes.
+const BYTES_A_SECOND: u64 = 64 * 1024;
 /// The number of attempts before the store counts as unreachable.
 const ATTEMPTS: u32 = 4;
 /// The pause after the first failed attempt; each further one doubles.
@@ -126,7 +129,7 @@ impl S3Store {
         loop {
             let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
             let put = self.client.put_opts(&path, PutPayload::from(bytes.to_owned()), options);
-            let failure = match limited(put).await {
+            let failure = match within(time_for(bytes.len()), put).await {
                 Ok(_) => return Ok(Creation::Acknowledged),
                 Err(failure) if is_lasting(&*failure) => return Err(failure),
                 Err(failure) => failure,
@@ -144,12 +147,17 @@ impl S3Store {
 
     async fn fetch(&self, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
         let read = || async {
-            let read = async { self.client.get(path).await?.bytes().await };
-            match limited(read).await {
-                Ok(bytes) => Ok(Some(bytes.into())),
-                Err(failure) if is_absent(&*failure) => Ok(None),
-                Err(failure) => Err(failure),
+            let found = match limited(self.client.get(path)).await {
+                Ok(found) => found,
+                Err(failure) if is_absent(&*failure) => return Ok(None),
+                Err(failure) => return Err(failure),
+            };
+            // However large it is, something of it has to arrive in time.
+            let (mut bytes, mut parts) = (Vec::new(), found.into_stream());
+            while let Some(part) = limited(parts.try_next()).await? {
+                bytes.extend_from_slice(&part);
             }
+            Ok(Some(bytes))
         };
         repeated(read).await
     }
@@ -211,9 +219,18 @@ impl Store for S3Store {
 /// Why an attempt failed.
 type Fault = Box<dyn StdError + Send + Sync>;
 
-/// An attempt with a time limit.
+/// The time limit of an attempt to create an object of this size.
+fn time_for(bytes: usize) -> Duration {
+    ATTEMPT_TIMEOUT + Duration::from_secs(bytes as u64 / BYTES_A_SECOND)
+}
+
 async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
-    match tokio::time::timeout(ATTEMPT_TIMEOUT, attempt).await {
+    within(ATTEMPT_TIMEOUT, attempt).await
+}
+
+/// An attempt that ends.
+async fn within<T>(time: Duration, attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
+    match tokio::time::timeout(time, attempt).await {
         Ok(ended) => Ok(ended?),
         Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
     }
@@ -377,6 +394,15 @@ mod tests {
         let Some(server) = Server::start(&["--loses-answers"]) else { return };
         let store = open("sets/a", &server.environment()).await.unwrap();
         promises::are_kept(&[store]).await;
+    }
+
+    #[test]
+    fn an_object_has_time_for_its_size() {
+        // A beat that takes longer than the time between beats would come too late.
+        assert_eq!(time_for(100), Duration::from_secs(15));
+        // At a megabit a second.
+        let megabytes = 20;
+        assert!(time_for(megabytes * 1_000_000) > Duration::from_secs(8 * megabytes as u64));
     }
 
     #[tokio::test]
