@@ -116,12 +116,12 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
         "judge": {"id": "j", "name": "J", "model": "m", "temprature": 1},
         "providers": {"local": {"baseUrl": "http://x/v1", "apiKey": "sk-secret"}},
         "prices": {"gpt-4.1": {"inputPerMTok": 1, "outputPerMTok": 1, "output": 1}},
-        "debate": {"summarization": {"max_length": 3}, "banana": 1, "terminationCondition": {"treshold": 1}}
+        "debate": {"summarization": {"max_length": 3}, "budget": {"banana": 1}, "terminationCondition": {"treshold": 1}}
     }));
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.banana` is ignored (known: `arena`, `attachmentLimit`, `budget`, `callTimeout`, `check`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `memory`, `onAgentFailure`, `orchestratorType`, `protocol`, `quick`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
+    unknown key `debate.budget.banana` is ignored (known: `maxCalls`, `maxCallsPerDay`, `maxCostUsd`, `warnCostUsd`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
