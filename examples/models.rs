@@ -15,8 +15,8 @@
 //! 2. Run `make`. It refuses a file whose hash is not pinned and prints the hash. Pin it and run it again.
 //! 3. Read the difference, compare some figures with the providers, and correct the sample in
 //!    `crates/llm/src/models/tests.rs` by hand from the source file.
-//! 4. Review `DEFAULT_MODELS` in `crates/base/src/provider.rs`: a test refuses a model that is about to be retired, is
-//!    expensive, or reads little.
+//! 4. Review the default models in `crates/base/src/provider/presets.rs`: a test refuses a model that is about to be
+//!    retired, is expensive, or reads little.
 //! 5. Run `UPDATE_DOCS=1 cargo test --test dialectic docs`.
 
 #![expect(clippy::disallowed_methods, reason = "what a tool of our own says is no output of the program")]
@@ -29,6 +29,8 @@ use std::process::{Command, ExitCode, Stdio};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use dialectic_base::provider::{OPENROUTER, PRESETS};
+
 /// When the sources were chosen and the figures looked at.
 const AS_OF: &str = "2026-11-22";
 /// Where the result goes, from the root of the repository.
@@ -40,15 +42,25 @@ const FILE: &str = "model_prices_and_context_window_backup.json";
 struct PriceSource {
     version: &'static str,
     sha256: &'static str,
-    providers: &'static [Provider],
+    /// Whether it is the source of a provider's models.
+    lists: fn(&str) -> bool,
 }
 
 /// A provider of ours and what the package calls it.
 struct Provider {
     ours: &'static str,
     theirs: &'static str,
-    /// What its models' names begin with there and not at the provider.
-    prefix: &'static str,
+}
+
+impl Provider {
+    fn of(ours: &'static str) -> Self {
+        Self { ours, theirs: if ours == "google" { "gemini" } else { ours } }
+    }
+
+    /// What its models' names may begin with there and not at the provider.
+    fn prefix(&self) -> String {
+        format!("{}/", self.theirs)
+    }
 }
 
 /// The newest version of each provider's models. Later ones no longer list what OpenRouter serves.
@@ -56,17 +68,12 @@ const SOURCES: &[PriceSource] = &[
     PriceSource {
         version: "1.109.1",
         sha256: "8f8060d8ce7a40c91b995c74d6a27657543d49e3c1c53430dabd556f244392c6",
-        providers: &[
-            Provider { ours: "openai", theirs: "openai", prefix: "openai/" },
-            Provider { ours: "anthropic", theirs: "anthropic", prefix: "anthropic/" },
-            Provider { ours: "google", theirs: "gemini", prefix: "gemini/" },
-            Provider { ours: "mistral", theirs: "mistral", prefix: "mistral/" },
-        ],
+        lists: |provider| provider != OPENROUTER,
     },
     PriceSource {
         version: "1.106.0",
         sha256: "fadace20b834db49d02765a505709ee5dc7a37e722f53cc9c393fdb02ace2dea",
-        providers: &[Provider { ours: "openrouter", theirs: "openrouter", prefix: "openrouter/" }],
+        lists: |provider| provider == OPENROUTER,
     },
 ];
 
@@ -159,21 +166,22 @@ impl PriceTable {
         self.licences.insert(String::from_utf8_lossy(&read(&licence)?).trim().to_owned());
         let listed: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|error| RefreshError::Wrong(format!("{FILE}: {error}")))?;
-        for provider in source.providers {
+        let with_models = PRESETS.iter().filter(|preset| preset.models.is_some() && (source.lists)(preset.name));
+        let providers: Vec<&str> = with_models.map(|preset| preset.name).collect();
+        for provider in providers.iter().copied().map(Provider::of) {
+            let prefix = provider.prefix();
             let models = self.models.entry(provider.ours).or_default();
             // A name with the provider's prefix is the one that the provider's own API is meant by: it comes last.
-            let (prefixed, bare): (Vec<_>, Vec<_>) =
-                listed.iter().partition(|(name, _)| name.starts_with(provider.prefix));
+            let (prefixed, bare): (Vec<_>, Vec<_>) = listed.iter().partition(|(name, _)| name.starts_with(&prefix));
             for (name, entry) in bare.into_iter().chain(prefixed) {
-                let name = name.strip_prefix(provider.prefix).unwrap_or(name);
-                let facts = facts(entry, provider);
+                let name = name.strip_prefix(&prefix).unwrap_or(name);
+                let facts = facts(entry, &provider);
                 // Of what nothing is said, such as a charge for a container, nobody knows that it is a model.
-                if is_ours(name, entry, provider) && !facts.is_empty() {
+                if is_ours(name, entry, &provider) && !facts.is_empty() {
                     models.insert(name.to_owned(), facts);
                 }
             }
         }
-        let providers: Vec<&str> = source.providers.iter().map(|provider| provider.ours).collect();
         self.parts.push(json!({"version": source.version, "sha256": source.sha256, "providers": providers}));
         Ok(())
     }

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, TEST_KEY};
-use dialectic_base::provider::DEFAULT_MODELS;
+use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::PROGRAMS;
 use dialectic_llm::models::facts;
-use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
@@ -215,9 +214,10 @@ fn source() -> String {
 /// Which model is called without a configuration, by the first key that is set.
 fn default_models() -> String {
     let mut defaults = "| key | model | input | output |\n| --- | --- | --- | --- |\n".to_owned();
-    for (provider, model) in DEFAULT_MODELS {
-        let price = facts(provider, model).unwrap().price.unwrap();
-        let key = PRESETS.iter().find(|preset| preset.name == *provider).unwrap().api_key_env.unwrap();
+    for preset in PRESETS {
+        let Some(models) = preset.models else { continue };
+        let (key, model) = (preset.api_key_env.unwrap(), models.default);
+        let price = facts(preset.name, model).unwrap().price.unwrap();
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(defaults, "| `{key}` | `{model}` | ${input} | ${output} |").unwrap();
     }

@@ -29,72 +29,7 @@ fn help_fits_a_terminal_and_goes_to_standard_output() {
 
 #[test]
 fn the_help_of_the_program() {
-    insta::assert_snapshot!(Sandbox::new().run(["-h"]).expect_code(0).stdout, @r#"
-    Language-model agents debate a problem, and a judge hands back one answer
-
-    Usage: dialectic [OPTIONS] <COMMAND>
-
-    Debate:
-      debate       Debate a problem and print the solution
-      review       Have several agents review a change: each finding is confirmed or refuted by the
-                   others, and the judge rules
-      resume       Continue a paused, failed or killed debate from its last finished call
-      ask          Ask the judge, or an agent, about a finished debate
-      fork         Fork a past debate: change something and continue from there
-      serve        Show, start and steer debates in a browser, or through an HTTP API
-
-    Without a terminal:
-      wait         Wait for the end of a debate that runs elsewhere, and exit as it did
-      status       Show the status of a debate, even one that another process runs
-      answer       Answer a debate's questions, so that it continues
-      stop         Close a debate early with its current texts, even one that another process runs
-
-    Read:
-      demo         Show a recorded debate in half a minute, without key, network or cost
-      list         List the saved debates, newest first
-      show         Read a saved debate, or a part of it
-      report       Write a report of a saved debate: Markdown, page, decision record or JSON
-      diff         Compare two debates
-      replay       Replay a past debate
-
-    Keep:
-      rate         Rate a debate
-      tag          Tag a debate, to find it again
-      sign         Sign the record of a debate with an SSH key
-      rm           Remove debates
-      memory       Find what past debates decided
-
-    Measure:
-      eval         Have evaluators score the solutions of saved debates
-      lift         Measure whether debates beat other ways to spend the same money
-      sweep        Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
-      ratings      Rank models by the judges' scores in past arenas
-      verify       Check a debate's record for damage, and show who signed it
-
-    Set up:
-      init         Choose a provider and model, for all directories
-      config       Write, check and show configurations
-      models       List the models you can use, with context window and price
-      protocols    List the protocols, or print one
-
-    For programs:
-      mcp          Run debates for coding agents, over the Model Context Protocol (MCP)
-      skill        Teach coding agents to use this program
-      completions  Print a completion script for a shell
-      man          Print the manual page
-
-    Options:
-          --color <WHEN>  When to use colour; `auto` also honours `NO_COLOR` [default: auto] [possible
-                          values: auto, always, never]
-      -h, --help          Print help (see more with '--help')
-      -V, --version       Print version
-
-    Examples:
-      dialectic demo
-      dialectic debate --offline "Design a rate limiting system"
-      dialectic init
-      git diff | dialectic debate --attach - "Is this safe to merge?"
-    "#);
+    insta::assert_snapshot!("help", Sandbox::new().run(["-h"]).expect_code(0).stdout);
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //! | [`money`] | amounts and prices |
 //! | [`named!`] | enums with a name for each variant |
 //! | [`problem`] | facts about a problem that need no model |
-//! | [`provider`] | provider names, default models and kinds of API |
+//! | [`provider`] | provider names, built-in providers and kinds of API |
 //! | [`sanitize`] | cleans text for a terminal or a page |
 //! | [`secrets`] | files that models must not see |
 //! | [`severity`] | the severity of an objection |

@@ -1,26 +1,21 @@
-//! Names of providers, as settings, records and clients use them.
+//! Providers: their names, as settings, records and clients use them, and those that are built in.
 
 mod family;
+mod presets;
 
 use serde::{Deserialize, Serialize};
 
 pub use family::family;
+pub use presets::{
+    DEFAULT_MODEL, DEFAULT_PROVIDER, OPENROUTER, PRESETS, Preset, PresetModels, ROUTED_MODELS, default_models, models,
+    preset, serves_responses,
+};
 
 /// The provider that calls no model: its answers are canned.
 pub const OFFLINE: &str = "offline";
 
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
-
-/// Each provider's default model. The first provider with a key serves all agents. The models are current, affordable
-/// and general; they are reviewed whenever the table of models is updated.
-pub const DEFAULT_MODELS: &[(&str, &str)] = &[
-    ("openai", "gpt-5.6-luna"),
-    ("anthropic", "claude-haiku-5-5"),
-    ("google", "gemini-3.8-flash"),
-    ("mistral", "mistral-large-2512"),
-    ("openrouter", "openai/gpt-5.6-luna"),
-];
 
 /// The API that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]

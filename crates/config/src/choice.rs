@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
+use dialectic_base::provider::{OPENROUTER, PresetModels, ROUTED_MODELS, default_models, models, preset};
 use dialectic_engine::access::{Environment, Outline, ProgramThere, provider_names};
 use dialectic_llm::command::{ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
-use dialectic_llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::findings::{Diagnostics, Fault, unknown};
@@ -127,7 +126,7 @@ impl Diagnostic for NoKey {
 
     fn hint(&self) -> Option<String> {
         let none = BTreeMap::new();
-        let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
+        let variables = default_models().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
         Some(format!("set one of {} in the environment or a `.env` file", variables.join(", ")))
     }
@@ -155,7 +154,7 @@ impl ServedModel {
             let preset = program_preset(provider)?;
             Some(Self { provider: preset.name.to_owned(), model: preset.default_model.to_owned() })
         };
-        named(DEFAULT_MODELS, provider).or_else(of_program)
+        named(default_models(), provider).or_else(of_program)
     }
 
     /// An agent with this provider and model.
@@ -164,9 +163,9 @@ impl ServedModel {
     }
 }
 
-fn named(models: &[(&str, &str)], provider: &str) -> Option<ServedModel> {
-    let (provider, model) = models.iter().find(|(name, _)| *name == provider)?;
-    Some(ServedModel { provider: (*provider).to_owned(), model: (*model).to_owned() })
+fn named<'a>(models: impl IntoIterator<Item = (&'a str, &'a str)>, provider: &str) -> Option<ServedModel> {
+    let (provider, model) = models.into_iter().find(|(name, _)| *name == provider)?;
+    Some(ServedModel { provider: provider.to_owned(), model: model.to_owned() })
 }
 
 /// The model that one layer prefers.
@@ -218,8 +217,8 @@ impl ModelResolver<'_> {
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
         match &self.panel {
             Some((PanelName::Mixed, by)) => self.mixed(by, findings),
-            Some((PanelName::Cheap, _)) => self.of_panel(CHEAP_MODELS, PanelName::Cheap, findings),
-            Some((PanelName::Strong, _)) => self.of_panel(STRONG_MODELS, PanelName::Strong, findings),
+            Some((PanelName::Cheap, _)) => self.of_panel(|models| models.cheap, PanelName::Cheap, findings),
+            Some((PanelName::Strong, _)) => self.of_panel(|models| models.strong, PanelName::Strong, findings),
             None => self.one(findings),
         }
     }
@@ -238,7 +237,7 @@ impl ModelResolver<'_> {
             (&self.usual, ChoiceReason::File(self.usual_path.clone().unwrap_or_default())),
         ];
         let Some(place) = layers.iter().position(|(wish, _)| !wish.is_none()) else {
-            return self.first(DEFAULT_MODELS);
+            return self.first(default_models());
         };
         let (wish, because) = &layers[place];
         let below = || layers[place + 1..].iter().map(|(wish, _)| *wish);
@@ -256,7 +255,7 @@ impl ModelResolver<'_> {
                 let served = model.map(|model| ServedModel { provider: provider.clone(), model });
                 served.or_else(|| ServedModel::by(provider)).ok_or_else(|| self.no_default_model(provider))
             }
-            (None, None) => return self.first(DEFAULT_MODELS),
+            (None, None) => return self.first(default_models()),
         };
         match served.and_then(|served| self.known(served)) {
             Ok(ServedModel { provider, model }) => {
@@ -273,12 +272,18 @@ impl ModelResolver<'_> {
                         findings.problem(dialectic_base::key_path::KeyPath::root().key("provider"), fault.message);
                     }
                 }
-                self.first(DEFAULT_MODELS)
+                self.first(default_models())
             }
         }
     }
 
-    fn of_panel(&self, models: &[(&str, &str)], panel: PanelName, findings: &mut Diagnostics) -> ModelChoice {
+    fn of_panel(
+        &self,
+        one: fn(&PresetModels) -> &'static str,
+        panel: PanelName,
+        findings: &mut Diagnostics,
+    ) -> ModelChoice {
+        let models = models(one);
         let provider = self.asked.provider.clone().map(|name| (name, ChoiceReason::Option("--provider")));
         let provider = provider
             .or_else(|| Some((self.variable(PROVIDER_VARIABLE)?, ChoiceReason::Variable(PROVIDER_VARIABLE))))
@@ -286,10 +291,10 @@ impl ModelResolver<'_> {
         let Some((provider, because)) = provider else {
             return ModelChoice { panel: Some(panel), ..self.first(models) };
         };
-        if let Some(ServedModel { provider, model }) = named(models, &provider) {
+        if let Some(ServedModel { provider, model }) = named(models.clone(), &provider) {
             return ModelChoice { models: vec![(provider, model)], panel: Some(panel), because };
         }
-        let known: Vec<&str> = models.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = models.clone().map(|(name, _)| name).collect();
         let fault = format!(
             "cannot be `{}` with the provider `{provider}`: panels consist of models of {}",
             panel.name(),
@@ -304,16 +309,16 @@ impl ModelResolver<'_> {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
             findings.argument("--panel", format!("`mixed` needs several providers, and `{provider}` is only one"));
         }
-        let with_key = |(provider, model): &(&str, &str)| {
+        let with_key = |(provider, model): (&str, &str)| {
             let variable = self.key_of(provider)?;
-            Some(((*provider).to_owned(), (*model).to_owned(), variable))
+            Some((provider.to_owned(), model.to_owned(), variable))
         };
-        let own = |(provider, _): &&(&str, &str)| *provider != OPENROUTER && self.asked.provider.is_none();
-        let mut found: Vec<_> = DEFAULT_MODELS.iter().filter(own).filter_map(with_key).collect();
+        let own = |(provider, _): &(&str, &str)| *provider != OPENROUTER && self.asked.provider.is_none();
+        let mut found: Vec<_> = default_models().filter(own).filter_map(with_key).collect();
         if found.len() < 2 {
             let taken: BTreeSet<String> = found.iter().map(|(provider, ..)| provider.clone()).collect();
-            let is_other = |(_, model): &&(&str, &str)| !taken.iter().any(|vendor| model.starts_with(vendor.as_str()));
-            found.extend(ROUTED_MODELS.iter().filter(is_other).filter_map(with_key));
+            let is_other = |(_, model): &(&str, &str)| !taken.iter().any(|vendor| model.starts_with(vendor.as_str()));
+            found.extend(ROUTED_MODELS.iter().copied().filter(is_other).filter_map(with_key));
         }
         let is_other = |program: &ProgramPreset| {
             !found.iter().any(|(provider, model, _)| {
@@ -338,7 +343,7 @@ impl ModelResolver<'_> {
             return ModelChoice { models, panel: Some(PanelName::Mixed), because };
         }
         if found.len() < 2 && self.is_offline {
-            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(DEFAULT_MODELS) };
+            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(default_models()) };
         }
         if found.len() < 2 {
             let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
@@ -357,7 +362,7 @@ impl ModelResolver<'_> {
                     | ChoiceReason::Option(_) => "--panel".to_owned(),
                 }
             ));
-            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(DEFAULT_MODELS) };
+            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(default_models()) };
         }
         let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
         variables.dedup();
@@ -366,19 +371,20 @@ impl ModelResolver<'_> {
     }
 
     /// The first of `models` whose provider has a key, else the first one.
-    fn first(&self, models: &[(&str, &str)]) -> ModelChoice {
-        let with_key = models.iter().find_map(|served| Some((served, self.key_of(served.0)?)));
+    fn first<'a>(&self, models: impl Iterator<Item = (&'a str, &'a str)>) -> ModelChoice {
+        let models: Vec<_> = models.collect();
+        let with_key = models.iter().find_map(|served| Some((*served, self.key_of(served.0)?)));
         let ((provider, model), because) = match with_key {
             Some((served, variable)) => (served, ChoiceReason::KeyIsSet(vec![variable])),
-            None => (&models[0], ChoiceReason::NoKeyIsSet),
+            None => (models[0], ChoiceReason::NoKeyIsSet),
         };
-        ModelChoice { models: vec![((*provider).to_owned(), (*model).to_owned())], panel: None, because }
+        ModelChoice { models: vec![(provider.to_owned(), model.to_owned())], panel: None, because }
     }
 
     /// The provider of a model that was named without one: a provider known to serve it, preferably with a key; else
     /// the only one that can be called.
     pub(super) fn provider_of(&self, model: &str) -> Result<String, Fault> {
-        let known = || DEFAULT_MODELS.iter().map(|(name, _)| *name);
+        let known = || default_models().map(|(name, _)| name);
         let listing = || known().filter(|name| facts(name, model).is_some());
         if let Some(name) = listing().find(|name| self.key_of(name).is_some()).or_else(|| listing().next()) {
             return Ok(name.to_owned());
@@ -440,7 +446,7 @@ pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
 /// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.
 pub(super) fn may_serve(provider: &str, model: &str) -> bool {
     let Some(vendor) = program_preset(provider).and_then(|preset| preset.vendor) else { return true };
-    let is_elsewhere = || DEFAULT_MODELS.iter().any(|(name, _)| facts(name, model).is_some());
+    let is_elsewhere = || default_models().any(|(name, _)| facts(name, model).is_some());
     facts(vendor, model).is_some() || !is_elsewhere()
 }
 
@@ -458,10 +464,4 @@ pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overri
         (options.provider, options.model) = (Some(provider), Some(model));
     }
     options
-}
-
-/// The built-in providers that call a server and have a default model.
-pub fn default_models() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
-    let of = |name: &str| PRESETS.iter().find(|preset| preset.name == name && name != OFFLINE);
-    DEFAULT_MODELS.iter().filter_map(|(name, model)| Some((*name, *model, of(name)?.api_key_env))).collect()
 }

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
-use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
+use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
-use dialectic_record::debate::{AgentId, ProviderSettings, defaults};
+use dialectic_record::debate::{AgentId, ProviderSettings};
 
 use super::error::{ConfigError, SyntaxFault};
 use super::findings::Diagnostics;
@@ -249,7 +249,7 @@ fn evaluator(
         Some(EvaluatorId::Number(number)) => number.to_string(),
         None => path.to_string(),
     };
-    let provider = entry.provider.unwrap_or_else(|| defaults::PROVIDER.to_owned());
+    let provider = entry.provider.unwrap_or_else(|| DEFAULT_PROVIDER.to_owned());
     findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
         findings.warn(format!("`{path}.temperature` has no effect: evaluators always use {EVALUATOR_TEMPERATURE}"));

@@ -39,7 +39,7 @@ mod tests;
 pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Changed, SettingChange, change_settings, check_changes};
 pub use check::{CheckedTree, Mismatch, check};
-pub use choice::{ChoiceReason, ModelChoice, NoKey, default_models};
+pub use choice::{ChoiceReason, ModelChoice, NoKey};
 pub use env::{EnvError, EnvFile, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::program::{ProgramOutput, ProgramSettings};
+use dialectic_base::provider::preset;
 use dialectic_engine::access::headers;
 use dialectic_llm::command::program_preset;
-use dialectic_llm::presets::preset;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::choice::of_program;

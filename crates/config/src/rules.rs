@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{OFFLINE, preset};
 use dialectic_engine::access::{headers, url_fault};
 use dialectic_engine::agent::SUMMARIZATION_METHODS;
-use dialectic_llm::presets::preset;
-use dialectic_record::debate::{ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, defaults};
+use dialectic_record::debate::{ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind};
 use dialectic_record::protocol::Protocol;
 
 use super::findings::Diagnostics;
@@ -21,7 +20,7 @@ use super::{names, programs};
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
     let mut tree = tree.clone();
     switch_on_summarization(&mut tree);
-    laid_over(&defaults::debate(), &tree, &KeyPath::root().key("debate"), findings)
+    laid_over(&DebateSettings::default(), &tree, &KeyPath::root().key("debate"), findings)
 }
 
 /// Enables a `summarization` that has settings but no `enabled`; without the section nothing is summarized.

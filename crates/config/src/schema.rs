@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::{KeyPath, Segment};
+use dialectic_base::provider::PRESETS;
 use dialectic_engine::agent::SUMMARIZATION_METHODS;
 use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_llm::command::PROGRAMS;
-use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{Settings, default_settings};
 
 use super::check::follow;

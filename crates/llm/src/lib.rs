@@ -12,7 +12,6 @@ mod request;
 mod schema;
 
 pub mod models;
-pub mod presets;
 
 pub mod command;
 pub mod offline;

@@ -13,16 +13,13 @@ use crate::cli::dialogue::Dialogue;
 use crate::cli::output::make_parent;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_base::provider::OFFLINE;
-use dialectic_config::{
-    ConfigError, NoKey, PanelName, UserPrograms, default_models, user_path, user_programs, users_environment,
-};
+use dialectic_base::provider::{OFFLINE, PRESETS, preset};
+use dialectic_config::{ConfigError, NoKey, PanelName, UserPrograms, user_path, user_programs, users_environment};
 use dialectic_engine::access::{
     Environment, ProgramThere, Trust, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
 };
 use dialectic_llm::command::{PROGRAMS, program_preset};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
-use dialectic_llm::presets::{PRESETS, preset};
 use dialectic_record::debate::ProviderSettings;
 
 /// The name of the user's own server.
@@ -165,14 +162,15 @@ fn whom(
         }
         return Ok(SetupAnswers { provider: name.clone(), ..SetupAnswers::default() });
     }
-    let mut known = default_models();
+    let chosen_by_key = PRESETS.iter().filter(|preset| preset.models.is_some());
+    let mut known: Vec<_> = chosen_by_key.map(|preset| (preset.name, preset.api_key_env)).collect();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
-    known.sort_by_key(|(_, _, variable)| !has_key(*variable));
+    known.sort_by_key(|(_, variable)| !has_key(*variable));
     // Without any key, a program with its own login works.
-    let is_without = !known.iter().any(|(_, _, variable)| has_key(*variable));
+    let is_without = !known.iter().any(|(_, variable)| has_key(*variable));
     let programs = if is_without { programs_there(providers, environment) } else { Vec::new() };
     let Some(dialogue) = dialogue else {
-        let first = known.first().filter(|(_, _, variable)| has_key(*variable)).map(|(provider, ..)| *provider);
+        let first = known.first().filter(|(_, variable)| has_key(*variable)).map(|(provider, _)| *provider);
         let usable = || programs.iter().find(|program| program.fault.is_none());
         let provider = first.or_else(|| Some(usable()?.preset.name)).ok_or(NoKey)?;
         return Ok(SetupAnswers { provider: provider.to_owned(), ..SetupAnswers::default() });
@@ -182,7 +180,7 @@ fn whom(
         Some(fault) => format!("{} (the program is installed, but {fault})", program.preset.name),
     };
     let mut choices: Vec<String> = programs.iter().map(of_program).collect();
-    choices.extend(known.iter().map(|(name, _, variable)| match variable {
+    choices.extend(known.iter().map(|(name, variable)| match variable {
         Some(variable) if environment.has(variable) => format!("{name} ({variable} is set)"),
         Some(variable) => format!("{name} (needs {variable})"),
         None => (*name).to_owned(),
@@ -195,7 +193,7 @@ fn whom(
         return Ok(SetupAnswers { provider: program.preset.name.to_owned(), ..SetupAnswers::default() });
     }
     let place = place - programs.len();
-    if let Some((provider, ..)) = known.get(place) {
+    if let Some((provider, _)) = known.get(place) {
         return Ok(SetupAnswers { provider: (*provider).to_owned(), ..SetupAnswers::default() });
     }
     if place == known.len() {
@@ -287,7 +285,7 @@ fn which_model(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let of_program = program_preset(&wanted.provider).map(|program| program.default_model);
-    let listed = default_models().iter().find(|(name, ..)| *name == wanted.provider).map(|(_, model, _)| *model);
+    let listed = preset(&wanted.provider).and_then(|preset| Some(preset.models?.default));
     let usual = listed.or(of_program);
     let is_listed = usual.is_none() && (args.model.is_none() || wanted.server.is_some());
     let offered = if is_listed { offered(wanted, environment, terminal)? } else { Vec::new() };

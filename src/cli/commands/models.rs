@@ -15,7 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
+use dialectic_base::provider::{OFFLINE, default_models};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::{
@@ -163,7 +163,7 @@ impl Servers {
         let http = http_client(environment.certificate_file())?;
         let used = settings.everybody().map(|agent| agent.provider.as_str());
         let has_key = |name: &&str| missing_keys_of([("", *name)], &settings.providers, environment).is_ok();
-        let built_in = DEFAULT_MODELS.iter().map(|(name, _)| *name).filter(has_key);
+        let built_in = default_models().map(|(name, _)| name).filter(has_key);
         let configured = settings.providers.keys().map(String::as_str);
         let names: BTreeSet<&str> = used.chain(built_in).chain(configured).filter(|name| *name != OFFLINE).collect();
         let found = |name: &str| {

@@ -116,12 +116,12 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
         "judge": {"id": "j", "name": "J", "model": "m", "temprature": 1},
         "providers": {"local": {"baseUrl": "http://x/v1", "apiKey": "sk-secret"}},
         "prices": {"gpt-4.1": {"inputPerMTok": 1, "outputPerMTok": 1, "output": 1}},
-        "debate": {"summarization": {"max_length": 3}, "banana": 1, "terminationCondition": {"treshold": 1}}
+        "debate": {"summarization": {"max_length": 3}, "budget": {"banana": 1}, "terminationCondition": {"treshold": 1}}
     }));
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.banana` is ignored (known: `arena`, `attachmentLimit`, `budget`, `callTimeout`, `check`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `memory`, `onAgentFailure`, `orchestratorType`, `protocol`, `quick`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
+    unknown key `debate.budget.banana` is ignored (known: `maxCalls`, `maxCallsPerDay`, `maxCostUsd`, `warnCostUsd`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
@@ -158,28 +158,7 @@ fn all_problems_are_reported_in_one_go() {
   "providers": { "local": { "baseUrl": "localhost" } },
   "prices": { "m": { "inputPerMTok": -1 } }
 }"#;
-    insta::assert_snapshot!(load_text(text).unwrap_err(), @"
-    the configuration `c.json` cannot be used, 19 problems:
-      agents[0].model (line 3, column 5): is missing
-      agents[0].id (line 3, column 13): is empty
-      agents[0].name (line 3, column 25): is empty
-      agents[0].provider (line 3, column 58): unknown provider `opnai` (did you mean `openai`?); known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`, `claude`, `codex`, `opencode`, `gemini`, `local`
-      agents[0].temperature (line 3, column 82): must be from 0 to 2, not 2.5
-      agents[1].toolCallLimit (line 4, column 78): must be a whole number of at least 0, not 1.5
-      agents[2].id (line 5, column 13): `x` is already the id of `agents[1]`
-      agents[2].maxTokens (line 5, column 74): must be a whole number of at least 1, not 0
-      judge.id (line 7, column 20): `x` is already the id of `agents[1]`
-      debate.rounds (line 9, column 15): must be a whole number of at least 1, not 0
-      debate.protocol (line 9, column 30): unknown protocol `dialektic` (did you mean `dialectic`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `code-review`, `arena`, `single`, `self-refine`, `best-of-n`
-      debate.terminationCondition.threshold (line 9, column 82): must be from 0 to 100, not 101
-      debate.budget.maxCostUsd (line 10, column 31): must not be negative: -1
-      debate.callTimeout (line 10, column 52): must be a whole number of at least 1, not 0
-      debate.idleTimeout (line 10, column 70): must be a whole number of at least 1, not 0
-      debate.summarization.method (line 10, column 102): unknown summarization method `magic` (known: `length-based`)
-      providers.local.baseUrl (line 12, column 40): is not a URL, e.g. `http://127.0.0.1:8000/v1`
-      prices.m.outputPerMTok (line 13, column 20): is missing
-      prices.m.inputPerMTok (line 13, column 38): must not be negative: -1
-    ");
+    insta::assert_snapshot!("all problems", load_text(text).unwrap_err());
 }
 
 #[test]

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use secrecy::SecretString;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_base::provider::ApiKind;
+use dialectic_base::provider::{ApiKind, OPENROUTER, PRESETS, Preset, preset};
 use dialectic_llm::command::{PROGRAMS, ProgramFault, program_preset};
 use dialectic_llm::openai::Endpoint;
-use dialectic_llm::presets::{OPENROUTER, PRESETS, Preset, preset};
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::environment::Environment;

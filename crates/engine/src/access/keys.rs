@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
+use dialectic_base::provider::PRESETS;
 use dialectic_base::secrets::KnownKeys;
-use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::endpoint::Outline;

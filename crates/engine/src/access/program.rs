@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use dialectic_base::program::ProgramSettings;
+use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_llm::models::facts;
-use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;

@@ -3,8 +3,8 @@
 use reqwest::Url;
 
 use dialectic_base::money::Price;
+use dialectic_base::provider::{PRESETS, Preset};
 use dialectic_llm::models::built_in_price;
-use dialectic_llm::presets::{PRESETS, Preset};
 
 /// Whether a variable holds the key of a built-in provider that is not the one at `url`.
 pub(super) fn is_key_of_another(variable: &str, url: &Url) -> bool {

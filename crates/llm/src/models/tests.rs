@@ -1,5 +1,4 @@
-use crate::presets::{PRESETS, preset};
-use dialectic_base::provider::DEFAULT_MODELS;
+use dialectic_base::provider::PRESETS;
 
 use super::*;
 
@@ -144,11 +143,11 @@ fn a_long_prompt_has_the_higher_price_for_all_of_it() {
 
 #[test]
 fn the_models_that_are_asked_by_default_are_current_priced_and_roomy() {
-    let order: Vec<&str> = DEFAULT_MODELS.iter().map(|(provider, _)| *provider).collect();
-    assert_eq!(order, ["openai", "anthropic", "google", "mistral", "openrouter"]);
-    for (provider, model) in DEFAULT_MODELS {
-        assert!(preset(provider).is_some_and(|preset| preset.api_key_env.is_some()), "{provider}");
-        assert!(TABLE.models[*provider].contains_key(*model), "{model} is not in the table itself");
+    for preset in PRESETS {
+        let (provider, Some(models)) = (preset.name, preset.models) else { continue };
+        assert!(preset.api_key_env.is_some(), "{provider}");
+        let model = models.default;
+        assert!(TABLE.models[provider].contains_key(model), "{model} is not in the table itself");
         let facts = facts(provider, model).unwrap();
         assert!(facts.retires.is_none(), "{model} is to be retired");
         assert!(facts.price.is_some_and(|price| price.output_per_m_tok <= 5.0), "{model}");

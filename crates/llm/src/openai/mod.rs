@@ -35,8 +35,8 @@ use serde::de::DeserializeOwned;
 use super::error::may_bill;
 pub(crate) use finish::finish as finish_word;
 
-use super::presets::serves_responses;
 use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
+use dialectic_base::provider::serves_responses;
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{

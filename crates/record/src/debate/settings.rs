@@ -273,6 +273,40 @@ impl DebateSettings {
     }
 }
 
+impl Default for DebateSettings {
+    fn default() -> Self {
+        Self {
+            protocol: "dialectic".to_owned(),
+            rounds: 3,
+            termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0, min_rounds: 1 },
+            critics: Critics::All,
+            check: Self::DEFAULT_CHECK,
+            quick: false,
+            synthesis_method: SynthesisMethod::Judge,
+            include_full_history: false,
+            history_limit: Self::DEFAULT_HISTORY_LIMIT,
+            attachment_limit: Self::DEFAULT_ATTACHMENT_LIMIT,
+            seed: None,
+            timeout_per_round: 300_000,
+            summarization: SummarizationSettings::default(),
+            interactive_clarifications: false,
+            clarifications_max_per_agent: 5,
+            clarifications_max_iterations: 1,
+            max_concurrency: 16,
+            call_timeout: 600_000,
+            idle_timeout: Self::DEFAULT_IDLE_TIMEOUT,
+            max_retries: 3,
+            on_agent_failure: AgentFailurePolicy::Continue,
+            budget: BudgetSettings::default(),
+            arena: ArenaSettings::default(),
+            trace: None,
+            trace_content: false,
+            memory: false,
+            orchestrator_type: "state-machine".to_owned(),
+        }
+    }
+}
+
 fn default_attachment_limit() -> usize {
     DebateSettings::DEFAULT_ATTACHMENT_LIMIT
 }
@@ -535,6 +569,12 @@ pub struct SummarizationSettings {
     /// A file that replaces the role's prompt for summaries, relative to the configuration's directory.
     #[serde(default)]
     pub prompt_path: Option<PathBuf>,
+}
+
+impl Default for SummarizationSettings {
+    fn default() -> Self {
+        Self { enabled: false, threshold: 5000, max_length: 2500, method: "length-based".to_owned(), prompt_path: None }
+    }
 }
 
 /// The effect of an agent's final failure.

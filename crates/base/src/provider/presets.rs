@@ -1,6 +1,6 @@
 //! Built-in providers.
 
-use dialectic_base::provider::{ApiKind, OFFLINE};
+use super::{ApiKind, OFFLINE};
 
 /// A provider known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,32 +19,44 @@ pub struct Preset {
     pub headers: &'static [(&'static str, &'static str)],
     /// Headers that name an account, with the environment variables of its SDK.
     pub account_headers: &'static [(&'static str, &'static str)],
+    /// Its models for agents and judges that name none; `None` if its key does not choose it.
+    pub models: Option<PresetModels>,
 }
+
+/// A provider's models. They are reviewed whenever the table of models is updated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PresetModels {
+    /// Without a choice: current, affordable and general.
+    pub default: &'static str,
+    /// For `--panel cheap`: the least expensive one that is good enough for debates.
+    pub cheap: &'static str,
+    /// For `--panel strong`.
+    pub strong: &'static str,
+}
+
+/// The provider of agents and judges if no key is set.
+pub const DEFAULT_PROVIDER: &str = "openai";
+
+/// The default model of [`DEFAULT_PROVIDER`].
+pub const DEFAULT_MODEL: &str = "gpt-5.6-luna";
 
 /// The name of the provider that routes requests to others at their prices.
 pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs.
+/// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs. The first one with models and
+/// a key serves all agents.
 pub const PRESETS: &[Preset] = &[
     Preset {
-        name: "openai",
+        name: DEFAULT_PROVIDER,
         base_url: "https://api.openai.com/v1",
         base_url_env: Some("OPENAI_BASE_URL"),
         api_key_env: Some("OPENAI_API_KEY"),
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
-    },
-    Preset {
-        name: "openrouter",
-        base_url: "https://openrouter.ai/api/v1",
-        base_url_env: Some("OPENROUTER_BASE_URL"),
-        api_key_env: Some("OPENROUTER_API_KEY"),
-        api: ApiKind::Auto,
-        headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
-        account_headers: &[],
+        models: Some(PresetModels { default: DEFAULT_MODEL, cheap: "gpt-6-luna", strong: "gpt-6.1-sol" }),
     },
     Preset {
         name: "anthropic",
@@ -54,6 +66,11 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
+        models: Some(PresetModels {
+            default: "claude-haiku-5-5",
+            cheap: "claude-haiku-5-5",
+            strong: "claude-opus-5-5",
+        }),
     },
     Preset {
         name: "google",
@@ -63,6 +80,11 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
+        models: Some(PresetModels {
+            default: "gemini-3.8-flash",
+            cheap: "gemini-3.5-flash-lite",
+            strong: "gemini-4-argon",
+        }),
     },
     Preset {
         name: "mistral",
@@ -72,6 +94,25 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
+        models: Some(PresetModels {
+            default: "mistral-large-2512",
+            cheap: "mistral-small-2603",
+            strong: "mistral-large-4",
+        }),
+    },
+    Preset {
+        name: OPENROUTER,
+        base_url: "https://openrouter.ai/api/v1",
+        base_url_env: Some("OPENROUTER_BASE_URL"),
+        api_key_env: Some("OPENROUTER_API_KEY"),
+        api: ApiKind::Auto,
+        headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
+        account_headers: &[],
+        models: Some(PresetModels {
+            default: "openai/gpt-5.6-luna",
+            cheap: "openai/gpt-6-luna",
+            strong: "anthropic/claude-opus-5.5",
+        }),
     },
     Preset {
         name: "ollama",
@@ -81,6 +122,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[],
+        models: None,
     },
     Preset {
         name: OFFLINE,
@@ -90,25 +132,8 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[],
+        models: None,
     },
-];
-
-/// Each provider's model for `--panel cheap`: the least expensive one that is good enough for debates.
-pub const CHEAP_MODELS: &[(&str, &str)] = &[
-    ("openai", "gpt-6-luna"),
-    ("anthropic", "claude-haiku-5-5"),
-    ("google", "gemini-3.5-flash-lite"),
-    ("mistral", "mistral-small-2603"),
-    ("openrouter", "openai/gpt-6-luna"),
-];
-
-/// Each provider's model for `--panel strong`.
-pub const STRONG_MODELS: &[(&str, &str)] = &[
-    ("openai", "gpt-6.1-sol"),
-    ("anthropic", "claude-opus-5-5"),
-    ("google", "gemini-4-argon"),
-    ("mistral", "mistral-large-4"),
-    ("openrouter", "anthropic/claude-opus-5.5"),
 ];
 
 /// The models of `--panel mixed` on a router.
@@ -123,6 +148,16 @@ pub const ROUTED_MODELS: &[(&str, &str)] = &[
 pub fn serves_responses(name: &str, base_url: &str) -> bool {
     let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
+}
+
+/// The providers with models, each with one of them.
+pub fn models(one: fn(&PresetModels) -> &'static str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+    PRESETS.iter().filter_map(move |preset| Some((preset.name, one(preset.models.as_ref()?))))
+}
+
+/// The providers with models, each with its default one.
+pub fn default_models() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+    models(|models| models.default)
 }
 
 /// The built-in provider with that name.
