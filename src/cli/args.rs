@@ -36,6 +36,7 @@ pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 pub(super) use sweep::{
     CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
+    store_of,
 };
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

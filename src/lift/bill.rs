@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::{Price, Usd};
 use dialectic_engine::agent::price_of;
-use dialectic_record::debate::{Event, Recorded, Settings};
+use dialectic_record::debate::{Debate, Event, Recorded, Settings};
 
 /// The bill of a debate or an arm: a fold of its journal until its end, so that later questions do not count.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,15 @@ pub struct Bill {
     input_tokens: u64,
     output_tokens: u64,
     is_over: bool,
+}
+
+/// A finished debate or arm, with its bill.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// The debate.
+    pub debate: Debate,
+    /// Its bill.
+    pub bill: Bill,
 }
 
 /// The calls of one model.

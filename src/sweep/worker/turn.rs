@@ -14,11 +14,14 @@ use dialectic_record::store::{Directory, Entry, Replica, read_journal};
 use super::super::budget::{Claim, Grant};
 use super::super::copy::{Copy, Notes};
 use super::super::finished::Finished;
+use super::super::group::Unit;
 use super::super::plan::PlannedDebate;
 use super::super::segment::SegmentError;
 use super::super::takeover::{Holding, Sight, Taking};
-use super::queue::{Candidate, Obstacle};
+use super::group::Candidate;
+use super::queue::Obstacle;
 use super::{Ended, News, STOPPED, TO_STORE, Worker, WorkerError, in_full};
+use crate::lift::Metering;
 
 /// The result of a turn.
 pub(super) enum Turn {
@@ -60,8 +63,8 @@ impl<E: Diagnostic> From<E> for Ended {
 
 impl Worker {
     pub(super) async fn turn(&self, mut candidate: Candidate) -> Turn {
-        let id = candidate.debate.id.clone();
-        match self.look_and_run(&mut candidate).await {
+        let id = candidate.group.id.clone();
+        match self.through(&mut candidate).await {
             Ok(Outcome::Ended(ended)) => Turn::Ended(id, ended),
             Ok(Outcome::Lost) => Turn::Later(Box::new(candidate), Obstacle::Held),
             Ok(Outcome::NoMoney) => Turn::Later(Box::new(candidate), Obstacle::Money),
@@ -72,9 +75,26 @@ impl Worker {
         }
     }
 
+    /// Goes through the records of a group.
+    async fn through(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
+        loop {
+            let ended = match self.look_and_run(candidate).await? {
+                Outcome::Ended(ended) => ended,
+                outcome @ (Outcome::Lost | Outcome::NoMoney) => return Ok(outcome),
+            };
+            if let Some(ended) = candidate.advance(&*self.0.store, ended).await? {
+                return Ok(ended.into());
+            }
+            if self.0.stop.begun.is_cancelled() {
+                return Ok(Ended::Later { reason: STOPPED.to_owned() }.into());
+            }
+        }
+    }
+
     async fn look_and_run(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
         let worker = &self.0;
-        let debate = &candidate.debate;
+        let unit = &candidate.unit;
+        let debate = &unit.debate;
         let before = Outcome::Ended(Ended::Finished { cost: None, before: true });
         let vacancy = match candidate.watch.look(&worker.store, worker.times).await? {
             Sight::Finished => return Ok(before),
@@ -82,7 +102,7 @@ impl Worker {
             Sight::Free(vacancy) => vacancy,
         };
         // A debate that was not begun and cannot be paid for is left alone.
-        if let Some(limit) = debate.variant.settings.max_cost().filter(|_| vacancy.is_first())
+        if let Some(limit) = unit.limit.filter(|_| vacancy.is_first())
             && let Some(budget) = &worker.budget
         {
             let sums = budget.sums().await?;
@@ -100,7 +120,7 @@ impl Worker {
         };
         worker.tell(News::Running(debate.id.clone()));
         let own = worker.directory.path().join(format!("{}-{}", debate.id, holding.epoch));
-        let outcome = self.run_held(debate, *holding, &Directory::at(own.join("debates"))).await;
+        let outcome = self.run_held(unit, *holding, &Directory::at(own.join("debates"))).await;
         worker.tell(News::Left(debate.id.clone()));
         // It is in the store.
         drop(fs::remove_dir_all(&own));
@@ -108,8 +128,8 @@ impl Worker {
     }
 
     /// Runs a debate that this worker holds.
-    async fn run_held(&self, debate: &PlannedDebate, holding: Holding, directory: &Directory) -> Outcome {
-        let worker = &self.0;
+    async fn run_held(&self, unit: &Unit, holding: Holding, directory: &Directory) -> Outcome {
+        let (worker, debate) = (&self.0, &unit.debate);
         let Holding { epoch, next, chain, lease } = holding;
         let past = match restored(debate, &chain.journal, directory, &worker.store.place()) {
             Ok(past) => past,
@@ -117,7 +137,7 @@ impl Worker {
         };
         let (id, claim) = (&debate.id, chain.claim());
         let copy = Copy::start(&worker.store, id, (epoch, next), past.len() as u64, &worker.name, lease);
-        let held = Held { worker: self, debate, copy: Arc::new(copy), directory, claim };
+        let held = Held { worker: self, debate, unit, copy: Arc::new(copy), directory, claim };
         let (outcome, events) = held.granted_and_run(past).await;
         let Outcome::Ended(Ended::Finished { cost, before }) = outcome else {
             if held.copy.is_lost() {
@@ -147,6 +167,7 @@ impl Worker {
 struct Held<'a> {
     worker: &'a Worker,
     debate: &'a PlannedDebate,
+    unit: &'a Unit,
     copy: Arc<Copy>,
     directory: &'a Directory,
     /// The last claim on the budget before this run.
@@ -187,7 +208,7 @@ impl Held<'_> {
 
     /// The amount that the budget grants it, if there is one.
     async fn grant(&self, is_complete: bool) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
-        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(self.debate.variant.settings.max_cost()) else {
+        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(self.unit.limit) else {
             return Ok(Ok(None));
         };
         let amount = match self.claim {
@@ -210,7 +231,7 @@ impl Held<'_> {
     /// Gives back what is left of the grant after these events.
     async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
-        let limit = self.debate.variant.settings.max_cost().unwrap_or(granted);
+        let limit = self.unit.limit.unwrap_or(granted);
         let mut books = Books::default();
         for recorded in events {
             books.apply(recorded, |_| None);
@@ -235,19 +256,28 @@ impl Held<'_> {
             runner.take_over(saved, spec)?
         };
         let replica = Arc::clone(copy) as Arc<dyn Replica>;
-        Ok(prepared.copied_to(debate.id.clone(), replica).begin()?.kept().run())
+        let ready = prepared.copied_to(debate.id.clone(), replica).begin()?.kept();
+        // A debate has its limit in its settings. The meter of an arm is none: it foresees likely costs.
+        let ceiling = self.unit.limit.filter(|_| self.unit.arm.is_some() && worker.0.budget.is_some());
+        Ok(match ceiling {
+            Some(most) => ready.capped(most).run(),
+            None => ready.run(),
+        })
     }
 
     /// Waits for the end of a run, and stops it when the worker is told to or another worker took over.
     async fn watched(&self, run: Run) -> (Outcome, Vec<Recorded>) {
         let stop = &self.worker.0.stop;
         let controls = run.controls();
+        let meter = self.unit.arm.as_ref().and_then(|(_, meter)| meter.clone());
+        let mut metering = Metering::of(&run, meter);
         let wait = run.wait();
         tokio::pin!(wait);
         let mut is_pausing = false;
         let ended = loop {
             tokio::select! {
                 ended = &mut wait => break ended,
+                () = metering.keep(&controls) => {}
                 () = self.copy.lost(), if !controls.is_interrupted() => controls.interrupt(),
                 () = stop.now.cancelled(), if !controls.is_interrupted() => controls.interrupt(),
                 () = stop.begun.cancelled(), if !is_pausing => {
@@ -256,7 +286,7 @@ impl Held<'_> {
                 }
             }
         };
-        drop(controls);
+        drop((controls, metering));
         let outcome = match ended {
             _ if self.copy.is_lost() => Outcome::Lost,
             Ok(finished) => match finished.ending {

@@ -9,9 +9,9 @@ use crate::cli::consent::{has_tools, may_begin};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::lift::{Arm, Notes, Problem, Question, foreseen_checklist};
+use crate::lift::{Arm, Done, Notes, Problem, Question, foreseen_checklist};
 
-use super::group::{Done, Groups, debate_part};
+use super::group::{Groups, debate_part};
 use super::judging::open_questions;
 use super::{Lift, text_of};
 
@@ -36,7 +36,7 @@ impl Plan {
     pub(super) fn of(lift: &Lift) -> Result<Self, Error> {
         let zero = Some(Usd::ZERO);
         let mut plan = Self { cost: Span { low: zero, high: zero }, ..Self::default() };
-        plan.tools = lift.sides().any(|groups| has_tools(&groups.settings));
+        plan.tools = lift.planned.is_none() && lift.sides().any(|groups| has_tools(&groups.settings));
         for problem in &lift.set.problems {
             plan.add(lift, problem)?;
         }
@@ -46,6 +46,19 @@ impl Plan {
     fn add(&mut self, lift: &Lift, problem: &Problem) -> Result<(), Error> {
         let groups = &lift.groups;
         let notes = Notes::look(&groups.notes_path(problem))?;
+        if let Some(planned) = &lift.planned {
+            for arm in lift.arms.iter().filter(|_| problem.answer.is_none()) {
+                let done = planned.arm(problem, *arm).and_then(|done| done.as_ref().ok());
+                let of = |done: &'_ Done| text_of(&done.debate).map(str::to_owned);
+                let texts = planned.debate(problem).and_then(of).zip(done.and_then(of));
+                // Without a text, there is nothing to ask about.
+                if let Some((debate, arm_text)) = &texts {
+                    let is_first = lift.arms.first() == Some(arm);
+                    self.judge(lift, &notes, problem, Some((debate, arm_text)), is_first);
+                }
+            }
+            return Ok(());
+        }
         let (debate, of_debate) = self.debate(groups, &notes, problem, None)?;
         if let Some(other) = &lift.other {
             let notes_of_other = Notes::look(&other.notes_path(problem))?;
