@@ -2,9 +2,14 @@
 # Runs a plan with GNU parallel: one process for each debate, eight at once.
 #
 #   examples/sweep/parallel.sh plan.jsonl /shared/set.store [options of parallel, such as --sshloginfile machines]
+#
+# Other machines must have the plan and the store under the same path.
 set -euo pipefail
 plan=$1 store=$2
 shift 2
+# On another machine, a relative path would be one below the home directory.
+[[ $plan == /* ]] || plan=$PWD/$plan
+[[ $store == /* || $store == s3://* ]] || store=$PWD/$store
 debates=$(($(wc -l <"$plan") - 1))
 
 # `parallel --retries` would also repeat what must not be repeated, so each job looks at its exit code itself.
@@ -13,7 +18,7 @@ one() {
     for attempt in {1..20}; do
         code=0
         dialectic sweep run "$1" --store "$2" --index "$3" --wait 900 --quiet || code=$?
-        # 75: try again. Anything else is final: 0 finished, 3 and 4 do not repeat, 8 the budget is spent.
+        # 75: try again. Anything else is final: 0 is finished, 8 is a spent budget, and others would fail again.
         [[ $code -eq 75 ]] || return "$code"
         sleep "$attempt"
     done

@@ -41,7 +41,9 @@ impl Bill {
     /// The bill of a debate with these events, from its first.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Self {
         let mut bill = Self::default();
-        events.into_iter().for_each(|recorded| bill.add(recorded));
+        for recorded in events {
+            bill.add(recorded);
+        }
         bill
     }
 
@@ -147,7 +149,9 @@ mod tests {
         settings.prices.insert("m".to_owned(), price);
         settings.terms.prices.insert(("p".to_owned(), "m".to_owned()), Some(price));
         let mut bill = Bill { settings: Some(Box::new(settings)), ..Bill::default() };
-        calls.into_iter().for_each(|call| bill.count(&call));
+        for call in calls {
+            bill.count(&call);
+        }
         bill
     }
 

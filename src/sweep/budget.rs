@@ -117,6 +117,7 @@ struct Tip {
 #[derive(Debug)]
 pub struct Chain {
     store: SharedStore,
+    budget: Usd,
     /// Debates of one process take turns instead of racing each other.
     tip: Mutex<Tip>,
 }
@@ -130,7 +131,7 @@ impl Chain {
         let after = Sums { balance: budget, held: Usd::ZERO };
         let first = Entry { event: Event::Opens, after };
         match store.create(&name(1), &first.bytes()).await? {
-            Creation::Acknowledged => Ok(Self { store, tip: Mutex::new(Tip { entry: 1, after }) }),
+            Creation::Acknowledged => Ok(Self { store, budget, tip: Mutex::new(Tip { entry: 1, after }) }),
             Creation::Taken => Err(BudgetError::OtherBudget { place: store.place() }),
         }
     }
@@ -141,7 +142,7 @@ impl Chain {
     /// The store cannot be used, an entry is damaged, or the chain began with another budget.
     pub async fn read_sums(store: SharedStore, budget: Usd) -> Result<Option<Sums>, BudgetError> {
         let after = Sums { balance: budget, held: Usd::ZERO };
-        let chain = Self { store, tip: Mutex::new(Tip { entry: 1, after }) };
+        let chain = Self { store, budget, tip: Mutex::new(Tip { entry: 1, after }) };
         match chain.read(1).await? {
             None => Ok(None),
             Some(first) if first == (Entry { event: Event::Opens, after }) => chain.sums().await.map(Some),
@@ -294,10 +295,10 @@ impl Chain {
 
     async fn read(&self, number: u64) -> Result<Option<Entry>, BudgetError> {
         let Some(bytes) = self.store.get(&name(number)).await? else { return Ok(None) };
-        match serde_json::from_slice(&bytes) {
-            Ok(entry) => Ok(Some(entry)),
-            Err(_) => Err(BudgetError::Damaged { entry: number, place: self.store.place() }),
-        }
+        // The first one says which budget it is.
+        let is_sound = |entry: &Entry| number == 1 || entry.after.are_within(self.budget);
+        let entry = serde_json::from_slice(&bytes).ok().filter(is_sound);
+        entry.map(Some).ok_or_else(|| BudgetError::Damaged { entry: number, place: self.store.place() })
     }
 }
 
@@ -312,6 +313,11 @@ impl Claim {
 }
 
 impl Sums {
+    /// Whether they can be those of a budget, of which finished debates have spent the rest.
+    fn are_within(self, budget: Usd) -> bool {
+        self.balance + self.held <= budget
+    }
+
     /// The sums after an event; `None` if it cannot happen here.
     fn after(self, event: &Event) -> Option<Self> {
         let Self { balance, held } = self;
@@ -356,7 +362,7 @@ pub enum BudgetError {
         /// The store.
         place: String,
     },
-    /// An entry is missing, is no entry, or cannot follow the one before it.
+    /// An entry is missing, is no entry, exceeds the budget, or cannot follow the one before it.
     #[error("entry {entry} of the budget in {place} is damaged")]
     Damaged {
         /// The number.

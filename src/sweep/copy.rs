@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use dialectic_base::diagnostic::Diagnostic;
 use dialectic_record::debate::DebateId;
@@ -21,6 +21,8 @@ use super::store::{Creation, SharedStore};
 
 /// The first pause after an error of the store; each further one doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The time for the last segments of a debate that is left.
+const TO_STORE: Duration = Duration::from_secs(4);
 
 /// Writes the lines that a run appends to its journal into segments, one at a time; lines appended in the meantime go
 /// into the next one together. Sends beats until it is closed.
@@ -54,6 +56,8 @@ struct Pending {
     claim: Option<Claim>,
     /// Whether the next segment is the last, so that another worker may continue at once.
     is_released: bool,
+    /// The reason, if it is left because it has failed for good.
+    failed: Option<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -64,20 +68,35 @@ struct Progress {
     next: u64,
     /// The number of claims in the store.
     claims: u64,
-    /// Why nothing more is stored: another worker has taken over.
-    lost: Option<ReplicaError>,
+    /// Why nothing more is stored.
+    over: Option<Over>,
     /// The store's last error.
     fault: Option<String>,
-    is_released: bool,
+}
+
+/// Why nothing more of a debate is stored.
+#[derive(Debug, Clone)]
+enum Over {
+    /// Another worker has taken over.
+    Lost(ReplicaError),
+    /// The store takes beats, but not the next segment.
+    Refused(ReplicaError),
+}
+
+impl Over {
+    fn error(&self) -> &ReplicaError {
+        match self {
+            Self::Lost(error) | Self::Refused(error) => error,
+        }
+    }
 }
 
 impl Copy {
-    /// Goes on with a debate after `stored` events; `next` is the number of its next segment. Needs a runtime.
+    /// Holds a debate; `next` is the number of its next segment. Needs a runtime.
     pub(super) fn start(
         store: &SharedStore,
         id: &DebateId,
         (epoch, next): (u32, u64),
-        stored: u64,
         worker: &Arc<str>,
         lease: Arc<Lease>,
     ) -> Self {
@@ -89,7 +108,7 @@ impl Copy {
             lease,
             pending: Mutex::default(),
             news: Notify::new(),
-            progress: watch::Sender::new(Progress { stored, next, ..Progress::default() }),
+            progress: watch::Sender::new(Progress { next, ..Progress::default() }),
         });
         let (writing, beating) = (Arc::clone(&shared), Arc::clone(&shared));
         Self {
@@ -99,16 +118,29 @@ impl Copy {
         }
     }
 
-    /// Resolves when another worker has taken over.
-    pub(super) async fn lost(&self) {
+    /// Notes how many events of the debate the store had before.
+    pub(super) fn has_before(&self, events: u64) {
+        self.shared.progress.send_modify(|progress| progress.stored = progress.stored.max(events));
+    }
+
+    /// Resolves when nothing more is stored.
+    pub(super) async fn over(&self) {
         let mut progress = self.shared.progress.subscribe();
         // The sender lives as long as this value.
-        drop(progress.wait_for(|progress| progress.lost.is_some()).await);
+        drop(progress.wait_for(|progress| progress.over.is_some()).await);
     }
 
     /// Whether another worker has taken over.
     pub(super) fn is_lost(&self) -> bool {
-        self.shared.progress.borrow().lost.is_some()
+        matches!(self.shared.progress.borrow().over, Some(Over::Lost(_)))
+    }
+
+    /// Why the store takes no more segments, although it takes beats.
+    pub(super) fn refusal(&self) -> Option<ReplicaError> {
+        match &self.shared.progress.borrow().over {
+            Some(Over::Refused(error)) => Some(error.clone()),
+            Some(Over::Lost(_)) | None => None,
+        }
     }
 
     /// The last error of the store, if it was not overcome.
@@ -121,20 +153,18 @@ impl Copy {
         self.shared.progress.borrow().next
     }
 
-    /// Writes what is left and leaves the debate to others. Returns whether all of it is in the store. Gives up after
-    /// `most`.
-    pub(super) async fn release(&self, most: Duration) -> bool {
-        self.shared.pending().is_released = true;
-        self.shared.news.notify_one();
+    /// Writes what is left and leaves the debate to others, or to nobody if it has `failed` for good. A store that does
+    /// not take it in time has to wait until the lease is over.
+    pub(super) async fn release(&self, failed: Option<String>) {
+        self.shared.leave(failed);
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut writer) = writer
-            && timeout(most, &mut writer).await.is_err()
+            && timeout(TO_STORE, &mut writer).await.is_err()
         {
             writer.abort();
         }
         self.beats.abort();
         self.shared.lease.end();
-        self.shared.progress.borrow().is_released
     }
 }
 
@@ -158,10 +188,22 @@ impl Shared {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes the next segment the last one.
+    fn leave(&self, failed: Option<String>) {
+        let mut pending = self.pending();
+        (pending.is_released, pending.failed) = (true, failed);
+        drop(pending);
+        self.news.notify_one();
+    }
+
     fn lose(&self) {
+        let reason = format!("another worker has taken over the debate {}", self.id);
+        self.end(Over::Lost(ReplicaError { reason }));
+    }
+
+    fn end(&self, over: Over) {
         self.lease.end();
-        let reason = format!("another worker goes on with the debate {}", self.id);
-        self.progress.send_modify(|progress| progress.lost = Some(ReplicaError { reason }));
+        self.progress.send_modify(|progress| progress.over = Some(over));
     }
 
     async fn write_all(&self) {
@@ -177,6 +219,7 @@ impl Shared {
                 epoch: self.epoch,
                 worker: self.worker.to_string(),
                 released: pending.is_released,
+                failed: pending.failed,
                 claim: pending.claim,
             };
             // The same bytes until it is known whether they are there.
@@ -188,7 +231,6 @@ impl Shared {
                 progress.stored = progress.stored.max(pending.last);
                 progress.next = segment + 1;
                 progress.claims += u64::from(pending.claim.is_some());
-                progress.is_released = pending.is_released;
             });
             if pending.is_released {
                 return;
@@ -196,8 +238,10 @@ impl Shared {
         }
     }
 
-    /// Creates an object, however often the store fails. Returns whether the debate is still this worker's.
+    /// Creates a segment, however often the store fails. Returns whether it is there: otherwise the debate is no longer
+    /// this worker's, or the store takes beats but not the segment, which may be too large for it.
     async fn create(&self, name: &str, bytes: &[u8]) -> bool {
+        let begun = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
             match self.store.create(name, bytes).await {
@@ -213,6 +257,12 @@ impl Shared {
                 }
                 Err(fault) => {
                     let fault = format!("{fault}: {}", fault.source);
+                    if begun.elapsed() >= self.lease.times().takeover() && self.lease.is_held() {
+                        let size = bytes.len();
+                        let reason = format!("{fault}; it has {size} bytes, and smaller objects can be created");
+                        self.end(Over::Refused(ReplicaError { reason }));
+                        return false;
+                    }
                     self.progress.send_modify(|progress| progress.fault = Some(fault));
                 }
             }
@@ -256,8 +306,8 @@ impl Replica for Copy {
     }
 
     fn may_send(&self) -> Result<(), ReplicaError> {
-        if let Some(lost) = &self.shared.progress.borrow().lost {
-            return Err(lost.clone());
+        if let Some(over) = &self.shared.progress.borrow().over {
+            return Err(over.error().clone());
         }
         if self.shared.lease.is_held() { Ok(()) } else { Err(self.too_old()) }
     }
@@ -286,10 +336,10 @@ impl Copy {
         let mut progress = self.shared.progress.subscribe();
         loop {
             let left = self.shared.lease.left();
-            let known = progress.wait_for(|progress| is_there(progress) || progress.lost.is_some());
+            let known = progress.wait_for(|progress| is_there(progress) || progress.over.is_some());
             match timeout(left, known).await {
-                Ok(Ok(progress)) => match &progress.lost {
-                    Some(lost) if !is_there(&progress) => return Err(lost.clone()),
+                Ok(Ok(progress)) => match &progress.over {
+                    Some(over) if !is_there(&progress) => return Err(over.error().clone()),
                     _ => return Ok(()),
                 },
                 Err(_) if self.shared.lease.is_held() => {}
@@ -303,6 +353,6 @@ impl Copy {
     fn too_old(&self) -> ReplicaError {
         let (id, place) = (&self.shared.id, self.shared.store.place());
         let fault = self.fault().map(|fault| format!(": {fault}")).unwrap_or_default();
-        ReplicaError { reason: format!("the store {place} has not heard of the debate {id} for too long{fault}") }
+        ReplicaError { reason: format!("the debate {id} could not be kept alive in the store {place}{fault}") }
     }
 }

@@ -98,7 +98,7 @@ impl Finished {
         let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(changed)?;
         let header: FinishedHeader = serde_json::from_slice(&bytes[..end]).map_err(|_| changed())?;
         if header.finished > FORMAT {
-            return Err(SegmentError::damaged(store, id, "a newer version wrote `finished`"));
+            return Err(SegmentError::damaged(store, id, "a newer version of this program wrote `finished`"));
         }
         if header.id != *id {
             return Err(changed());

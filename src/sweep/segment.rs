@@ -22,6 +22,9 @@ pub struct Header {
     /// Whether the worker left the debate: another may go on with it at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub released: bool,
+    /// The reason, if the debate has failed for good and holds nothing of the set's budget: it is resumed on request only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// The entry that the worker is about to create in the set's budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use dialectic_record::debate::DebateId;
 
+use super::copy::Copy;
 use super::lease::{Lease, Moment, Times};
 use super::segment::{
     Chain, Header, SegmentError, beats, finished_name, header_of, numbers_of, prefix, segment_bytes, segment_name,
@@ -45,6 +46,8 @@ pub(super) enum Sight {
 pub(super) struct Vacancy {
     segment: u64,
     epoch: u32,
+    /// The reason, if it has failed for good.
+    pub(super) failed: Option<String>,
     asked: Instant,
 }
 
@@ -52,10 +55,8 @@ pub(super) struct Vacancy {
 #[derive(Debug)]
 pub(super) struct Holding {
     pub(super) epoch: u32,
-    /// The number of its next segment.
-    pub(super) next: u64,
     pub(super) chain: Chain,
-    pub(super) lease: Arc<Lease>,
+    pub(super) copy: Copy,
 }
 
 /// The result of an attempt to take a debate.
@@ -81,7 +82,7 @@ impl Watch {
 
     /// Looks at it.
     pub(super) async fn look(&mut self, store: &SharedStore, times: Times) -> Result<Sight, SegmentError> {
-        // What the store answers was so after it was asked, however long this process is stopped until it reads that.
+        // The answer is not older than the question, but may be long over when this process reads it.
         let asked = Instant::now();
         let names = store.list(&prefix(&self.id)).await?;
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
@@ -89,7 +90,7 @@ impl Watch {
             return Ok(Sight::Finished);
         }
         if !has("segments") {
-            return Ok(Sight::Free(Vacancy { segment: 1, epoch: 1, asked }));
+            return Ok(Sight::Free(Vacancy { segment: 1, epoch: 1, failed: None, asked }));
         }
         let Some(last) = numbers_of(&**store, &self.id).await?.last().copied() else {
             // They were removed in between: it is finished.
@@ -105,7 +106,7 @@ impl Watch {
                 None => return Ok(Sight::Held),
             },
         };
-        let vacancy = Vacancy { segment: last + 1, epoch: header.epoch + 1, asked };
+        let vacancy = Vacancy { segment: last + 1, epoch: header.epoch + 1, failed: header.failed.clone(), asked };
         if header.released {
             return Ok(Sight::Free(vacancy));
         }
@@ -140,27 +141,44 @@ impl Vacancy {
             return Ok(Taking::Missed);
         }
         let Self { segment, epoch, .. } = self;
-        let header = Header { segment, epoch, worker: worker.to_string(), released: false, claim: None };
+        let header = Header { segment, epoch, worker: worker.to_string(), released: false, failed: None, claim: None };
         let begun = Moment::now();
         match store.create(&segment_name(id, segment), &segment_bytes(&header, &[])).await? {
             Creation::Acknowledged => {}
             Creation::Taken => return Ok(Taking::Missed),
         }
-        // A name is also free after its segment was removed; the debate was finished before that.
-        if store.get(&finished_name(id)).await?.is_some() {
-            store.remove(&segment_name(id, segment)).await?;
-            return Ok(Taking::Finished);
+        // Its beats begin before the segments are read: that may take longer than a lease.
+        let copy = Copy::start(store, id, (epoch, segment + 1), worker, Arc::new(Lease::begin(times, begun)));
+        match read_taken(store, id, &header).await {
+            Ok(Read::Mine(chain)) => Ok(Taking::Mine(Box::new(Holding { epoch, chain, copy }))),
+            Ok(Read::Missed) => Ok(Taking::Missed),
+            Ok(Read::Finished) => Ok(Taking::Finished),
+            Err(error) => {
+                copy.release(None).await;
+                Err(error)
+            }
         }
-        let chain = match Chain::read(&**store, id).await {
-            Ok(chain) => chain,
-            // Somebody took over in the meantime, and has finished it.
-            Err(_) if store.get(&finished_name(id)).await?.is_some() => return Ok(Taking::Finished),
-            Err(error) => return Err(error),
-        };
-        if chain.headers.last() != Some(&header) {
-            return Ok(Taking::Missed);
-        }
-        let lease = Arc::new(Lease::begin(times, begun));
-        Ok(Taking::Mine(Box::new(Holding { epoch, next: segment + 1, chain, lease })))
     }
+}
+
+/// A debate after its segment with this header was created.
+enum Read {
+    Mine(Chain),
+    Missed,
+    Finished,
+}
+
+async fn read_taken(store: &SharedStore, id: &DebateId, header: &Header) -> Result<Read, SegmentError> {
+    // A name is also free after its segment was removed; the debate was finished before that.
+    if store.get(&finished_name(id)).await?.is_some() {
+        store.remove(&segment_name(id, header.segment)).await?;
+        return Ok(Read::Finished);
+    }
+    let chain = match Chain::read(&**store, id).await {
+        Ok(chain) => chain,
+        // Somebody took over in the meantime, and has finished it.
+        Err(_) if store.get(&finished_name(id)).await?.is_some() => return Ok(Read::Finished),
+        Err(error) => return Err(error),
+    };
+    Ok(if chain.headers.last() == Some(header) { Read::Mine(chain) } else { Read::Missed })
 }

@@ -27,13 +27,12 @@ use super::segment::SegmentError;
 use super::store::{Creation, SharedStore, StoreFault};
 use super::takeover::is_finished;
 
+pub use queue::RunOptions;
 pub use tally::Tally;
 
 /// The time that calls in flight have for their answers after a worker is told to stop: engines send SIGKILL 30 seconds
 /// after SIGTERM.
 const TO_ANSWER: Duration = Duration::from_secs(25);
-/// The time for the last segments after that.
-const TO_STORE: Duration = Duration::from_secs(4);
 
 /// Why a debate is not run on.
 const STOPPED: &str = "the worker was told to stop";
@@ -89,7 +88,7 @@ pub enum Ended {
         /// Whether it was finished before this worker came to it.
         before: bool,
     },
-    /// It has no answer; it can be resumed.
+    /// It has no answer, now or from before. It is resumed on request only.
     Failed {
         /// The reason.
         reason: String,
@@ -246,7 +245,7 @@ impl Worker {
             let prepared = runner.prepare(debate.spec(&self.0.machine));
             match prepared.and_then(|prepared| prepared.check_limit()) {
                 Ok(()) => checked.push(variant),
-                // There is nothing to be run.
+                // It is finished, and need not run here.
                 Err(_) if is_finished(&*self.0.store, &debate.id).await? => {}
                 Err(error) => return Err(error.into()),
             }

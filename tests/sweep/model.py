@@ -4,10 +4,10 @@ Each answer names its question by a hash, `call-0123456789ab`, so a record shows
 `--kills`, the server stops the process that asked, which names itself in the header `X-Worker`, in five ways: before its
 answer, just after it, a little later, with SIGTERM before its answer, and with SIGSTOP for longer than its lease.
 
-    model.py LOG [--kills]
+    model.py LOG [--kills] [--delay SECONDS]
 
-LOG gets a line of JSON for each question: when it came, and its hash. Prints its port, and ends when its standard input
-does.
+LOG gets a line of JSON for each question: when it came, and its hash. Answers after the delay. Prints its port, and ends
+when its standard input does.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ STOPPED = 10
 
 log = open(sys.argv[1], "a", buffering=1)
 kills = "--kills" in sys.argv
+delay = float(sys.argv[sys.argv.index("--delay") + 1]) if "--delay" in sys.argv else 0.05
 lock = threading.Lock()
 seen = set()
 
@@ -86,7 +87,7 @@ class Model(BaseHTTPRequestHandler):
         if how == "stop":
             send(worker, signal.SIGSTOP)
             threading.Timer(STOPPED, send, (worker, signal.SIGCONT)).start()
-        time.sleep(0.05)
+        time.sleep(delay)
         text = f"1. [minor] Load: it was not measured, says {name}. Resolved by: a test.\n"
         form = body.get("response_format", {})
         if form.get("type") == "json_schema":

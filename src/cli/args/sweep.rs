@@ -22,7 +22,7 @@ pub(in crate::cli) enum SweepCommand {
     /// Plan a set: a line for each debate, with its id and its maximum cost; call nothing
     #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
     Plan(SweepPlanArgs),
-    /// Run debates of a plan: skip finished ones, and resume unfinished ones
+    /// Run debates of a plan: skip finished and failed ones, and resume interrupted ones
     #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8 --wait 120"]))]
     Run(SweepRunArgs),
     /// Show the progress and the cost of a set
@@ -89,6 +89,10 @@ pub(in crate::cli) struct SweepRunArgs {
     /// Run every n-th debate, beginning with the i-th: `2/8` is the second of eight parts
     #[arg(help_heading = "Which debates", long, value_name = "i/n")]
     pub(in crate::cli) shard: Option<Shard>,
+
+    /// Also resume debates that have failed; their finished calls are not repeated
+    #[arg(help_heading = "Which debates", long)]
+    pub(in crate::cli) retry_failed: bool,
 
     /// Run this many debates at once in this process
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]

@@ -415,6 +415,26 @@ fn raced_budget() -> Usd {
 }
 
 #[tokio::test]
+async fn an_entry_that_exceeds_the_budget_is_damaged() {
+    let store: SharedStore = Arc::new(Memory::default());
+    let budget = Usd::from_dollars(2.0);
+    let chain = Chain::open(store.clone(), budget).await.unwrap();
+    let debate = DebateId::new("swp-1");
+    let event = Event::Grants { debate: debate.clone(), amount: Usd::from_dollars(1.0) };
+    // It would let the set spend half a dollar more than its budget.
+    let after = Sums { balance: Usd::from_dollars(1.5), held: Usd::from_dollars(1.0) };
+    store.create(&name(2), &Entry { event, after }.bytes()).await.unwrap();
+    let mut segments = Segments { store: &*store, debate: &debate, worker: "w", written: Vec::new() };
+    let granted = chain.grant(&debate, Usd::from_dollars(1.0), None, &mut segments).await;
+    assert!(matches!(granted, Err(BudgetError::Damaged { entry: 2, .. })), "{granted:?}");
+    assert!(segments.written.is_empty());
+    let read = Chain::read_sums(store.clone(), budget).await;
+    assert!(matches!(read, Err(BudgetError::Damaged { entry: 2, .. })), "{read:?}");
+    let read = Chain::read_sums(store, Usd::from_dollars(1.0)).await;
+    assert!(matches!(read, Err(BudgetError::OtherBudget { .. })), "{read:?}");
+}
+
+#[tokio::test]
 async fn race_if_told_to() {
     let Ok(told) = std::env::var(RACER) else { return };
     let (directory, racer) = told.split_once(' ').unwrap();

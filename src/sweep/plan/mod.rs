@@ -156,7 +156,7 @@ pub enum PlanError {
         path: PathBuf,
     },
     /// Another version of the program made it.
-    #[error("{} was planned with other built-in prompts ({planned}) than this program's ({own})", path.display())]
+    #[error("{} needs the built-in prompts {planned}, and this program has {own}", path.display())]
     Prompts {
         /// The file.
         path: PathBuf,
@@ -196,7 +196,7 @@ impl Diagnostic for PlanError {
     }
 }
 
-/// What cannot be part of a plan, since it is on one machine only or has no meaning for a set.
+/// A setting that cannot be part of a plan: it belongs to one machine or has no meaning for a set.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unplannable {
     /// Agents read files.
@@ -211,7 +211,7 @@ pub enum Unplannable {
     #[error("`debate.arena.contextCommands` is set, and commands belong to one machine")]
     Commands,
     /// Calls are counted by day.
-    #[error("`debate.budget.maxCallsPerDay` is set, and a set of debates does not count in it")]
+    #[error("`debate.budget.maxCallsPerDay` is set, and a set of debates cannot keep to it")]
     CallsPerDay,
     /// A prompt cannot be packed.
     #[error("the prompt {} of {agent} cannot be read", path.display())]
@@ -347,7 +347,7 @@ impl PlannedDebate {
             attachments: Arc::clone(&self.problem.attachments),
             change: None,
             seed: Some(self.seed()),
-            // The plan was named by the user, and so are its prices and its prompts.
+            // The user named the plan, and so its prices and prompts.
             provenance: machine
                 .trust
                 .clone()

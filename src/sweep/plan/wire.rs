@@ -151,7 +151,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         fault(line, "it is not UTF-8".to_owned())
     })?;
     if !text.is_empty() && !text.ends_with('\n') {
-        return Err(fault(text.lines().count(), "it is cut short".to_owned()));
+        return Err(fault(text.lines().count(), "the file is cut short".to_owned()));
     }
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };
@@ -172,17 +172,20 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         let (variant, of_variant) =
             variant.ok_or_else(|| wrong(format!("the first line has no variant `{}`", line.variant)))?;
         if line.id != id(of_problem, of_variant, line.repeat) {
-            return Err(wrong(format!("the id {} is not that of this debate", line.id)));
+            return Err(wrong(format!("the id {} does not belong to this debate", line.id)));
         }
         if !line.arms.iter().map(|one| one.arm).eq(variant.against.iter().copied()) {
             return Err(wrong(format!("its arms are not those of the variant `{}`", variant.name)));
         }
         if let Some(other) = line.arms.iter().find(|one| one.id != arm_id(&line.id, one.arm)) {
-            return Err(wrong(format!("the id {} is not that of this arm, or of other built-in prompts", other.id)));
+            return Err(wrong(format!(
+                "the id {} does not belong to this arm, or to other built-in prompts",
+                other.id
+            )));
         }
         for id in std::iter::once(&line.id).chain(line.arms.iter().map(|one| &one.id)) {
             if !ids.insert(id.clone()) {
-                return Err(wrong(format!("the id {id} is there twice")));
+                return Err(wrong(format!("the id {id} occurs twice")));
             }
         }
         let arms =
@@ -220,9 +223,9 @@ struct Format {
 
 fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
-    let Format { sweep } = read_line(text).map_err(|_| wrong("it does not begin a plan".to_owned()))?;
+    let Format { sweep } = read_line(text).map_err(|_| wrong("it is not the first line of a plan".to_owned()))?;
     if sweep != VERSION {
-        return Err(wrong(format!("it begins a plan of version {sweep}, and this program reads version {VERSION}")));
+        return Err(wrong(format!("the plan has version {sweep}, and this program reads version {VERSION}")));
     }
     let header: Header = read_line(text).map_err(wrong)?;
     let mut variants = Vec::new();

@@ -91,7 +91,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
                 return Ok(Creation::Acknowledged);
             }
             Err(error) if error.error.kind() == io::ErrorKind::NotFound => file = error.path,
-            // An answer of the file server that was lost is no answer that the name is taken: the bytes tell.
+            // If a file server's answer was lost, this attempt itself may have taken the name: the bytes tell.
             Err(error) => match read(&path)? {
                 Some(there) if there == bytes => {
                     sync_directory(parent)?;
@@ -102,7 +102,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
             },
         }
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, "its directory is removed again and again"))
+    Err(io::Error::new(io::ErrorKind::NotFound, "another worker keeps removing its directory"))
 }
 
 /// The bytes of a file; `None` if no file has that name.
@@ -131,7 +131,7 @@ fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // What has another name is none of ours, as what file systems and their servers keep beside files.
+        // File servers keep files of their own beside the objects.
         names.extend(entry?.file_name().into_string().ok().filter(|name| is_part(name)));
     }
     names.sort_unstable();

@@ -110,7 +110,7 @@ pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore,
     }
 }
 
-/// Opens the store at `place` for those who only read, and writes nothing to it.
+/// Opens the store at `place` to read it. Writes nothing.
 ///
 /// # Errors
 /// It is another address, this build has no `s3`, or the settings for it are wrong.
@@ -167,7 +167,7 @@ fn check(name: &Name) -> io::Result<()> {
     if name.split('/').all(is_part) {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no name of an object"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of an object"))
 }
 
 #[cfg(test)]

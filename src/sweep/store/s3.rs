@@ -9,6 +9,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::{Environment, url_fault};
 use dialectic_llm::openai::{HttpClient, http_client};
 use futures_util::future::{BoxFuture, ready};
+use futures_util::stream::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::{
     HttpClient as StoreClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -44,8 +45,10 @@ const VARIABLES: [&str; 20] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The time limit of one attempt, far below that of a beat.
+/// The time limit of one attempt with a small object, below the time between beats.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
+/// A larger object has a second more for each of these bytes.
+const BYTES_A_SECOND: u64 = 64 * 1024;
 /// The number of attempts before the store counts as unreachable.
 const ATTEMPTS: u32 = 4;
 /// The pause after the first failed attempt; each one is twice as long as the one before it.
@@ -85,12 +88,12 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
     let refused = |source| S3Error::Settings { place: place.clone(), source };
     let mut builder = AmazonS3Builder::new()
         .with_http_connector(Connector(http_client(environment.certificate_file())?))
-        // One that every server has: it takes one object for each request.
+        // Not every server can remove several objects in one request.
         .with_disable_bulk_delete(true)
-        // Repeated below, where the time of an attempt is limited and the outcome of a lost answer is looked up.
+        // Attempts are repeated below, which limits their time and looks up the outcome of a lost answer.
         .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
     for variable in VARIABLES {
-        // A file that lies in a directory must not say where a set is kept.
+        // An environment file that was found must not decide where a set is kept.
         let Some(value) = environment.of_user(variable) else { continue };
         if variable.starts_with("AWS_ENDPOINT_URL") && url_fault(value).is_some() {
             return Err(S3Error::Endpoint { variable }.into());
@@ -126,7 +129,7 @@ impl S3Store {
         loop {
             let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
             let put = self.client.put_opts(&path, PutPayload::from(bytes.to_owned()), options);
-            let failure = match limited(put).await {
+            let failure = match within(time_for(bytes.len()), put).await {
                 Ok(_) => return Ok(Creation::Acknowledged),
                 Err(failure) if is_lasting(&*failure) => return Err(failure),
                 Err(failure) => failure,
@@ -144,12 +147,17 @@ impl S3Store {
 
     async fn fetch(&self, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
         let read = || async {
-            let read = async { self.client.get(path).await?.bytes().await };
-            match limited(read).await {
-                Ok(bytes) => Ok(Some(bytes.into())),
-                Err(failure) if is_absent(&*failure) => Ok(None),
-                Err(failure) => Err(failure),
+            let found = match limited(self.client.get(path)).await {
+                Ok(found) => found,
+                Err(failure) if is_absent(&*failure) => return Ok(None),
+                Err(failure) => return Err(failure),
+            };
+            // However large it is, something of it has to arrive in time.
+            let (mut bytes, mut parts) = (Vec::new(), found.into_stream());
+            while let Some(part) = limited(parts.try_next()).await? {
+                bytes.extend_from_slice(&part);
             }
+            Ok(Some(bytes))
         };
         repeated(read).await
     }
@@ -211,9 +219,18 @@ impl Store for S3Store {
 /// Why an attempt failed.
 type Fault = Box<dyn StdError + Send + Sync>;
 
-/// An attempt that ends.
+/// The time limit of an attempt to create an object of this size.
+fn time_for(bytes: usize) -> Duration {
+    ATTEMPT_TIMEOUT + Duration::from_secs(bytes as u64 / BYTES_A_SECOND)
+}
+
 async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
-    match tokio::time::timeout(ATTEMPT_TIMEOUT, attempt).await {
+    within(ATTEMPT_TIMEOUT, attempt).await
+}
+
+/// An attempt that ends.
+async fn within<T>(time: Duration, attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
+    match tokio::time::timeout(time, attempt).await {
         Ok(ended) => Ok(ended?),
         Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
     }
@@ -292,7 +309,7 @@ enum S3Error {
     #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },
     /// The server ignores the condition.
-    #[error("the server of {place} overwrites objects that exist: it does not know `If-None-Match: *`")]
+    #[error("the server of {place} overwrites existing objects: it does not know `If-None-Match: *`")]
     Overwrites { place: String },
 }
 
@@ -379,6 +396,15 @@ mod tests {
         promises::are_kept(&[store]).await;
     }
 
+    #[test]
+    fn an_object_has_time_for_its_size() {
+        // A beat that takes longer than the time between beats would come too late.
+        assert_eq!(time_for(100), Duration::from_secs(15));
+        // At a megabit a second.
+        let megabytes = 20;
+        assert!(time_for(megabytes * 1_000_000) > Duration::from_secs(8 * megabytes as u64));
+    }
+
     #[tokio::test]
     async fn a_server_that_overwrites_is_refused() {
         let Some(server) = Server::start(&["--forgetful"]) else { return };
@@ -387,7 +413,7 @@ mod tests {
         for error in [before, again] {
             assert_eq!(
                 error.to_string(),
-                "the server of s3://sets/a overwrites objects that exist: it does not know `If-None-Match: *`"
+                "the server of s3://sets/a overwrites existing objects: it does not know `If-None-Match: *`"
             );
             assert_eq!(error.exit_code(), 4);
         }

@@ -17,6 +17,8 @@ pub(super) struct Candidate {
     /// The record that is next.
     pub(super) unit: Unit,
     pub(super) watch: Watch,
+    /// Whether records that have failed are resumed.
+    pub(super) retry_failed: bool,
     /// The number of arms before the next record and with it.
     arms: usize,
     /// The bills of the debate and of the single answer.
@@ -29,10 +31,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn of(group: PlannedDebate) -> Self {
+    pub(super) fn of(group: PlannedDebate, retry_failed: bool) -> Self {
         let watch = Watch::of(group.id.clone());
         let unit = Unit::of(&group);
-        Self { group, unit, watch, arms: 0, bills: Vec::new(), cost: None, is_before: true, failed: None }
+        let (bills, cost, failed) = (Vec::new(), None, None);
+        Self { group, unit, watch, retry_failed, arms: 0, bills, cost, is_before: true, failed }
     }
 
     /// Goes on to the next record after the end of one. Returns how the group ended, if it did.

@@ -10,6 +10,18 @@ use super::group::Candidate;
 use super::turn::Turn;
 use super::{Ended, News, STOPPED, TO_ANSWER, Worker};
 
+/// How a worker runs its debates.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOptions {
+    /// The number of debates at once.
+    pub jobs: usize,
+    /// The time to wait for a debate that another worker holds, once there is nothing else to do. Absent: until it is
+    /// known whether that worker still lives.
+    pub wait: Option<Duration>,
+    /// Whether to resume debates that have failed.
+    pub retry_failed: bool,
+}
+
 /// Why a debate cannot be run yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obstacle {
@@ -28,16 +40,17 @@ struct Waiting {
 }
 
 impl Worker {
-    /// Runs debates, `jobs` at once. What another worker holds is waited for while there is something else to do, then
-    /// `wait` long; without `wait`, until it is known whether that worker still lives.
-    pub async fn run(&self, debates: Vec<PlannedDebate>, jobs: usize, wait: Option<Duration>) {
+    /// Runs debates until each is finished, has failed or has to be tried again later.
+    pub async fn run(&self, debates: Vec<PlannedDebate>, options: RunOptions) {
+        let RunOptions { jobs, wait, retry_failed } = options;
         let mut fresh = debates.into_iter();
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut running = JoinSet::new();
         let mut idle_since = None;
         while !self.0.stop.begun.is_cancelled() {
             while running.len() < jobs
-                && let Some(candidate) = fresh.next().map(Candidate::of).or_else(|| next_due(&mut waiting))
+                && let Some(candidate) =
+                    fresh.next().map(|debate| Candidate::of(debate, retry_failed)).or_else(|| next_due(&mut waiting))
             {
                 let worker = self.clone();
                 running.spawn(async move { worker.turn(candidate).await });

@@ -60,8 +60,8 @@ impl Tally {
     /// The code of a set's budget that is spent.
     const SPENT: u8 = 8;
 
-    /// The exit code for an engine: 75 while another attempt can help, since finished and impossible debates are not
-    /// paid for again; otherwise the code of the first problem to fix.
+    /// The exit code for an engine: 75 while another attempt can help, since finished and failed debates are not paid for
+    /// again; otherwise the code of the first problem to fix.
     pub fn exit_code(&self) -> u8 {
         match self {
             _ if self.is_complete() => 0,
@@ -81,6 +81,7 @@ impl Tally {
         match self.exit_code() {
             Self::SPENT => "plan the rest with another budget",
             crate::status::TRY_AGAIN => "run the same command to continue; finished debates are not repeated",
+            _ if self.refused == 0 => "when the cause is fixed, `--retry-failed` resumes the failed debates",
             _ => "when the cause is fixed, run the same command to continue",
         }
     }

@@ -20,7 +20,7 @@ use super::super::segment::SegmentError;
 use super::super::takeover::{Holding, Sight, Taking};
 use super::group::Candidate;
 use super::queue::Obstacle;
-use super::{Ended, News, STOPPED, TO_STORE, Worker, WorkerError, in_full};
+use super::{Ended, News, STOPPED, Worker, WorkerError, in_full};
 use crate::lift::Metering;
 
 /// The result of a turn.
@@ -93,16 +93,18 @@ impl Worker {
 
     async fn look_and_run(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
         let worker = &self.0;
-        let unit = &candidate.unit;
-        let debate = &unit.debate;
+        let debate = &candidate.unit.debate;
         let before = Outcome::Ended(Ended::Finished { cost: None, before: true });
         let vacancy = match candidate.watch.look(&worker.store, worker.times).await? {
             Sight::Finished => return Ok(before),
             Sight::Held => return Ok(Outcome::Lost),
             Sight::Free(vacancy) => vacancy,
         };
+        if let Some(reason) = vacancy.failed.clone().filter(|_| !candidate.retry_failed) {
+            return Ok(Ended::Failed { reason }.into());
+        }
         // A debate that was not begun and cannot be paid for is left alone.
-        if let Some(limit) = unit.limit.filter(|_| vacancy.is_first())
+        if let Some(limit) = candidate.unit.limit.filter(|_| vacancy.is_first())
             && let Some(budget) = &worker.budget
         {
             let sums = budget.sums().await?;
@@ -120,54 +122,51 @@ impl Worker {
         };
         worker.tell(News::Running(debate.id.clone()));
         let own = worker.directory.path().join(format!("{}-{}", debate.id, holding.epoch));
-        let outcome = self.run_held(unit, *holding, &Directory::at(own.join("debates"))).await;
+        let directory = Directory::at(own.join("debates"));
+        let outcome = self.run_held(candidate, *holding, &directory).await;
         worker.tell(News::Left(debate.id.clone()));
         // It is in the store.
         drop(fs::remove_dir_all(&own));
         Ok(outcome)
     }
 
-    /// Runs a debate that this worker holds.
-    async fn run_held(&self, unit: &Unit, holding: Holding, directory: &Directory) -> Outcome {
-        let (worker, debate) = (&self.0, &unit.debate);
-        let Holding { epoch, next, chain, lease } = holding;
-        let past = match restored(debate, &chain.journal, directory, &worker.store.place()) {
-            Ok(past) => past,
-            Err(ended) => return ended.into(),
+    /// Runs a debate that this worker holds, and leaves it.
+    async fn run_held(&self, candidate: &Candidate, holding: Holding, directory: &Directory) -> Outcome {
+        let (worker, debate) = (&self.0, &candidate.unit.debate);
+        let Holding { epoch, chain, copy } = holding;
+        let (copy, claim) = (Arc::new(copy), chain.claim());
+        let held = Held { worker: self, candidate, copy: Arc::clone(&copy), directory, claim };
+        let outcome = match restored(debate, &chain.journal, directory, &worker.store.place()) {
+            Ok(past) => held.run_and_finish(epoch, past).await,
+            Err(ended) => ended.into(),
         };
-        let (id, claim) = (&debate.id, chain.claim());
-        let copy = Copy::start(&worker.store, id, (epoch, next), past.len() as u64, &worker.name, lease);
-        let held = Held { worker: self, debate, unit, copy: Arc::new(copy), directory, claim };
-        let (outcome, events) = held.granted_and_run(past).await;
-        let Outcome::Ended(Ended::Finished { cost, before }) = outcome else {
-            if held.copy.is_lost() {
-                return Outcome::Lost;
-            }
-            held.copy.release(TO_STORE).await;
-            return outcome;
+        drop(held);
+        let outcome = match copy.refusal() {
+            // Another attempt would pay for the same and end in the same way.
+            Some(refusal) => Ended::Refused { reason: refusal.reason, blame: ErrorCategory::General }.into(),
+            None if copy.is_lost() => return Outcome::Lost,
+            None => outcome,
         };
-        match held.finish(epoch, &events).await {
-            Ok(()) => {
-                let next = held.copy.next_segment();
-                drop(held);
+        match &outcome {
+            Outcome::Ended(Ended::Finished { .. }) => {
+                let next = copy.next_segment();
+                drop(copy);
                 // What stays is in nobody's way.
-                drop(Finished::remove_parts(&*worker.store, id, &chain, next).await);
-                Ended::Finished { cost, before }.into()
+                drop(Finished::remove_parts(&*worker.store, &debate.id, &chain, next).await);
             }
-            Err(_) if held.copy.is_lost() => Outcome::Lost,
-            Err(error) => {
-                held.copy.release(TO_STORE).await;
-                Outcome::Ended(error.into())
-            }
+            Outcome::Ended(Ended::Failed { reason }) => copy.release(Some(reason.clone())).await,
+            Outcome::Ended(Ended::Spent { .. } | Ended::Refused { .. } | Ended::Later { .. })
+            | Outcome::Lost
+            | Outcome::NoMoney => copy.release(None).await,
         }
+        outcome
     }
 }
 
 /// A debate that this worker holds, with what it needs.
 struct Held<'a> {
     worker: &'a Worker,
-    debate: &'a PlannedDebate,
-    unit: &'a Unit,
+    candidate: &'a Candidate,
     copy: Arc<Copy>,
     directory: &'a Directory,
     /// The last claim on the budget before this run.
@@ -175,21 +174,35 @@ struct Held<'a> {
 }
 
 impl Held<'_> {
+    /// Runs it to its end, and compacts it if it is finished.
+    async fn run_and_finish(&self, epoch: u32, past: Vec<Recorded>) -> Outcome {
+        self.copy.has_before(past.len() as u64);
+        let (outcome, events) = self.granted_and_run(past).await;
+        if !matches!(outcome, Outcome::Ended(Ended::Finished { .. })) {
+            return outcome;
+        }
+        match self.finish(epoch, &events).await {
+            Ok(()) => outcome,
+            Err(error) => Outcome::Ended(error.into()),
+        }
+    }
+
     /// Runs it once the budget has granted its limit; gives back what is left at its end. Returns all its events.
     async fn granted_and_run(&self, past: Vec<Recorded>) -> (Outcome, Vec<Recorded>) {
-        let is_complete = matches!(past.last().map(|last| &last.event), Some(Event::Completed { .. }));
-        let grant = match self.grant(is_complete).await {
+        let before = ended_before(&past, self.candidate.retry_failed);
+        let grant = match self.grant(before.as_ref()).await {
             Ok(Ok(grant)) => grant,
-            Ok(Err(outcome)) => return (outcome, past),
+            // Without a grant it holds nothing.
+            Ok(Err(outcome)) => return (before.map_or(outcome, Outcome::Ended), past),
             Err(error) => return (Outcome::Ended(error.into()), past),
         };
-        let (outcome, events) = if is_complete {
-            (Ended::Finished { cost: None, before: false }.into(), past)
-        } else {
-            match self.prepared(&past) {
+        let is_before = before.is_some();
+        let (outcome, events) = match before {
+            Some(ended) => (ended.into(), past),
+            None => match self.prepared(&past) {
                 Ok(run) => self.watched(run).await,
                 Err(ended) => (ended.into(), past),
-            }
+            },
         };
         let is_over = match &outcome {
             Outcome::Ended(Ended::Finished { .. } | Ended::Failed { .. }) => true,
@@ -199,7 +212,7 @@ impl Held<'_> {
             Outcome::Ended(Ended::Spent { .. } | Ended::Later { .. }) | Outcome::Lost | Outcome::NoMoney => false,
         };
         // What this run was granted follows every claim before it.
-        let last = self.claim.filter(|_| is_complete);
+        let last = self.claim.filter(|_| is_before);
         if is_over && let Err(error) = self.give_back(grant, last, &events).await {
             return (Outcome::Ended(error.into()), events);
         }
@@ -207,8 +220,9 @@ impl Held<'_> {
     }
 
     /// The amount that the budget grants it, if there is one.
-    async fn grant(&self, is_complete: bool) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
-        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(self.unit.limit) else {
+    async fn grant(&self, before: Option<&Ended>) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
+        let Unit { debate, limit, .. } = &self.candidate.unit;
+        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(*limit) else {
             return Ok(Ok(None));
         };
         let amount = match self.claim {
@@ -217,10 +231,16 @@ impl Held<'_> {
             Some(Claim::Returns { left, .. }) => left,
             None => limit,
         };
-        if is_complete {
+        let is_granted = match before {
+            Some(Ended::Finished { .. }) => true,
+            // Its last worker may have been about to ask for a grant to resume it.
+            Some(Ended::Failed { .. }) => matches!(self.claim, Some(Claim::Returns { .. })),
+            Some(Ended::Spent { .. } | Ended::Refused { .. } | Ended::Later { .. }) | None => false,
+        };
+        if is_granted {
             return Ok(Ok(Some(amount)));
         }
-        let granted = budget.grant(&self.debate.id, amount, self.claim, &mut Notes(Arc::clone(&self.copy))).await?;
+        let granted = budget.grant(&debate.id, amount, self.claim, &mut Notes(Arc::clone(&self.copy))).await?;
         Ok(match granted {
             Grant::Granted => Ok(Some(amount)),
             Grant::Later(_) => Err(Outcome::NoMoney),
@@ -231,19 +251,22 @@ impl Held<'_> {
     /// Gives back what is left of the grant after these events.
     async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
-        let limit = self.unit.limit.unwrap_or(granted);
+        let limit = self.candidate.unit.limit.unwrap_or(granted);
         let mut books = Books::default();
         for recorded in events {
             books.apply(recorded, |_| None);
         }
         let left = limit.saturating_sub(books.taken());
-        budget.give_back(&self.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy))).await?;
+        budget
+            .give_back(&self.candidate.unit.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy)))
+            .await?;
         Ok(())
     }
 
     /// Prepares the debate to start or to continue.
     fn prepared(&self, past: &[Recorded]) -> Result<Run, Ended> {
-        let Self { worker, debate, copy, directory, .. } = self;
+        let Self { worker, candidate: Candidate { unit, .. }, copy, directory, .. } = self;
+        let debate = &unit.debate;
         let runner = Runner::new((*directory).clone(), worker.0.services.clone());
         let spec = debate.spec(&worker.0.machine);
         let prepared: Prepared = if past.is_empty() {
@@ -258,7 +281,7 @@ impl Held<'_> {
         let replica = Arc::clone(copy) as Arc<dyn Replica>;
         let ready = prepared.copied_to(debate.id.clone(), replica).begin()?.kept();
         // A debate has its limit in its settings. The meter of an arm is none: it foresees likely costs.
-        let ceiling = self.unit.limit.filter(|_| self.unit.arm.is_some() && worker.0.budget.is_some());
+        let ceiling = unit.limit.filter(|_| unit.arm.is_some() && worker.0.budget.is_some());
         Ok(match ceiling {
             Some(most) => ready.capped(most).run(),
             None => ready.run(),
@@ -269,7 +292,7 @@ impl Held<'_> {
     async fn watched(&self, run: Run) -> (Outcome, Vec<Recorded>) {
         let stop = &self.worker.0.stop;
         let controls = run.controls();
-        let meter = self.unit.arm.as_ref().and_then(|(_, meter)| meter.clone());
+        let meter = self.candidate.unit.arm.as_ref().and_then(|(_, meter)| meter.clone());
         let mut metering = Metering::of(&run, meter);
         let wait = run.wait();
         tokio::pin!(wait);
@@ -278,7 +301,7 @@ impl Held<'_> {
             tokio::select! {
                 ended = &mut wait => break ended,
                 () = metering.keep(&controls) => {}
-                () = self.copy.lost(), if !controls.is_interrupted() => controls.interrupt(),
+                () = self.copy.over(), if !controls.is_interrupted() => controls.interrupt(),
                 () = stop.now.cancelled(), if !controls.is_interrupted() => controls.interrupt(),
                 () = stop.begun.cancelled(), if !is_pausing => {
                     is_pausing = true;
@@ -304,7 +327,7 @@ impl Held<'_> {
             }
             Err(Failed { source, .. }) => Outcome::Ended(Ended::from(source)),
         };
-        match read_journal(&self.directory.journal_path(&self.debate.id)) {
+        match read_journal(&self.directory.journal_path(&self.candidate.unit.debate.id)) {
             Ok(contents) => (outcome, contents.events),
             // What it cost is unknown: its grant stays.
             Err(error) => (Outcome::Ended(Ended::Later { reason: in_full(&error) }), Vec::new()),
@@ -313,12 +336,22 @@ impl Held<'_> {
 
     /// Compacts a debate whose journal, with these events, is complete in the store.
     async fn finish(&self, epoch: u32, events: &[Recorded]) -> Result<(), WorkerError> {
-        let Self { worker, debate, directory, .. } = self;
+        let Self { worker, candidate: Candidate { unit, .. }, directory, .. } = self;
+        let debate = &unit.debate;
         let unreadable =
             |error| SegmentError::damaged(&*worker.0.store, &debate.id, format!("its copy cannot be read: {error}"));
         let journal = fs::read(directory.journal_path(&debate.id)).map_err(unreadable)?;
         Finished::of(&debate.id, epoch, journal, events).write(&*worker.0.store).await?;
         Ok(())
+    }
+}
+
+/// How a debate ended before, if it is not to be resumed.
+fn ended_before(past: &[Recorded], retry_failed: bool) -> Option<Ended> {
+    match &past.last()?.event {
+        Event::Completed { .. } => Some(Ended::Finished { cost: None, before: false }),
+        Event::Failed { error } if !retry_failed => Some(Ended::Failed { reason: error.to_string() }),
+        _ => None,
     }
 }
 
@@ -347,7 +380,7 @@ fn restored(
         return Ok(contents.events);
     }
     Err(Ended::Refused {
-        reason: format!("its journal in the store {place} is that of another debate"),
+        reason: format!("its journal in the store {place} belongs to another debate"),
         blame: ErrorCategory::Arguments,
     })
 }

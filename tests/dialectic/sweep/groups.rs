@@ -1,5 +1,6 @@
 //! Groups: a debate with its arms as one unit of a set.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::lines;
 use crate::budget::priced;
 use crate::lift::{judges, server};
-use crate::support::{MockServer, Sandbox};
+use crate::support::{Incoming, MockServer, Purpose, Sandbox};
 
 /// A set of two problems whose debates have arms.
 fn planned(server: &MockServer, change: impl FnOnce(&mut Value)) -> Sandbox {
@@ -27,7 +28,7 @@ fn planned(server: &MockServer, change: impl FnOnce(&mut Value)) -> Sandbox {
         .file("set/queue.md", "Design a queue")
         .file("sweep.json", described.to_string());
     let planned = sandbox.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
-    assert!(server.requests().is_empty() && planned.stderr.contains("8 debates and arms: 2 problems"), "{planned}");
+    assert!(server.requests().is_empty() && planned.stderr.contains("debates and arms: 2 problems"), "{planned}");
     sandbox
 }
 
@@ -230,4 +231,31 @@ fn finished_groups_are_judged_and_the_others_named() {
     let unknown = sandbox.run(lift.into_iter().chain(["--of", "other"])).expect_code(2);
     assert!(unknown.stderr.contains("which variant? The plan has groups of default"), "{unknown}");
     sandbox.run(lift.into_iter().chain(["set"])).expect_code(2);
+}
+
+/// Attempts of unknown cost count in full: an arm sends nothing that could exceed its share of the budget.
+#[test]
+fn an_arm_never_costs_more_than_its_share_of_the_budget() {
+    let count = AtomicUsize::new(0);
+    let usual = crate::lift::answers(|_| "neither");
+    let server = MockServer::with(move |request| {
+        let is_of_arm = request.model() == "model-judge" && request.purpose == Purpose::Propose;
+        let is_draw = is_of_arm && count.fetch_add(1, Ordering::SeqCst) > 0;
+        if is_draw { usual(request).cut() } else { usual(request) }
+    });
+    let sandbox = planned(&server, |set| set["against"] = json!(["best-of-n"]));
+    let failed = sandbox.run(["sweep", "run", "plan.jsonl", "--index", "0"]).expect_code(3);
+    let of_arms =
+        |request: &&std::sync::Arc<Incoming>| request.model() == "model-judge" && request.purpose == Purpose::Propose;
+    let draws = server.requests().iter().filter(of_arms).count() - 1;
+    // The money buys about twenty draws, and the share covers three of the longest answers.
+    assert!((1..=4).contains(&draws), "{draws}: {failed}");
+    let plan = lines(&sandbox.read("plan.jsonl"));
+    let most = plan[1]["arms"].as_array().unwrap().iter().map(|arm| money(&arm["most"])).sum::<f64>() + 2.0;
+    let after = status(&sandbox, "plan.store");
+    assert_eq!((&after["failed"], &after["budget"]["heldUsd"]), (&json!(1), &json!(0.0)), "{after}");
+    let spent = 20.0 - money(&after["budget"]["leftUsd"]);
+    assert!(spent > 0.5 && spent <= most, "{spent} of {most}");
+    let judged = sandbox.run(["lift", "--plan", "plan.jsonl", "--judges", "judges.json", "--against", "best-of-n"]);
+    assert!(judged.stderr.contains("2 of 2 groups not finished: cache, queue"), "{judged}");
 }

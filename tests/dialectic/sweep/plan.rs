@@ -150,14 +150,14 @@ fn an_edited_plan_is_refused_with_its_line() {
     for (edited, code, expected) in [
         (plan.replace("\"rounds\":1", "\"rounds\":2"), 2, "plan.jsonl, line 2: the id swp-"),
         (plan.replace("Design a queue", "Design a stack"), 2, "plan.jsonl, line 2: the id swp-"),
-        (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "begins a plan of version 2"),
+        (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "the plan has version 2"),
         (plan.replace("\"repeat\":2", "\"repeat\":1"), 2, "plan.jsonl, line 3: the id swp-"),
         (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line has no variant"),
-        (plan.replace(&other, "0123456789ab"), 4, "planned with other built-in prompts (0123456789ab)"),
-        (cut.to_owned(), 2, "line 9: it is cut short"),
+        (plan.replace(&other, "0123456789ab"), 4, "needs the built-in prompts 0123456789ab, and this program has "),
+        (cut.to_owned(), 2, "line 9: the file is cut short"),
         (version + "\n", 2, "plan.jsonl has no debates"),
         (String::new(), 2, "plan.jsonl has no debates"),
-        ("{}\n".to_owned(), 2, "line 1: it does not begin a plan"),
+        ("{}\n".to_owned(), 2, "line 1: it is not the first line of a plan"),
         (plan.replace("{\"id\":", "{\"more\":1,\"id\":"), 2, "line 1: unknown field `more`"),
     ] {
         assert_ne!(edited, plan, "{expected}");

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
-use dialectic_cli::sweep::worker::{Ended, News, Stop, Worker};
+use dialectic_cli::sweep::worker::{Ended, News, RunOptions, Stop, Worker};
 use dialectic_cli::sweep::{Finished, Lost, Stored, Times, budget};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_record::debate::{CallKey, Event, Recorded};
@@ -24,6 +25,8 @@ use crate::budget::priced;
 use crate::support::{Gate, MockServer, Purpose, Reply, Sandbox, TEST_KEY, default_reply};
 
 const RUN: [&str; 3] = ["sweep", "run", "plan.jsonl"];
+
+const OPTIONS: RunOptions = RunOptions { jobs: 2, wait: None, retry_failed: false };
 
 /// A set of so many problems, whose debates are far from their limits.
 fn planned(server: &MockServer, problems: usize, budget: Option<f64>) -> Sandbox {
@@ -198,12 +201,23 @@ fn worker(
     store: &Path,
     kill: Option<(usize, bool)>,
 ) -> (Option<Vec<Ended>>, usize) {
+    worker_with(plan, server, store, kill, (OPTIONS, times()))
+}
+
+/// As [`worker`] with these options and times.
+fn worker_with(
+    plan: &SavedPlan,
+    server: &MockServer,
+    store: &Path,
+    kill: Option<(usize, bool)>,
+    (options, times): (RunOptions, Times),
+) -> (Option<Vec<Ended>>, usize) {
     block_on(async {
         let (kill_at, is_done) = kill.unwrap_or((usize::MAX, false));
         let (store, killed) = (opened(store).await, Notify::new());
         let deadly = Arc::new(Deadly { store, operations: AtomicUsize::new(0), kill_at, is_done, killed });
         let ended = tokio::select! {
-            ended = work(plan, server, Arc::clone(&deadly) as SharedStore, times()) => Some(ended),
+            ended = work(plan, server, Arc::clone(&deadly) as SharedStore, times, options) => Some(ended),
             () = deadly.killed.notified() => None,
         };
         (ended, deadly.operations.load(Ordering::SeqCst))
@@ -219,7 +233,13 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Works through a plan. Returns how its debates ended.
-async fn work(plan: &SavedPlan, server: &MockServer, store: SharedStore, times: Times) -> Vec<Ended> {
+async fn work(
+    plan: &SavedPlan,
+    server: &MockServer,
+    store: SharedStore,
+    times: Times,
+    options: RunOptions,
+) -> Vec<Ended> {
     let own = tempfile::tempdir().unwrap();
     let prompts: PathBuf = own.path().join("prompts");
     plan.plan.unpack(&prompts).unwrap();
@@ -228,7 +248,7 @@ async fn work(plan: &SavedPlan, server: &MockServer, store: SharedStore, times: 
     let machine = Machine { providers: BTreeMap::new(), trust: Trust::of_user(), environment, prompts };
     let (news, mut heard) = unbounded_channel();
     let worker = Worker::begin(plan, store, machine, times, own.path(), Stop::default(), news).await.unwrap();
-    worker.run(plan.plan.debates.clone(), 2, None).await;
+    worker.run(plan.plan.debates.clone(), options).await;
     drop(worker);
     let mut ended = Vec::new();
     while let Some(news) = heard.recv().await {
@@ -257,7 +277,8 @@ fn worked(plan: &SavedPlan, server: &MockServer, store: &Path) {
 fn undisturbed() -> (String, usize, usize) {
     let server = MockServer::with(default_reply);
     let sandbox = planned(&server, 1, Some(50.0));
-    let (ended, operations) = worker(&plan_of(&sandbox), &server, &sandbox.directory().join("plan.store"), None);
+    let (plan, path) = (plan_of(&sandbox), sandbox.directory().join("plan.store"));
+    let (ended, operations) = worker_with(&plan, &server, &path, None, (OPTIONS, slow()));
     assert!(matches!(ended.as_deref(), Some([Ended::Finished { before: false, .. }])), "{ended:?}");
     (collected(&sandbox, "plan.store"), server.requests().len(), operations)
 }
@@ -309,6 +330,84 @@ fn killed(sandbox: &Sandbox, server: &MockServer, name: &str, moment: (usize, bo
     assert_eq!((sums.held, sums.balance), (Usd::ZERO, Usd::from_dollars(50.0).saturating_sub(taken)), "{moment:?}");
     server.assert_clean();
     lost as usize
+}
+
+/// Answers two requests and refuses all others.
+fn failing() -> MockServer {
+    MockServer::with(
+        |request| if request.index < 2 { default_reply(request) } else { Reply::error(401, "no such key") },
+    )
+}
+
+/// A worker is killed while its debate fails, or while that is retried. Another one, which does not retry it, sees that it
+/// has failed, and that it holds nothing.
+#[test]
+fn a_worker_killed_at_any_operation_of_a_debate_that_fails_leaves_nothing_held() {
+    let retry = RunOptions { retry_failed: true, ..OPTIONS };
+    let has_failed = |ended: &Option<Vec<Ended>>| matches!(ended.as_deref(), Some([Ended::Failed { .. }]));
+    let mut moments = Vec::new();
+    {
+        let server = failing();
+        let sandbox = planned(&server, 1, Some(50.0));
+        let (plan, path) = (plan_of(&sandbox), sandbox.directory().join("plan.store"));
+        for (options, is_retry) in [(OPTIONS, false), (retry, true)] {
+            let (ended, operations) = worker_with(&plan, &server, &path, None, (options, slow()));
+            assert!(has_failed(&ended) && operations > 10, "{ended:?}, {operations}");
+            moments.extend((1..=operations).map(|at| (is_retry, (at, true))));
+        }
+    }
+    let moments = Mutex::new(moments);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let server = failing();
+                let sandbox = planned(&server, 1, Some(50.0));
+                let plan = plan_of(&sandbox);
+                loop {
+                    let Some((is_retry, moment)) = moments.lock().unwrap().pop() else { break };
+                    let path = sandbox.directory().join(format!("{is_retry}-{}-{}", moment.0, moment.1));
+                    server.forget();
+                    let until_failed = || {
+                        let limit = Instant::now() + Duration::from_mins(2);
+                        loop {
+                            let (ended, _) = worker(&plan, &server, &path, None);
+                            if has_failed(&ended) {
+                                return;
+                            }
+                            assert!(matches!(ended.as_deref(), Some([Ended::Later { .. }])), "{moment:?}: {ended:?}");
+                            assert!(Instant::now() < limit, "{ended:?}");
+                        }
+                    };
+                    if is_retry {
+                        until_failed();
+                        worker_with(&plan, &server, &path, Some(moment), (retry, times()));
+                    } else {
+                        worker(&plan, &server, &path, Some(moment));
+                    }
+                    until_failed();
+                    assert_closed(&path, &plan, moment);
+                }
+            });
+        }
+    });
+}
+
+/// A failed debate holds nothing of the budget of 50 dollars, which has all but what it may have cost.
+fn assert_closed(path: &Path, plan: &SavedPlan, moment: (usize, bool)) {
+    let (sums, taken, is_noted) = block_on(async {
+        let store = opened(path).await;
+        let read = Stored::read(&*store, &plan.plan.debates[0].id).await.unwrap();
+        let Stored::Begun(chain) = read else { panic!("it has failed: {read:?}") };
+        let mut books = dialectic_engine::engine::Books::default();
+        for line in chain.journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            books.apply(&serde_json::from_slice::<Recorded>(line).unwrap(), |_| None);
+        }
+        let budget = budget::Chain::open(Arc::clone(&store), Usd::from_dollars(50.0)).await.unwrap();
+        let is_noted = chain.headers.last().is_some_and(|last| last.released && last.failed.is_some());
+        (budget.sums().await.unwrap(), books.taken(), is_noted)
+    });
+    assert!(is_noted, "{moment:?}");
+    assert_eq!((sums.held, sums.balance), (Usd::ZERO, Usd::from_dollars(50.0).saturating_sub(taken)), "{moment:?}");
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -426,7 +525,7 @@ fn a_worker_taken_for_dead_sends_nothing_more_though_its_beats_are_young_and_its
         let blind = Arc::new(blind);
         // The first looks may see calls that came back.
         loop {
-            let ended = work(&plan, &server, Arc::clone(&blind) as SharedStore, slow()).await;
+            let ended = work(&plan, &server, Arc::clone(&blind) as SharedStore, slow(), OPTIONS).await;
             if !matches!(ended[..], [Ended::Later { .. }]) {
                 break ended;
             }
@@ -454,7 +553,7 @@ fn a_store_that_is_gone_is_not_asked_for_every_debate() {
     let (plan, path) = (plan_of(&sandbox), sandbox.directory().join("plan.store"));
     let (ended, lists) = block_on(async {
         let blind = Arc::new(Blind { store: opened(&path).await, is_gone: true, lists: AtomicUsize::new(0) });
-        let ended = work(&plan, &server, Arc::clone(&blind) as SharedStore, times()).await;
+        let ended = work(&plan, &server, Arc::clone(&blind) as SharedStore, times(), OPTIONS).await;
         (ended, blind.lists.load(Ordering::SeqCst))
     });
     // Two at once find out.
@@ -556,23 +655,170 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
 }
 
 #[test]
-fn a_debate_that_fails_gives_its_grant_back_and_can_be_run_again() {
-    let server = MockServer::with(|_| Reply::error(401, "no such key"));
+fn a_debate_that_fails_gives_its_grant_back_and_is_resumed_on_request_only() {
+    let server = failing();
     let sandbox = planned(&server, 1, Some(20.0));
     let failed = sandbox.run(RUN).expect_code(3);
     assert!(failed.stderr.contains("failed: "), "{failed}");
+    assert!(failed.stderr.contains("`--retry-failed` resumes the failed debates"), "{failed}");
     let status = || {
         let said = sandbox.run(["sweep", "status", "plan.jsonl", "--json"]).expect_code(0);
         serde_json::from_str::<Value>(&said.stdout).unwrap()
     };
+    let left = |status: &Value| status["budget"]["leftUsd"].as_f64().unwrap();
     let after = status();
     assert_eq!((&after["failed"], &after["budget"]["heldUsd"]), (&json!(1), &json!(0.0)), "{after}");
-    assert_eq!(after["budget"]["leftUsd"], 20.0, "{after}");
+    assert!(left(&after) < 20.0 && left(&after) > 19.0, "{after}");
+
+    // It would succeed now, and is neither paid for nor taken.
     server.set_script(default_reply);
+    let (asked, files) = (server.requests().len(), sandbox.files());
+    let again = sandbox.run(RUN).expect_code(3);
+    assert!(again.stderr.contains("failed: "), "{again}");
+    assert_eq!((server.requests().len(), sandbox.files()), (asked, files));
+    assert_eq!(status(), after);
+
+    sandbox.run(with(&["--retry-failed"])).expect_code(0);
+    let resumed = status();
+    assert_eq!((&resumed["finished"], &resumed["budget"]["heldUsd"]), (&json!(1), &json!(0.0)), "{resumed}");
+    assert!(left(&resumed) < left(&after), "{resumed}");
+}
+
+#[test]
+fn a_failed_debate_does_not_fail_again_while_another_has_to_be_tried_again() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        if request.text().contains("Design queue 0") {
+            return Reply::error(401, "no such key");
+        }
+        default_reply(request).word_by_word().held(&held)
+    });
+    let sandbox = planned(&server, 2, None);
+    let holding = sandbox.spawn(with(&["--index", "1"]));
+    server.wait_for_requests(1);
+    let failing = || server.requests().iter().filter(|request| request.text().contains("Design queue 0")).count();
+    sandbox.run(with(&["--wait", "0"])).expect_code(75);
+    let asked = failing();
+    assert!(asked > 0);
+    for _ in 0..2 {
+        sandbox.run(with(&["--wait", "0"])).expect_code(75);
+    }
+    assert_eq!(failing(), asked);
+    gate.open();
+    holding.wait().expect_code(0);
+    sandbox.run(RUN).expect_code(3);
+    assert_eq!(failing(), asked);
+}
+
+#[test]
+fn prices_of_a_plan_are_not_remembered_as_those_of_the_user() {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 1, None);
+    let remembers = || sandbox.files().iter().any(|(path, _)| path.ends_with("named-prices.jsonl"));
     sandbox.run(RUN).expect_code(0);
-    let after = status();
-    assert_eq!((&after["finished"], &after["budget"]["heldUsd"]), (&json!(1), &json!(0.0)), "{after}");
-    assert!(after["budget"]["leftUsd"].as_f64().unwrap() < 20.0, "{after}");
+    assert!(!remembers());
+    // The user has named this file.
+    sandbox.run(["debate", "-c", "debate-config.json", "Design a queue"]).expect_code(0);
+    assert!(remembers());
+}
+
+#[test]
+fn a_damaged_debate_is_refused_by_the_next_worker_at_once() {
+    let gate = Gate::shut();
+    let server = holding(2, &gate);
+    let sandbox = planned(&server, 2, None);
+    let running = sandbox.spawn(with(&["--index", "0"]));
+    server.wait_for_requests(2);
+    running.signal(Signal::SIGTERM);
+    gate.open();
+    running.wait().expect_code(75);
+    let ids: Vec<String> = plan_of(&sandbox).plan.debates.iter().map(|debate| debate.id.to_string()).collect();
+    let segments = |id: &str| sandbox.directory().join("plan.store/debates").join(id).join("segments");
+    std::fs::create_dir_all(segments(&ids[1])).unwrap();
+    for file in std::fs::read_dir(segments(&ids[0])).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), segments(&ids[1]).join(file.file_name())).unwrap();
+    }
+    let asked = server.requests().len();
+    for _ in 0..2 {
+        let refused = sandbox.run(with(&["--index", "1", "--wait", "0"])).expect_code(2);
+        assert!(refused.stderr.contains("belongs to another debate"), "{refused}");
+    }
+    std::fs::remove_file(segments(&ids[1]).join("00000001")).unwrap();
+    for _ in 0..2 {
+        let refused = sandbox.run(with(&["--index", "1", "--wait", "0"])).expect_code(2);
+        assert!(refused.stderr.contains("the segment 1 is missing"), "{refused}");
+    }
+    assert_eq!(server.requests().len(), asked);
+}
+
+/// A store that does not take segments of so many bytes, and whose segments are slow to list.
+#[derive(Debug)]
+struct Narrow {
+    store: SharedStore,
+    most: usize,
+    pause: Duration,
+}
+
+impl Store for Narrow {
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>> {
+        if name.contains("/segments/") && bytes.len() >= self.most {
+            let (name, place) = (name.to_owned(), self.place());
+            let fault = StoreFault { doing: "create", name, place, source: "operation timed out".into() };
+            return Box::pin(async { Err(fault) });
+        }
+        self.store.create(name, bytes)
+    }
+
+    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>> {
+        self.store.get(name)
+    }
+
+    fn list<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, StoreFault>> {
+        Box::pin(async move {
+            if prefix.ends_with("/segments") {
+                tokio::time::sleep(self.pause).await;
+            }
+            self.store.list(prefix).await
+        })
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreFault>> {
+        self.store.remove(name)
+    }
+
+    fn place(&self) -> String {
+        self.store.place()
+    }
+}
+
+#[test]
+fn a_segment_that_the_store_never_takes_ends_the_debate_with_an_error() {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 1, None);
+    let (plan, path) = (plan_of(&sandbox), sandbox.directory().join("plan.store"));
+    let ended = block_on(async {
+        // That of the debate's settings is larger.
+        let narrow = Narrow { store: opened(&path).await, most: 1000, pause: Duration::ZERO };
+        work(&plan, &server, Arc::new(narrow), times(), OPTIONS).await
+    });
+    let [Ended::Refused { reason, blame: ErrorCategory::General }] = &ended[..] else { panic!("{ended:?}") };
+    assert!(reason.contains("operation timed out; it has "), "{reason}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_lease_lasts_while_a_long_journal_is_read() {
+    let server = MockServer::with(default_reply);
+    let sandbox = planned(&server, 1, None);
+    let (plan, path) = (plan_of(&sandbox), sandbox.directory().join("plan.store"));
+    let ended = block_on(async {
+        let (most, pause) = (usize::MAX, Duration::from_millis(2500));
+        let slow = Narrow { store: opened(&path).await, most, pause };
+        work(&plan, &server, Arc::new(slow), Times::of(300, 2000, 2200).unwrap(), OPTIONS).await
+    });
+    assert!(matches!(ended[..], [Ended::Finished { .. }]), "{ended:?}");
 }
 
 #[test]

@@ -258,7 +258,9 @@ impl Engine {
     /// copy of the journal.
     pub fn capped(mut self, most: Usd, past: &[Recorded]) -> Self {
         let mut ceiling = Ceiling { most, books: Books::default() };
-        past.iter().for_each(|recorded| ceiling.apply(recorded));
+        for recorded in past {
+            ceiling.apply(recorded);
+        }
         self.ceiling = Some(ceiling);
         self
     }

@@ -321,11 +321,11 @@ impl Runner {
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
-    /// Prepares a saved debate to continue as `spec` says, which it was begun by on another machine: nothing that its
-    /// record says about providers, files and limits counts here.
+    /// Prepares a saved debate, which another machine has begun with `spec`, to continue here. Providers, files and limits
+    /// are those of `spec`; the record's are ignored.
     ///
     /// # Errors
-    /// It was begun by another one, or an agent or the judge cannot be called.
+    /// It was begun with another `spec`, or an agent or the judge cannot be called.
     pub fn take_over(&self, saved: ResumableDebate, spec: Spec) -> Result<Prepared, RunnerError> {
         let ResumableDebate { mut record, contents, protocol, .. } = saved;
         let debate = record.debate();
@@ -334,7 +334,7 @@ impl Runner {
             && protocol.name == spec.protocol.name
             && spec.seed.is_none_or(|seed| debate.seed == Some(seed));
         if !is_same {
-            let reason = "its record is that of another debate";
+            let reason = "its record belongs to another debate";
             return Err(RunnerError::NotResumable { id: debate.id.clone(), reason });
         }
         let Spec { mut settings, provenance, .. } = spec;

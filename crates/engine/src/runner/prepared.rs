@@ -159,6 +159,8 @@ impl Prepared {
                 (*record, past, None, most)
             }
             Origin::New { created, taken_over, prices } => {
+                // Prices of a plan may be those of a stranger, and a copy is continued with its plan only.
+                let prices = Some(prices).filter(|_| copied.is_none());
                 let (mut record, begun) = match copied {
                     Some((id, replica)) => {
                         tell(&id);
@@ -172,7 +174,9 @@ impl Prepared {
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
                     Ok(past) => {
-                        prices.note();
+                        if let Some(prices) = prices {
+                            prices.note();
+                        }
                         (record, past, Some(begun), None)
                     }
                     Err(error) => {

@@ -14,7 +14,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
-use crate::sweep::worker::{Ended, News, Stop, Tally, Worker};
+use crate::sweep::worker::{Ended, News, RunOptions, Stop, Tally, Worker};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
@@ -72,7 +72,8 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
         worker.check(&debates).await?;
         let all = debates.len();
         let wait = args.wait.map(Duration::from_secs);
-        let work = async move { worker.run(debates, args.jobs.into(), wait).await };
+        let options = RunOptions { jobs: args.jobs.into(), wait, retry_failed: args.retry_failed };
+        let work = async move { worker.run(debates, options).await };
         let (tally, ()) = tokio::join!(shown(heard, all, args.quiet, terminal), work);
         Ok::<_, Error>(tally)
     });

@@ -78,7 +78,7 @@ impl SetPage<'_> {
                     p.eyebrow { "A set of debates" }
                     h1 { (debates) }
                     @if self.missing > 0 {
-                        p.note { (counted(self.missing, "debate")) " of the set not finished: this page has no answer of them." }
+                        p.note { (counted(self.missing, "debate")) " of the set not finished: their answers are missing here." }
                     }
                 }
                 nav aria-label="Sections" {
