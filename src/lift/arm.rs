@@ -184,8 +184,8 @@ impl Arms<'_> {
 
     /// The first model whose price does not measure what it costs, and that price. Offline models have none.
     pub fn unpriced(&self) -> Option<(&str, &'static str)> {
-        let all = self.debate.everybody().chain([self.model]).filter(|agent| agent.provider != OFFLINE);
-        all.filter_map(|agent| {
+        let mut all = self.debate.everybody().chain([self.model]).filter(|agent| agent.provider != OFFLINE);
+        all.find_map(|agent| {
             let fault = match price_of(agent, self.debate) {
                 None => "unknown",
                 Some(price) if price.input_per_m_tok <= 0.0 && price.output_per_m_tok <= 0.0 => "0",
@@ -193,7 +193,6 @@ impl Arms<'_> {
             };
             Some((agent.model.as_str(), fault))
         })
-        .next()
     }
 
     /// The arms' settings: the given number of agents, and the judge, all with the arms' model.

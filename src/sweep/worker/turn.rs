@@ -350,7 +350,7 @@ impl Held<'_> {
 fn ended_before(past: &[Recorded], retry_failed: bool) -> Option<Ended> {
     match &past.last()?.event {
         Event::Completed { .. } => Some(Ended::Finished { cost: None, before: false }),
-        Event::Failed { error } if !retry_failed => Some(Ended::Failed { reason: error.to_string() }),
+        Event::Failed { error } if !retry_failed => Some(Ended::Failed { reason: error.clone() }),
         _ => None,
     }
 }

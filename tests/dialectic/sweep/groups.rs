@@ -179,7 +179,8 @@ fn arms_need_prices_a_text_and_a_budget_that_covers_them() {
         &|set| {
             set["variants"] = json!([{"name": "n", "model": "new"}]);
             let set = set.as_object_mut().unwrap();
-            (set.remove("budget"), set.remove("maxCost"));
+            set.remove("budget");
+            set.remove("maxCost");
         },
         4,
         "the price of new is unknown, so no arm can be limited",

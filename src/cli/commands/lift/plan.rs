@@ -65,7 +65,7 @@ impl Plan {
             let held = of_debate.high.filter(|money| lift.args.equal_money && *money > Usd::ZERO);
             let (done, _) = self.debate(other, &notes_of_other, problem, held)?;
             if problem.answer.is_none() {
-                let texts = text(&debate).zip(text(&done));
+                let texts = text(debate.as_ref()).zip(text(done.as_ref()));
                 self.judge(lift, &notes, problem, texts, true);
             }
         }
@@ -85,7 +85,7 @@ impl Plan {
             }
             if problem.answer.is_none() && lift.arms.contains(&arm) {
                 let is_first = lift.arms.first() == Some(&arm);
-                let texts = text(&debate).zip(text(&done));
+                let texts = text(debate.as_ref()).zip(text(done.as_ref()));
                 self.judge(lift, &notes, problem, texts, is_first);
             }
         }
@@ -176,8 +176,8 @@ impl Plan {
 }
 
 /// The answer of a finished part.
-fn text(done: &Option<Done>) -> Option<&str> {
-    done.as_ref().and_then(|done| text_of(&done.debate))
+fn text(done: Option<&Done>) -> Option<&str> {
+    done.and_then(|done| text_of(&done.debate))
 }
 
 impl Lift<'_> {

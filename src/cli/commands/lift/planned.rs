@@ -87,7 +87,10 @@ impl Diagnostic for PlannedError {
 }
 
 /// The finished groups of a plan, by their problem's id.
-pub(super) struct FinishedGroups(BTreeMap<String, (Done, Vec<(Arm, Result<Done, LeftOut>)>)>);
+pub(super) struct FinishedGroups(BTreeMap<String, (Done, FinishedArms)>);
+
+/// The arms of a group; without a record, why one is left out.
+type FinishedArms = Vec<(Arm, Result<Done, LeftOut>)>;
 
 impl FinishedGroups {
     /// The debate of a problem.
