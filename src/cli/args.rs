@@ -36,7 +36,7 @@ pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 pub(super) use sweep::{
     CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepFetchArgs, SweepPlanArgs, SweepRunArgs,
-    SweepStatusArgs,
+    SweepStatusArgs, store_of,
 };
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

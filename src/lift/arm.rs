@@ -3,7 +3,9 @@
 use clap::ValueEnum;
 use dialectic_base::call::Tokens;
 use dialectic_base::money::{Price, Usd};
+use dialectic_base::provider::OFFLINE;
 use dialectic_engine::agent::price_of;
+use dialectic_engine::engine::first_answer_most;
 use dialectic_record::debate::defaults::agent_of;
 use dialectic_record::debate::{AgentId, AgentSettings, BudgetSettings, DebateSettings, ResultKind, Settings};
 use dialectic_record::protocol::{BEST_OF_N, Protocol, SELF_REFINE, SINGLE};
@@ -15,6 +17,8 @@ use super::{Bill, Meter};
 const DRAWS: u32 = 3;
 /// The maximum number of draws: the judge has to read all of them.
 const MOST_DRAWS: u32 = 64;
+/// The bytes that an answer may read besides the problem: prompts, a draft and its critique.
+const READ: usize = 32 * 1024;
 /// The tokens of the judge's choice, in addition to its input.
 const CHOICE_TOKENS: u64 = 600;
 
@@ -46,6 +50,11 @@ impl Arm {
             Self::SelfRefine | Self::BestOfN => true,
             Self::Single => false,
         }
+    }
+
+    /// [`runs`](Self::runs), or none if none is wanted.
+    pub fn runs_for(wanted: &[Self]) -> Vec<Self> {
+        if wanted.is_empty() { Vec::new() } else { Self::runs(wanted) }
     }
 
     /// The arms to run for these: first a single answer, which shows how many answers the money buys. Without repeats.
@@ -159,6 +168,33 @@ impl Arms<'_> {
         Ok((settings, Some(Meter::of(arm, money, price))))
     }
 
+    /// The maximum cost of an arm: twice its money, since a choice among long texts is priced before its length in tokens
+    /// is known, and three of the longest answers, since what is being written when the money is spent is finished, and
+    /// a call that is lost with its worker counts in full. A problem has so many `bytes`. `None` if unknown.
+    pub fn limit(&self, arm: Arm, allowance: Allowance, bytes: usize) -> Option<Usd> {
+        if allowance == Allowance::Rehearsal {
+            return Some(Usd::ZERO);
+        }
+        let answers = first_answer_most(self.model, self.debate, bytes + READ)?.times(3.0);
+        match arm {
+            Arm::Single => Some(answers),
+            Arm::SelfRefine | Arm::BestOfN => allowance.money().map(|money| money.times(2.0) + answers),
+        }
+    }
+
+    /// The first model whose price does not measure what it costs, and that price. Offline models have none.
+    pub fn unpriced(&self) -> Option<(&str, &'static str)> {
+        let mut all = self.debate.everybody().chain([self.model]).filter(|agent| agent.provider != OFFLINE);
+        all.find_map(|agent| {
+            let fault = match price_of(agent, self.debate) {
+                None => "unknown",
+                Some(price) if price.input_per_m_tok <= 0.0 && price.output_per_m_tok <= 0.0 => "0",
+                Some(_) => return None,
+            };
+            Some((agent.model.as_str(), fault))
+        })
+    }
+
     /// The arms' settings: the given number of agents, and the judge, all with the arms' model.
     fn settings(&self, agents: u32, rounds: u32) -> Settings {
         let mut settings = self.debate.clone();
@@ -188,6 +224,12 @@ impl Arms<'_> {
         settings.debate.budget = BudgetSettings { max_calls_per_day, ..BudgetSettings::default() };
         settings
     }
+}
+
+/// Whether a protocol ends with a text that can be compared.
+pub fn has_text(protocol: &Protocol) -> bool {
+    let is_text = |kind| matches!(kind, Some(ResultKind::Solution | ResultKind::Proposal));
+    protocol.stages.iter().any(|stage| is_text(stage.info.yields))
 }
 
 /// The likely cost of choosing one of `n` texts of the given length in tokens.

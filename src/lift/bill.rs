@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::{Price, Usd};
 use dialectic_engine::agent::price_of;
-use dialectic_record::debate::{Event, Recorded, Settings};
+use dialectic_record::debate::{Debate, Event, Recorded, Settings};
 
 /// The bill of a debate or an arm: a fold of its journal until its end, so that later questions do not count.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,15 @@ pub struct Bill {
     input_tokens: u64,
     output_tokens: u64,
     is_over: bool,
+}
+
+/// A finished debate or arm, with its bill.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// The debate.
+    pub debate: Debate,
+    /// Its bill.
+    pub bill: Bill,
 }
 
 /// The calls of one model.
@@ -32,7 +41,9 @@ impl Bill {
     /// The bill of a debate with these events, from its first.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Self {
         let mut bill = Self::default();
-        events.into_iter().for_each(|recorded| bill.add(recorded));
+        for recorded in events {
+            bill.add(recorded);
+        }
         bill
     }
 
@@ -127,8 +138,8 @@ mod tests {
         CallRecord { tokens, cost_usd: cost.map(Usd::from_dollars), ..call }
     }
 
-    fn tokens(input_tokens: u64, cached_input_tokens: u64) -> Option<Tokens> {
-        Some(Tokens { input_tokens, cached_input_tokens, ..Tokens::default() })
+    fn tokens(input_tokens: u64, cached_input_tokens: u64) -> Tokens {
+        Tokens { input_tokens, cached_input_tokens, ..Tokens::default() }
     }
 
     fn bill(price: Price, calls: impl IntoIterator<Item = CallRecord>) -> Bill {
@@ -138,12 +149,14 @@ mod tests {
         settings.prices.insert("m".to_owned(), price);
         settings.terms.prices.insert(("p".to_owned(), "m".to_owned()), Some(price));
         let mut bill = Bill { settings: Some(Box::new(settings)), ..Bill::default() };
-        calls.into_iter().for_each(|call| bill.count(&call));
+        for call in calls {
+            bill.count(&call);
+        }
         bill
     }
 
-    fn dollars(dollars: f64) -> Option<Usd> {
-        Some(Usd::from_dollars(dollars))
+    fn dollars(dollars: f64) -> Usd {
+        Usd::from_dollars(dollars)
     }
 
     #[test]
@@ -157,36 +170,37 @@ mod tests {
         };
         let price = Price { long: Some(long), ..price() };
         // Together they are longer than one request at the price of short ones.
-        let calls = vec![call(tokens(150_000, 0), None), call(tokens(150_000, 0), None)];
-        assert_eq!(bill(price, calls).full(), dollars(3.0));
+        let calls = vec![call(Some(tokens(150_000, 0)), None), call(Some(tokens(150_000, 0)), None)];
+        assert_eq!(bill(price, calls).full(), Some(dollars(3.0)));
         // What was written to the cache costs what it cost.
         let written = Tokens { input_tokens: 100_000, cache_write_tokens: 100_000, ..Tokens::default() };
-        assert_eq!(bill(price, [call(Some(written), None)]).full(), dollars(1.25));
+        assert_eq!(bill(price, [call(Some(written), None)]).full(), Some(dollars(1.25)));
     }
 
     #[test]
     fn cached_input_counts_in_full_also_where_a_subscription_covers_it() {
-        assert_eq!(bill(price(), [call(tokens(200_000, 100_000), Some(1.1))]).full(), dollars(2.0));
-        let covered = CallRecord { notional_usd: dollars(1.1), ..call(tokens(200_000, 100_000), Some(0.0)) };
-        assert_eq!(bill(price(), [covered]).full(), dollars(2.0));
+        assert_eq!(bill(price(), [call(Some(tokens(200_000, 100_000)), Some(1.1))]).full(), Some(dollars(2.0)));
+        let covered =
+            CallRecord { notional_usd: Some(dollars(1.1)), ..call(Some(tokens(200_000, 100_000)), Some(0.0)) };
+        assert_eq!(bill(price(), [covered]).full(), Some(dollars(2.0)));
         // A server stated less than the list price.
-        let stated = CallRecord { cost_stated: true, ..call(tokens(200_000, 100_000), Some(0.6)) };
-        assert_eq!(bill(price(), [stated]).full(), dollars(1.5));
+        let stated = CallRecord { cost_stated: true, ..call(Some(tokens(200_000, 100_000)), Some(0.6)) };
+        assert_eq!(bill(price(), [stated]).full(), Some(dollars(1.5)));
         assert_eq!(
-            bill(price(), [CallRecord { model: "other".to_owned(), ..call(tokens(9, 5), Some(0.6)) }]).full(),
+            bill(price(), [CallRecord { model: "other".to_owned(), ..call(Some(tokens(9, 5)), Some(0.6)) }]).full(),
             None
         );
     }
 
     #[test]
     fn a_call_of_unknown_cost_counts_as_the_mean_of_those_whose_cost_is_known() {
-        let known = || call(tokens(100_000, 0), Some(1.0));
+        let known = || call(Some(tokens(100_000, 0)), Some(1.0));
         let lost = CallRecord { attempts: 0, ..call(None, None) };
         let without_tokens = call(None, None);
         for unknown in [lost, without_tokens] {
             let calls = [known(), known(), known(), unknown.clone()];
             let bill = bill(price(), calls);
-            assert_eq!((bill.full(), bill.estimated()), (dollars(4.0), 1), "{unknown:?}");
+            assert_eq!((bill.full(), bill.estimated()), (Some(dollars(4.0)), 1), "{unknown:?}");
         }
         let most = bill(price(), [known(), call(None, None)]);
         assert_eq!((most.full(), most.estimated()), (None, 0), "half of it is unknown: nothing is estimated");
@@ -194,15 +208,15 @@ mod tests {
 
     #[test]
     fn an_attempt_of_a_subscription_that_was_lost_is_not_free() {
-        let covered = CallRecord { notional_usd: dollars(1.0), ..call(tokens(100_000, 0), Some(0.0)) };
+        let covered = CallRecord { notional_usd: Some(dollars(1.0)), ..call(Some(tokens(100_000, 0)), Some(0.0)) };
         let lost = call(None, Some(0.0));
         let all = bill(price(), [covered.clone(), covered.clone(), lost.clone()]);
-        assert_eq!((all.full(), all.estimated()), (dollars(3.0), 1));
+        assert_eq!((all.full(), all.estimated()), (Some(dollars(3.0)), 1));
         // It was never sent.
         let unsent = CallRecord { attempts: 0, ..lost.clone() };
-        assert_eq!(bill(price(), [covered, unsent]).full(), dollars(1.0));
+        assert_eq!(bill(price(), [covered, unsent]).full(), Some(dollars(1.0)));
         // A model without a price is.
-        assert_eq!(bill(Price::FREE, [lost]).full(), dollars(0.0));
+        assert_eq!(bill(Price::FREE, [lost]).full(), Some(dollars(0.0)));
     }
 
     #[test]
@@ -225,6 +239,6 @@ mod tests {
         let events = [Event::Created(Box::new(created)), replied(), completed, replied()];
         let events: Vec<Recorded> =
             (1..).zip(events).map(|(seq, event)| Recorded { seq, at: Timestamp::now(), event }).collect();
-        assert_eq!(Bill::of(&events).full(), dollars(1.0));
+        assert_eq!(Bill::of(&events).full(), Some(dollars(1.0)));
     }
 }

@@ -33,14 +33,12 @@ impl Metering {
     /// Follows a run. Without a meter it does nothing.
     pub fn of(run: &Run, meter: Option<Meter>) -> Self {
         let Some(meter) = meter else { return Self(None) };
-        match run.follow(Words::Unwanted) {
-            Ok(follower) => Self(Some((meter, follower))),
-            Err(_) => {
-                // An arm that cannot be measured is not continued.
-                run.controls().pause();
-                Self(None)
-            }
+        let follower = run.follow(Words::Unwanted).ok();
+        if follower.is_none() {
+            // An arm that cannot be measured is not continued.
+            run.controls().pause();
         }
+        Self(follower.map(|follower| (meter, follower)))
     }
 
     /// Follows the run. Never ends, and may be dropped and called again.
@@ -63,7 +61,7 @@ impl Metering {
                 }
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -15,8 +15,8 @@ mod notes;
 mod set;
 pub mod statistics;
 
-pub use arm::{Allowance, Arm, Arms, LeftOut};
-pub use bill::Bill;
+pub use arm::{Allowance, Arm, Arms, LeftOut, has_text};
+pub use bill::{Bill, Done};
 pub use comparison::{Compared, Comparison, Decision, Longer, Ruling, Side, decide};
 pub use identity::identity;
 pub use judging::{

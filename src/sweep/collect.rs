@@ -2,6 +2,7 @@
 //! workers and lost calls do not count, so the results do not depend on how the work was distributed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use csv::{IntoInnerError, WriterBuilder};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -9,12 +10,13 @@ use serde::Serialize;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, fold};
+use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, StopReason, fold};
 
-use super::plan::{Plan, PlannedDebate, SavedPlan};
+use super::group::{finished, left_out};
+use super::plan::{Plan, PlannedArm, PlannedDebate, SavedPlan, Variant, label};
 use super::segment::SegmentError;
 use super::store::{Store, StoreFault};
-use super::{Finished, Stored};
+use crate::lift::{Arm, Bill, Done, LeftOut};
 
 /// The number of debates read at once.
 pub(super) const AT_ONCE: usize = 8;
@@ -31,6 +33,12 @@ pub struct Row {
     pub variant: String,
     /// The number among several equal debates, from 1.
     pub repeat: u32,
+    /// The debate with whose arms it is compared, or its own id; absent if there are no arms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<DebateId>,
+    /// The arm; absent if it is the debate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<Arm>,
     /// The protocol.
     pub protocol: &'static str,
     /// Its outcome or status.
@@ -51,6 +59,9 @@ pub struct Row {
     pub output_tokens: u64,
     /// The cost; absent if a price is unknown.
     pub cost_usd: Option<Usd>,
+    /// The cost at list prices with cached input in full, to which arms are limited; absent without arms, or if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_cost_usd: Option<Usd>,
     /// The title.
     pub title: Option<String>,
     /// Its answer in Markdown.
@@ -127,11 +138,21 @@ pub async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), ReadEr
 
 /// The debate that a journal records.
 pub(super) fn debate_of(store: &dyn Store, id: &DebateId, journal: &[u8]) -> Result<Debate, ReadError> {
+    Ok(events_of(store, id, journal)?.0)
+}
+
+/// The debate that a journal records, with its events.
+pub(super) fn events_of(
+    store: &dyn Store,
+    id: &DebateId,
+    journal: &[u8],
+) -> Result<(Debate, Vec<Recorded>), ReadError> {
     let damaged = |fault: String| ReadError::Journal { id: id.clone(), place: store.place(), fault };
     let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let events: Vec<Recorded> =
         lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|error| damaged(error.to_string()))?;
-    fold(&events).map_err(|error| damaged(error.to_string()))
+    let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
+    Ok((debate, events))
 }
 
 impl Collected {
@@ -142,9 +163,10 @@ impl Collected {
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, ReadError> {
         check_set(plan, store).await?;
         let read = |planned| Box::pin(Row::read(planned, store));
-        let rows: Vec<Option<Row>> = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE).try_collect().await?;
-        let missing = rows.iter().filter(|row| row.is_none()).count();
-        Ok(Self { rows: rows.into_iter().flatten().collect(), missing })
+        let groups: Vec<Vec<Row>> = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE).try_collect().await?;
+        let rows: Vec<Row> = groups.into_iter().flatten().collect();
+        let missing = plan.plan.records().count() - rows.len();
+        Ok(Self { rows, missing })
     }
 
     /// A line of JSON for each result.
@@ -167,7 +189,9 @@ impl Collected {
         writer.write_record(COLUMNS)?;
         for row in &self.rows {
             let Row { id, problem, variant, repeat, protocol, outcome, reasons, correct, confidence, .. } = row;
-            let Row { rounds, input_tokens, output_tokens, cost_usd, title, answer: _, .. } = row;
+            let Row {
+                rounds, input_tokens, output_tokens, cost_usd, title, group, arm, full_cost_usd, answer: _, ..
+            } = row;
             let or_empty = |value: Option<String>| value.unwrap_or_default();
             writer.write_record([
                 id.as_str(),
@@ -184,6 +208,9 @@ impl Collected {
                 &output_tokens.to_string(),
                 &or_empty(cost_usd.map(|cost| cost.dollars().to_string())),
                 &harmless(title.as_deref().unwrap_or_default()),
+                group.as_ref().map(DebateId::as_str).unwrap_or_default(),
+                arm.map(|arm| arm.protocol().name).unwrap_or_default(),
+                &or_empty(full_cost_usd.map(|cost| cost.dollars().to_string())),
             ])?;
         }
         writer.into_inner().map_err(IntoInnerError::into_error)
@@ -191,7 +218,7 @@ impl Collected {
 }
 
 /// The titles of the table's columns.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 17] = [
     "id",
     "problem",
     "variant",
@@ -206,6 +233,9 @@ const COLUMNS: [&str; 14] = [
     "outputTokens",
     "costUsd",
     "title",
+    "group",
+    "arm",
+    "fullCostUsd",
 ];
 
 /// A text that no spreadsheet reads as a formula, since models write titles.
@@ -215,35 +245,58 @@ fn harmless(text: &str) -> String {
 }
 
 impl Row {
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Option<Self>, ReadError> {
-        match Stored::read(store, &planned.id).await? {
-            Stored::Nothing | Stored::Begun(_) => Ok(None),
-            Stored::Finished(Finished { journal, .. }) => {
-                Ok(Some(Self::of(planned, &debate_of(store, &planned.id, &journal)?)))
+    /// The rows of a debate and its arms, as far as they are finished.
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<Self>, ReadError> {
+        let mut rows = Vec::new();
+        if let Some(done) = finished(store, &planned.id).await? {
+            rows.push(Self::of(planned, None, &done));
+        }
+        for arm in &planned.arms {
+            match finished(store, &arm.id).await? {
+                Some(done) => rows.push(Self::of(planned, Some(arm), &done)),
+                None => rows.extend(left_out(store, planned, arm).await?.map(|why| Self::without(planned, arm, why))),
             }
         }
+        Ok(rows)
     }
 
-    fn of(planned: &PlannedDebate, debate: &Debate) -> Self {
+    /// The row of an arm that is left out.
+    fn without(planned: &PlannedDebate, arm: &PlannedArm, why: LeftOut) -> Self {
+        let nothing = Done { debate: Debate::default(), bill: Bill::default() };
+        Self { reasons: vec![format!("left out: {why}")], correct: None, ..Self::of(planned, Some(arm), &nothing) }
+    }
+
+    fn of(planned: &PlannedDebate, arm: Option<&PlannedArm>, done: &Done) -> Self {
+        let Done { debate, bill } = done;
         let solution = debate.final_solution.as_ref();
         let answer = solution.map(|solution| solution.description.clone());
         let usage = debate.total_usage();
         let outcome = debate.outcome.as_ref();
         let right = planned.problem.answer.as_ref();
+        let mut reasons = outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default();
+        // Nobody can stop a debate of a set but its meter.
+        if debate.stop_reason == Some(StopReason::User)
+            && let Some(first) = reasons.first_mut()
+        {
+            "the debate's cost is spent".clone_into(first);
+        }
         Self {
-            id: planned.id.clone(),
+            id: arm.map_or(&planned.id, |arm| &arm.id).clone(),
             problem: planned.problem.id.clone(),
             variant: planned.variant.name.clone(),
             repeat: planned.repeat,
-            protocol: planned.variant.protocol.name,
+            group: (!planned.arms.is_empty()).then(|| planned.id.clone()),
+            arm: arm.map(|arm| arm.arm),
+            protocol: arm.map_or(planned.variant.protocol, |arm| arm.arm.protocol()).name,
             outcome: outcome.map(|outcome| outcome.kind),
-            reasons: outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default(),
+            reasons,
             correct: right.map(|right| right.is_in(answer.as_deref().unwrap_or_default())),
             confidence: solution.and_then(|solution| solution.confidence),
             rounds: debate.current_round,
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
             cost_usd: usage.cost_usd,
+            full_cost_usd: bill.full().filter(|_| !planned.arms.is_empty()),
             title: solution.and_then(|solution| solution.title.clone()),
             answer,
         }
@@ -252,9 +305,9 @@ impl Row {
 
 /// The results of a variant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OfVariant<'a> {
-    /// The name.
-    pub name: &'a str,
+pub struct OfVariant {
+    /// The name, with that of an arm.
+    pub name: String,
     /// The finished debates.
     pub finished: u64,
     /// The number of planned debates.
@@ -269,11 +322,11 @@ pub struct OfVariant<'a> {
 
 impl Collected {
     /// The results of each variant, in the plan's order.
-    pub fn by_variant<'a>(&self, plan: &'a Plan) -> Vec<OfVariant<'a>> {
-        let of = |name: &'a str| {
-            let rows = || self.rows.iter().filter(move |row| row.variant == name);
+    pub fn by_variant(&self, plan: &Plan) -> Vec<OfVariant> {
+        let of = |name: &str, arm: Option<Arm>| {
+            let rows = || self.rows.iter().filter(move |row| row.variant == name && row.arm == arm);
             OfVariant {
-                name,
+                name: label(name, arm),
                 finished: rows().count() as u64,
                 planned: plan.debates.iter().filter(|debate| debate.variant.name == name).count() as u64,
                 full: rows().filter(|row| row.outcome == Some(OutcomeKind::Full)).count() as u64,
@@ -284,6 +337,7 @@ impl Collected {
                 cost: rows().map(|row| row.cost_usd).sum(),
             }
         };
-        plan.variants.iter().map(|variant| of(&variant.name)).collect()
+        let arms = |variant: &Arc<Variant>| std::iter::once(None).chain(variant.against.clone().into_iter().map(Some));
+        plan.variants.iter().flat_map(|variant| arms(variant).map(|arm| of(&variant.name, arm))).collect()
     }
 }

@@ -9,7 +9,7 @@ use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, wri
 
 use super::Stored;
 use super::collect::{ReadError, debate_of};
-use super::plan::{PlannedDebate, SavedPlan};
+use super::plan::Plan;
 use super::store::Store;
 
 /// Why debates cannot be copied.
@@ -53,18 +53,19 @@ impl Diagnostic for FetchError {
     }
 }
 
-/// The debates of the plan with these names: ids, or beginnings or endings of ids that only one has.
+/// The debates and arms of the plan with these names: ids, or beginnings or endings of ids that only one has. Without
+/// names, all of them.
 ///
 /// # Errors
 /// A name fits none or several.
-pub fn named<'a>(plan: &'a SavedPlan, names: &[String]) -> Result<Vec<&'a PlannedDebate>, FetchError> {
+pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, FetchError> {
+    let all: Vec<&DebateId> = plan.records().map(|record| record.id).collect();
+    let ways: [fn(&str, &str) -> bool; 3] =
+        [|id, name| id == name, |id, name| id.starts_with(name), |id, name| id.ends_with(name)];
     let find = |name: &String| {
-        let fits = |fits: fn(&str, &str) -> bool| {
-            let all = plan.plan.debates.iter().filter(|debate| fits(debate.id.as_str(), name));
-            all.collect::<Vec<_>>()
+        let fits = |fits: fn(&str, &str) -> bool| -> Vec<_> {
+            all.iter().copied().filter(|id| fits(id.as_str(), name)).collect()
         };
-        let ways: [fn(&str, &str) -> bool; 3] =
-            [|id, name| id == name, |id, name| id.starts_with(name), |id, name| id.ends_with(name)];
         let found = ways.into_iter().map(fits).find(|found| !found.is_empty());
         match found.as_deref() {
             None => Err(FetchError::Unknown(name.clone())),
@@ -72,7 +73,7 @@ pub fn named<'a>(plan: &'a SavedPlan, names: &[String]) -> Result<Vec<&'a Planne
             Some(_) => Err(FetchError::Ambiguous(name.clone())),
         }
     };
-    names.iter().map(find).collect()
+    if names.is_empty() { Ok(all) } else { names.iter().map(find).collect() }
 }
 
 /// Copies a debate that has ended to a directory, unless it is there, and returns the path of its state; `None` if it

@@ -12,7 +12,8 @@ use dialectic_record::debate::{Recorded, Status};
 
 use super::budget::{self, BudgetError, Sums};
 use super::collect::{AT_ONCE, ReadError, check_set, debate_of};
-use super::plan::{Plan, PlannedDebate, SavedPlan};
+use super::group::left_out;
+use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan, label};
 use super::store::{SharedStore, Store};
 use super::{Finished, Lost, Stored};
 
@@ -20,7 +21,7 @@ use super::{Finished, Lost, Stored};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// The planned debates.
+    /// The planned debates and arms.
     pub debates: u64,
     /// The finished debates.
     pub finished: u64,
@@ -45,7 +46,7 @@ pub struct SetStatus {
     /// The whole set.
     #[serde(flatten)]
     pub all: Progress,
-    /// Each variant, by its name.
+    /// The debates of each variant, by its name, and their arms, by both names.
     pub variants: BTreeMap<String, Progress>,
     /// The set's budget, if a worker has opened it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,9 +116,25 @@ impl AddAssign<&Self> for Progress {
 }
 
 impl Progress {
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Self, ReadError> {
+    /// The state of each record of a group, with the name of its row.
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, ReadError> {
+        let mut all: Vec<(String, Self)> = Vec::new();
+        for (record, arm) in planned.records().zip(std::iter::once(None).chain(planned.arms.iter().map(Some))) {
+            let mut one = Self::read_one(&record, store).await?;
+            let may_be_left_out = one.waiting > 0 && all.first().is_some_and(|(_, debate)| debate.finished > 0);
+            if let Some(arm) = arm.filter(|_| may_be_left_out)
+                && left_out(store, planned, arm).await?.is_some()
+            {
+                one = Self { debates: 1, finished: 1, ..Self::default() };
+            }
+            all.push((label(&planned.variant.name, record.arm), one));
+        }
+        Ok(all)
+    }
+
+    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<Self, ReadError> {
         let one = Self { debates: 1, ..Self::default() };
-        let id = &planned.id;
+        let id = planned.id;
         Ok(match Stored::read(store, id).await? {
             Stored::Nothing => Self { waiting: 1, expected_usd: planned.likely, ..one },
             Stored::Finished(Finished { header, journal }) => {
@@ -154,9 +171,11 @@ impl SetStatus {
     pub fn of_nothing(plan: &Plan) -> Self {
         let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
         for planned in &plan.debates {
-            let one = Progress { debates: 1, waiting: 1, expected_usd: planned.likely, ..Progress::default() };
-            all += &one;
-            *variants.entry(planned.variant.name.clone()).or_default() += &one;
+            for record in planned.records() {
+                let one = Progress { debates: 1, waiting: 1, expected_usd: record.likely, ..Progress::default() };
+                all += &one;
+                *variants.entry(label(&planned.variant.name, record.arm)).or_default() += &one;
+            }
         }
         Self { all, variants, budget: None }
     }
@@ -169,16 +188,15 @@ impl SetStatus {
         check_set(plan, &**store).await?;
         let read = |planned: &'_ PlannedDebate| {
             let (planned, store) = (planned.clone(), Arc::clone(store));
-            async move {
-                let progress = Progress::read(&planned, &*store).await?;
-                Ok::<_, ReadError>((planned.variant.name.clone(), progress))
-            }
+            async move { Progress::read(&planned, &*store).await }
         };
         let mut debates = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE);
         let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
-        while let Some((variant, progress)) = debates.try_next().await? {
-            all += &progress;
-            *variants.entry(variant).or_default() += &progress;
+        while let Some(records) = debates.try_next().await? {
+            for (name, progress) in records {
+                all += &progress;
+                *variants.entry(name).or_default() += &progress;
+            }
         }
         let budget = match plan.plan.budget {
             Some(budget) => {

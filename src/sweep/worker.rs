@@ -1,5 +1,6 @@
 //! A worker: runs debates of a plan, several at once, and continues abandoned ones.
 
+mod group;
 mod queue;
 mod tally;
 mod turn;
@@ -19,6 +20,7 @@ use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
 
 use super::budget::{self, BudgetError};
+use super::collect::ReadError;
 use super::lease::Times;
 use super::plan::{Machine, PlannedDebate, SavedPlan};
 use super::segment::SegmentError;
@@ -120,6 +122,9 @@ pub enum WorkerError {
     /// A debate in the store.
     #[error(transparent)]
     Segment(#[from] SegmentError),
+    /// A finished record.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The budget of the set.
     #[error(transparent)]
     Budget(#[from] BudgetError),
@@ -145,6 +150,7 @@ impl Diagnostic for WorkerError {
         match self {
             Self::Store(error) => error.blame(),
             Self::Segment(error) => error.blame(),
+            Self::Read(error) => error.blame(),
             Self::Budget(error) => error.blame(),
             Self::OtherSet { .. } | Self::OtherTimes { .. } => ErrorCategory::Arguments,
             Self::Runner(error) => error.blame(),
@@ -155,6 +161,7 @@ impl Diagnostic for WorkerError {
         match self {
             Self::Store(error) => error.hint(),
             Self::Segment(error) => error.hint(),
+            Self::Read(error) => error.hint(),
             Self::Budget(error) => error.hint(),
             Self::OtherSet { .. } => {
                 Some("name the plan that started the store, or another store with --store".to_owned())
@@ -167,9 +174,12 @@ impl Diagnostic for WorkerError {
     fn remedy(&self) -> Option<dialectic_base::diagnostic::Remedy> {
         match self {
             Self::Runner(error) => error.remedy(),
-            Self::Store(_) | Self::Segment(_) | Self::Budget(_) | Self::OtherSet { .. } | Self::OtherTimes { .. } => {
-                None
-            }
+            Self::Store(_)
+            | Self::Segment(_)
+            | Self::Read(_)
+            | Self::Budget(_)
+            | Self::OtherSet { .. }
+            | Self::OtherTimes { .. } => None,
         }
     }
 }

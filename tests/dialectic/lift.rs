@@ -32,8 +32,15 @@ fn choice(request: &Incoming) -> Reply {
 }
 
 /// A server whose judge of comparisons answers like that. Texts cost about the same each time.
-fn server(judge: impl Fn(&Incoming) -> &'static str + Send + Sync + 'static) -> MockServer {
-    MockServer::with(move |request| {
+pub(crate) fn server(judge: impl Fn(&Incoming) -> &'static str + Send + Sync + 'static) -> MockServer {
+    MockServer::with(answers(judge))
+}
+
+/// What such a server answers.
+pub(crate) fn answers(
+    judge: impl Fn(&Incoming) -> &'static str + Send + Sync + 'static,
+) -> impl Fn(&Incoming) -> Reply {
+    move |request| {
         let prompt = request.prompt();
         if prompt.contains(COMPARE) {
             return ruling(judge(request));
@@ -45,10 +52,10 @@ fn server(judge: impl Fn(&Incoming) -> &'static str + Send + Sync + 'static) -> 
             Purpose::Vote => choice(request).usage(2000, 0, 60),
             _ => short_reply(request).usage(1000, 500, 300),
         }
-    })
+    }
 }
 
-fn judges() -> Value {
+pub(crate) fn judges() -> Value {
     json!({
         "agents": [{"id": "strict", "model": "model-strict", "provider": "openai"}],
         "prices": {"model-strict": {"inputPerMTok": 1, "outputPerMTok": 10}},

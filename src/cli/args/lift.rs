@@ -16,8 +16,20 @@ use super::{ModelArgs, dollars, repeat, rounds};
 pub(in crate::cli) struct LiftArgs {
     /// The problems: directories of Markdown files, Markdown files, or `.jsonl` files whose lines have `id`, `problem`
     /// and, if a program can check it, `answer`
-    #[arg(value_name = "SET", required = true)]
+    #[arg(value_name = "SET", required_unless_present = "plan")]
     pub(in crate::cli) set: Vec<PathBuf>,
+
+    /// Judge the finished groups of a plan of `sweep` instead; run no debate
+    #[arg(help_heading = "Comparison", long, value_name = "PLAN", conflicts_with_all = ["set", "variants", "arm_model", "model", "judge_model", "provider", "config", "protocol", "rounds"])]
+    pub(in crate::cli) plan: Option<PathBuf>,
+
+    /// The store of the plan [default: next to the plan, with the ending `.store`]
+    #[arg(help_heading = "Comparison", long, value_name = "DIR|s3://...", requires = "plan")]
+    pub(in crate::cli) store: Option<String>,
+
+    /// The variant of the plan to judge, if several have arms
+    #[arg(help_heading = "Comparison", long = "of", value_name = "VARIANT", requires = "plan")]
+    pub(in crate::cli) of_variant: Option<String>,
 
     /// The alternatives to compare the debate with, separated by commas
     #[arg(

@@ -71,9 +71,13 @@ pub(in crate::cli) struct PlanArgs {
 impl PlanArgs {
     /// The given store, else the plan's.
     pub(in crate::cli) fn store(&self) -> String {
-        let beside = || self.plan.with_extension("store").display().to_string();
-        self.store.clone().unwrap_or_else(beside)
+        store_of(&self.plan, self.store.as_ref())
     }
+}
+
+/// The store of a plan: as given, or the one that belongs to the plan.
+pub(in crate::cli) fn store_of(plan: &Path, given: Option<&String>) -> String {
+    given.cloned().unwrap_or_else(|| plan.with_extension("store").display().to_string())
 }
 
 #[derive(Debug, Args)]

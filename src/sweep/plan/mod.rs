@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::hexadecimal;
+use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, Trust, elsewhere};
@@ -23,9 +24,10 @@ use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings, Terms};
 use dialectic_record::protocol::Protocol;
 
-use crate::lift::Answer;
+use crate::lift::{Answer, Arm};
 
 pub use prompts::Prompts;
+use prompts::built_in;
 
 /// A set of debates.
 #[derive(Debug, Clone)]
@@ -60,6 +62,8 @@ pub struct PlannedProblem {
     pub attachments: Arc<[Attachment]>,
     /// The right answer, if a program can check it.
     pub answer: Option<Answer>,
+    /// The checklist for judging answers, if the set has one.
+    pub checklist: Vec<String>,
 }
 
 /// A way to debate.
@@ -73,6 +77,8 @@ pub struct Variant {
     pub protocol: &'static Protocol,
     /// The prompts.
     pub prompts: Prompts,
+    /// The arms of each debate: none, or a single answer and then others.
+    pub against: Vec<Arm>,
 }
 
 /// A debate of a plan.
@@ -91,6 +97,21 @@ pub struct PlannedDebate {
     /// The likely cost; absent if a price is unknown.
     pub likely: Option<Usd>,
     /// The maximum cost without tool use; absent if a price is unknown.
+    pub most: Option<Usd>,
+    /// Its arms, in the order in which they run. With them it is a group.
+    pub arms: Vec<PlannedArm>,
+}
+
+/// An arm of a planned debate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedArm {
+    /// The arm.
+    pub arm: Arm,
+    /// A hash of its debate and what decides the arm.
+    pub id: DebateId,
+    /// The likely cost; absent if a price is unknown.
+    pub likely: Option<Usd>,
+    /// The maximum cost; absent if a price is unknown.
     pub most: Option<Usd>,
 }
 
@@ -211,7 +232,7 @@ impl Variant {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
         let settings = Self::portable(settings, protocol)?;
-        Ok(Self { name, settings, protocol, prompts })
+        Ok(Self { name, settings, protocol, prompts, against: Vec::new() })
     }
 
     /// The settings without those of a machine or a person. Workers run only such settings, because a plan may come
@@ -272,7 +293,43 @@ impl PlannedProblem {
     }
 }
 
+/// A record of a plan: a debate or an arm.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedRecord<'a> {
+    /// The arm; absent if it is the debate.
+    pub arm: Option<Arm>,
+    /// The id.
+    pub id: &'a DebateId,
+    /// The likely cost; absent if a price is unknown.
+    pub likely: Option<Usd>,
+    /// The maximum cost; absent if a price is unknown.
+    pub most: Option<Usd>,
+}
+
+/// The name of a variant's debates, or of their arms, in results.
+pub fn label(variant: &str, arm: Option<Arm>) -> String {
+    arm.map_or_else(|| variant.to_owned(), |arm| format!("{variant}, {}", arm.protocol().name))
+}
+
 impl PlannedDebate {
+    /// The debate and its arms.
+    pub fn records(&self) -> impl Iterator<Item = PlannedRecord<'_>> {
+        let debate = PlannedRecord { arm: None, id: &self.id, likely: self.likely, most: self.most };
+        let arms = self.arms.iter().map(|PlannedArm { arm, id, likely, most }| PlannedRecord {
+            arm: Some(*arm),
+            id,
+            likely: *likely,
+            most: *most,
+        });
+        std::iter::once(debate).chain(arms)
+    }
+
+    /// The bytes of the problem and its attachments.
+    pub fn bytes(&self) -> usize {
+        let attached = self.problem.attachments.iter().map(|one| one.name.len() + one.text.len());
+        self.problem.text.len() + attached.sum::<usize>()
+    }
+
     /// The seed of its shuffles.
     pub fn seed(&self) -> u32 {
         let hash = Sha256::digest(self.id.as_str());
@@ -312,9 +369,17 @@ impl Plan {
             let of_problem = problem.hash();
             for (variant, of_variant) in variants.iter().zip(&hashes) {
                 for repeat in 1..=repeats {
+                    let id = id(&of_problem, of_variant, repeat);
+                    let arms = variant.against.iter().map(|arm| PlannedArm {
+                        arm: *arm,
+                        id: arm_id(&id, *arm),
+                        likely: None,
+                        most: None,
+                    });
                     debates.push(PlannedDebate {
                         index: debates.len(),
-                        id: id(&of_problem, of_variant, repeat),
+                        arms: arms.collect(),
+                        id,
                         problem: Arc::clone(problem),
                         variant: Arc::clone(variant),
                         repeat,
@@ -338,20 +403,42 @@ impl Plan {
         Ok(())
     }
 
-    /// The likely cost of all debates; `None` if a price is unknown.
-    pub fn likely(&self) -> Option<Usd> {
-        self.debates.iter().map(|debate| debate.likely).sum()
+    /// All debates and arms.
+    pub fn records(&self) -> impl Iterator<Item = PlannedRecord<'_>> {
+        self.debates.iter().flat_map(PlannedDebate::records)
     }
 
-    /// The maximum cost of all debates; `None` if a price is unknown.
+    /// `8 debates`, or `16 debates and arms`.
+    pub fn counted(&self) -> String {
+        let records = self.records().count();
+        if records == self.debates.len() {
+            counted(records as u64, "debate")
+        } else {
+            format!("{records} debates and arms")
+        }
+    }
+
+    /// The likely cost of all debates and arms; `None` if a price is unknown.
+    pub fn likely(&self) -> Option<Usd> {
+        self.records().map(|record| record.likely).sum()
+    }
+
+    /// The maximum cost of all debates and arms; `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
-        self.debates.iter().map(|debate| debate.most).sum()
+        self.records().map(|record| record.most).sum()
     }
 }
 
 /// The id of a debate.
 fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
     let hash = hash([problem, variant, &repeat.to_be_bytes()]);
+    DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
+}
+
+/// The id of a debate's arm. Settings and problem are part of the debate's id.
+fn arm_id(debate: &DebateId, arm: Arm) -> DebateId {
+    let protocol = arm.protocol();
+    let hash = hash([debate.as_str().as_bytes(), protocol.name.as_bytes(), built_in(protocol).as_bytes()]);
     DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
 }
 

@@ -15,10 +15,10 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::{Attachment, DebateId, Settings};
 use dialectic_record::protocol::Protocol;
 
-use crate::lift::Answer;
+use crate::lift::{Answer, Arm};
 
 use super::prompts::built_in;
-use super::{Plan, PlanError, PlannedDebate, PlannedProblem, Prompts, SavedPlan, Variant, id};
+use super::{Plan, PlanError, PlannedArm, PlannedDebate, PlannedProblem, Prompts, SavedPlan, Variant, arm_id, id};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -42,6 +42,8 @@ struct VariantOnTheWire {
     name: String,
     settings: Settings,
     prompts: Prompts,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    against: Vec<Arm>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -54,6 +56,8 @@ struct ProblemOnTheWire {
     attachments: Vec<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Answer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    checklist: Vec<String>,
 }
 
 /// A further line.
@@ -64,6 +68,18 @@ struct Line {
     problem: String,
     variant: String,
     repeat: u32,
+    likely: Option<Usd>,
+    most: Option<Usd>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    arms: Vec<ArmOnTheWire>,
+}
+
+/// An arm of a line's debate.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArmOnTheWire {
+    arm: Arm,
+    id: DebateId,
     likely: Option<Usd>,
     most: Option<Usd>,
 }
@@ -83,20 +99,29 @@ impl Plan {
             text: Arc::clone(&problem.text),
             attachments: problem.attachments.iter().map(&mut place).collect(),
             answer: problem.answer.clone(),
+            checklist: problem.checklist.clone(),
         };
         let problems = self.problems.iter().map(problem).collect();
         let variant = |variant: &Arc<Variant>| VariantOnTheWire {
             name: variant.name.clone(),
             settings: variant.settings.clone(),
             prompts: variant.prompts.clone(),
+            against: variant.against.clone(),
         };
         let variants = self.variants.iter().map(variant).collect();
         let mut bytes = Vec::new();
         line(&mut bytes, &Header { sweep: VERSION, budget: self.budget, variants, problems, attachments });
         for debate in &self.debates {
-            let PlannedDebate { index: _, id, problem, variant, repeat, likely, most } = debate;
+            let PlannedDebate { index: _, id, problem, variant, repeat, likely, most, arms } = debate;
             let (problem, variant) = (problem.id.clone(), variant.name.clone());
-            line(&mut bytes, &Line { id: id.clone(), problem, variant, repeat: *repeat, likely: *likely, most: *most });
+            let arm = |PlannedArm { arm, id, likely, most }: &PlannedArm| ArmOnTheWire {
+                arm: *arm,
+                id: id.clone(),
+                likely: *likely,
+                most: *most,
+            };
+            let (id, arms) = (id.clone(), arms.iter().map(arm).collect());
+            line(&mut bytes, &Line { id, problem, variant, repeat: *repeat, likely: *likely, most: *most, arms });
         }
         bytes
     }
@@ -149,9 +174,22 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         if line.id != id(of_problem, of_variant, line.repeat) {
             return Err(wrong(format!("the id {} does not match its debate", line.id)));
         }
-        if !ids.insert(line.id.clone()) {
-            return Err(wrong(format!("the id {} occurs twice", line.id)));
+        if !line.arms.iter().map(|one| one.arm).eq(variant.against.iter().copied()) {
+            return Err(wrong(format!("its arms are not those of the variant `{}`", variant.name)));
         }
+        if let Some(other) = line.arms.iter().find(|one| one.id != arm_id(&line.id, one.arm)) {
+            return Err(wrong(format!(
+                "the id {} does not belong to this arm, or to other built-in prompts",
+                other.id
+            )));
+        }
+        for id in std::iter::once(&line.id).chain(line.arms.iter().map(|one| &one.id)) {
+            if !ids.insert(id.clone()) {
+                return Err(wrong(format!("the id {id} occurs twice")));
+            }
+        }
+        let arms =
+            line.arms.into_iter().map(|ArmOnTheWire { arm, id, likely, most }| PlannedArm { arm, id, likely, most });
         debates.push(PlannedDebate {
             index: debates.len(),
             id: line.id,
@@ -160,6 +198,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
             repeat: line.repeat,
             likely: line.likely,
             most: line.most,
+            arms: arms.collect(),
         });
     }
     if debates.is_empty() {
@@ -190,7 +229,7 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
     }
     let header: Header = read_line(text).map_err(wrong)?;
     let mut variants = Vec::new();
-    for VariantOnTheWire { name, settings, prompts } in header.variants {
+    for VariantOnTheWire { name, settings, prompts, against } in header.variants {
         let protocol = Protocol::named(&settings.debate.protocol);
         let protocol =
             protocol.ok_or_else(|| wrong(format!("the protocol `{}` is unknown", settings.debate.protocol)))?;
@@ -201,18 +240,21 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
             return Err(wrong(format!("the variant `{name}` has settings of a machine or a person")));
         }
+        if against != Arm::runs_for(&against) {
+            return Err(wrong(format!("the variant `{name}` has arms in an order that no plan has")));
+        }
         let own = built_in(protocol);
         if prompts.version != own {
             return Err(PlanError::Prompts { path: path.to_owned(), planned: prompts.version, own });
         }
-        variants.push(Arc::new(Variant { name, settings, protocol, prompts }));
+        variants.push(Arc::new(Variant { name, settings, protocol, prompts, against }));
     }
     let mut problems = Vec::new();
-    for ProblemOnTheWire { id, text, attachments, answer } in header.problems {
+    for ProblemOnTheWire { id, text, attachments, answer, checklist } in header.problems {
         let attached = attachments.iter().map(|place| header.attachments.get(*place).cloned());
         let attachments: Option<Arc<[Attachment]>> = attached.collect();
         let attachments = attachments.ok_or_else(|| wrong(format!("an attachment of `{id}` is missing")))?;
-        problems.push(Arc::new(PlannedProblem { id, text, attachments, answer }));
+        problems.push(Arc::new(PlannedProblem { id, text, attachments, answer, checklist }));
     }
     Ok(ParsedHeader { budget: header.budget, problems, variants })
 }

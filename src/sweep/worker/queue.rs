@@ -6,17 +6,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::super::plan::PlannedDebate;
-use super::super::takeover::Watch;
+use super::group::Candidate;
 use super::turn::Turn;
 use super::{Ended, News, STOPPED, TO_ANSWER, Worker};
-
-/// A debate that is not done for this worker.
-pub(super) struct Candidate {
-    pub(super) debate: PlannedDebate,
-    pub(super) watch: Watch,
-    /// Whether it is resumed if it has failed.
-    pub(super) retry_failed: bool,
-}
 
 /// How a worker runs its debates.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +83,7 @@ impl Worker {
                     // The other debates would fail for the same reason.
                     Ok(Turn::CutOff(id, reason)) => {
                         let rest = fresh.by_ref().map(|debate| debate.id);
-                        let rest = rest.chain(waiting.drain(..).map(|waiting| waiting.candidate.debate.id));
+                        let rest = rest.chain(waiting.drain(..).map(|waiting| waiting.candidate.group.id));
                         for id in std::iter::once(id).chain(rest) {
                             self.0.tell(News::Ended(id, Ended::Later { reason: reason.clone() }));
                         }
@@ -108,7 +100,7 @@ impl Worker {
             }
         }
         self.stop(running).await;
-        for debate in fresh.chain(waiting.into_iter().map(|waiting| waiting.candidate.debate)) {
+        for debate in fresh.chain(waiting.into_iter().map(|waiting| waiting.candidate.group)) {
             self.0.tell(News::Ended(debate.id, Ended::Later { reason: STOPPED.to_owned() }));
         }
     }
@@ -127,7 +119,7 @@ impl Worker {
                 Obstacle::Money => "unfinished debates hold the rest of the set's budget",
                 Obstacle::Held => "another worker runs it",
             };
-            self.0.tell(News::Ended(over.candidate.debate.id, Ended::Later { reason: reason.to_owned() }));
+            self.0.tell(News::Ended(over.candidate.group.id, Ended::Later { reason: reason.to_owned() }));
         }
     }
 
@@ -143,19 +135,13 @@ impl Worker {
                     Some(Ok(Turn::CutOff(id, reason))) => self.0.tell(News::Ended(id, Ended::Later { reason })),
                     Some(Ok(Turn::Later(candidate, _))) => {
                         let ended = Ended::Later { reason: STOPPED.to_owned() };
-                        self.0.tell(News::Ended(candidate.debate.id, ended));
+                        self.0.tell(News::Ended(candidate.group.id, ended));
                     }
                     Some(Err(died)) => std::panic::resume_unwind(died.into_panic()),
                 },
                 () = sleep_until(in_time), if !over.is_cancelled() => over.cancel(),
             }
         }
-    }
-}
-
-impl Candidate {
-    fn of(debate: PlannedDebate, retry_failed: bool) -> Self {
-        Self { watch: Watch::of(debate.id.clone()), debate, retry_failed }
     }
 }
 

@@ -14,11 +14,14 @@ use dialectic_record::store::{Directory, Entry, Replica, read_journal};
 use super::super::budget::{Claim, Grant};
 use super::super::copy::{Copy, Notes};
 use super::super::finished::Finished;
+use super::super::group::Unit;
 use super::super::plan::PlannedDebate;
 use super::super::segment::SegmentError;
 use super::super::takeover::{Holding, Sight, Taking};
-use super::queue::{Candidate, Obstacle};
+use super::group::Candidate;
+use super::queue::Obstacle;
 use super::{Ended, News, STOPPED, Worker, WorkerError, in_full};
+use crate::lift::Metering;
 
 /// The result of a turn.
 pub(super) enum Turn {
@@ -60,8 +63,8 @@ impl<E: Diagnostic> From<E> for Ended {
 
 impl Worker {
     pub(super) async fn turn(&self, mut candidate: Candidate) -> Turn {
-        let id = candidate.debate.id.clone();
-        match self.look_and_run(&mut candidate).await {
+        let id = candidate.group.id.clone();
+        match self.through(&mut candidate).await {
             Ok(Outcome::Ended(ended)) => Turn::Ended(id, ended),
             Ok(Outcome::Lost) => Turn::Later(Box::new(candidate), Obstacle::Held),
             Ok(Outcome::NoMoney) => Turn::Later(Box::new(candidate), Obstacle::Money),
@@ -72,9 +75,25 @@ impl Worker {
         }
     }
 
+    /// Goes through the records of a group.
+    async fn through(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
+        loop {
+            let ended = match self.look_and_run(candidate).await? {
+                Outcome::Ended(ended) => ended,
+                outcome @ (Outcome::Lost | Outcome::NoMoney) => return Ok(outcome),
+            };
+            if let Some(ended) = candidate.advance(&*self.0.store, ended).await? {
+                return Ok(ended.into());
+            }
+            if self.0.stop.begun.is_cancelled() {
+                return Ok(Ended::Later { reason: STOPPED.to_owned() }.into());
+            }
+        }
+    }
+
     async fn look_and_run(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
         let worker = &self.0;
-        let debate = &candidate.debate;
+        let debate = &candidate.unit.debate;
         let before = Outcome::Ended(Ended::Finished { cost: None, before: true });
         let vacancy = match candidate.watch.look(&worker.store, worker.times).await? {
             Sight::Finished => return Ok(before),
@@ -85,7 +104,7 @@ impl Worker {
             return Ok(Ended::Failed { reason }.into());
         }
         // A debate that was not begun and cannot be paid for is left alone.
-        if let Some(limit) = debate.variant.settings.max_cost().filter(|_| vacancy.is_first())
+        if let Some(limit) = candidate.unit.limit.filter(|_| vacancy.is_first())
             && let Some(budget) = &worker.budget
         {
             let sums = budget.sums().await?;
@@ -113,7 +132,7 @@ impl Worker {
 
     /// Runs a debate that this worker holds, and leaves it.
     async fn run_held(&self, candidate: &Candidate, holding: Holding, directory: &Directory) -> Outcome {
-        let (worker, debate) = (&self.0, &candidate.debate);
+        let (worker, debate) = (&self.0, &candidate.unit.debate);
         let Holding { epoch, chain, copy } = holding;
         let (copy, claim) = (Arc::new(copy), chain.claim());
         let held = Held { worker: self, candidate, copy: Arc::clone(&copy), directory, claim };
@@ -202,8 +221,8 @@ impl Held<'_> {
 
     /// The amount that the budget grants it, if there is one.
     async fn grant(&self, before: Option<&Ended>) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
-        let debate = &self.candidate.debate;
-        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(debate.variant.settings.max_cost()) else {
+        let Unit { debate, limit, .. } = &self.candidate.unit;
+        let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(*limit) else {
             return Ok(Ok(None));
         };
         let amount = match self.claim {
@@ -232,19 +251,22 @@ impl Held<'_> {
     /// Returns the rest of the grant after these events.
     async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
-        let limit = self.candidate.debate.variant.settings.max_cost().unwrap_or(granted);
+        let limit = self.candidate.unit.limit.unwrap_or(granted);
         let mut books = Books::default();
         for recorded in events {
             books.apply(recorded, |_| None);
         }
         let left = limit.saturating_sub(books.taken());
-        budget.give_back(&self.candidate.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy))).await?;
+        budget
+            .give_back(&self.candidate.unit.debate.id, granted, left, last, &mut Notes(Arc::clone(&self.copy)))
+            .await?;
         Ok(())
     }
 
     /// Prepares the debate to start or to continue.
     fn prepared(&self, past: &[Recorded]) -> Result<Run, Ended> {
-        let Self { worker, candidate: Candidate { debate, .. }, copy, directory, .. } = self;
+        let Self { worker, candidate: Candidate { unit, .. }, copy, directory, .. } = self;
+        let debate = &unit.debate;
         let runner = Runner::new((*directory).clone(), worker.0.services.clone());
         let spec = debate.spec(&worker.0.machine);
         let prepared: Prepared = if past.is_empty() {
@@ -257,19 +279,28 @@ impl Held<'_> {
             runner.take_over(saved, spec)?
         };
         let replica = Arc::clone(copy) as Arc<dyn Replica>;
-        Ok(prepared.copied_to(debate.id.clone(), replica).begin()?.kept().run())
+        let ready = prepared.copied_to(debate.id.clone(), replica).begin()?.kept();
+        // A debate has its limit in its settings. The meter of an arm is none: it foresees likely costs.
+        let ceiling = unit.limit.filter(|_| unit.arm.is_some() && worker.0.budget.is_some());
+        Ok(match ceiling {
+            Some(most) => ready.capped(most).run(),
+            None => ready.run(),
+        })
     }
 
     /// Waits for the end of a run, and stops it when the worker is told to or another worker took over.
     async fn watched(&self, run: Run) -> (Outcome, Vec<Recorded>) {
         let stop = &self.worker.0.stop;
         let controls = run.controls();
+        let meter = self.candidate.unit.arm.as_ref().and_then(|(_, meter)| meter.clone());
+        let mut metering = Metering::of(&run, meter);
         let wait = run.wait();
         tokio::pin!(wait);
         let mut is_pausing = false;
         let ended = loop {
             tokio::select! {
                 ended = &mut wait => break ended,
+                () = metering.keep(&controls) => {}
                 () = self.copy.over(), if !controls.is_interrupted() => controls.interrupt(),
                 () = stop.now.cancelled(), if !controls.is_interrupted() => controls.interrupt(),
                 () = stop.begun.cancelled(), if !is_pausing => {
@@ -278,7 +309,7 @@ impl Held<'_> {
                 }
             }
         };
-        drop(controls);
+        drop((controls, metering));
         let outcome = match ended {
             _ if self.copy.is_lost() => Outcome::Lost,
             Ok(finished) => match finished.ending {
@@ -296,7 +327,7 @@ impl Held<'_> {
             }
             Err(Failed { source, .. }) => Outcome::Ended(Ended::from(source)),
         };
-        match read_journal(&self.directory.journal_path(&self.candidate.debate.id)) {
+        match read_journal(&self.directory.journal_path(&self.candidate.unit.debate.id)) {
             Ok(contents) => (outcome, contents.events),
             // Its cost is unknown, so it keeps its grant.
             Err(error) => (Outcome::Ended(Ended::Later { reason: in_full(&error) }), Vec::new()),
@@ -305,7 +336,8 @@ impl Held<'_> {
 
     /// Compacts a debate whose journal, with these events, is complete in the store.
     async fn finish(&self, epoch: u32, events: &[Recorded]) -> Result<(), WorkerError> {
-        let Self { worker, candidate: Candidate { debate, .. }, directory, .. } = self;
+        let Self { worker, candidate: Candidate { unit, .. }, directory, .. } = self;
+        let debate = &unit.debate;
         let unreadable =
             |error| SegmentError::damaged(&*worker.0.store, &debate.id, format!("its copy cannot be read: {error}"));
         let journal = fs::read(directory.journal_path(&debate.id)).map_err(unreadable)?;

@@ -1,5 +1,6 @@
 //! `dialectic sweep`: sets of debates.
 
+mod groups;
 mod plan;
 mod race;
 mod results;

@@ -7,7 +7,7 @@ use crate::cli::args::VouchArgs;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::session::vouched;
 use crate::error::Error;
-use crate::lift::{Arm, Arms, Bill, Meter, Metering, Note, Notes, NotesError, Problem, identity};
+use crate::lift::{Arm, Arms, Bill, Done, Meter, Metering, Note, Notes, NotesError, Problem, identity};
 use dialectic_base::money::Usd;
 use dialectic_config::ConfigFiles;
 use dialectic_engine::access::Trust;
@@ -101,7 +101,7 @@ impl Groups<'_> {
     /// A finished part.
     pub(super) fn finished(&self, notes: &Notes, part: &str) -> Result<Option<Done>, StoreError> {
         let Some(entry) = self.record(notes, part) else { return Ok(None) };
-        let done = Done::read(&entry)?;
+        let done = read(&entry)?;
         Ok((done.debate.status == Status::Completed).then_some(done))
     }
 
@@ -172,23 +172,16 @@ impl Groups<'_> {
                 let prepared = self.runner.resume(saved, &trust)?;
                 Ok(Next::Run { prepared: Box::new(prepared), before })
             }
-            Err(RunnerError::IsFinished { .. }) => Ok(Next::Finished(Box::new(Done::read(&entry)?))),
+            Err(RunnerError::IsFinished { .. }) => Ok(Next::Finished(Box::new(read(&entry)?))),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// A finished part, with its bill.
-pub(super) struct Done {
-    pub(super) debate: Debate,
-    pub(super) bill: Bill,
-}
-
-impl Done {
-    fn read(entry: &Entry) -> Result<Self, StoreError> {
-        let SavedDebate { debate, events, .. } = entry.load(AccessMode::Events)?;
-        Ok(Self { debate, bill: Bill::of(&events) })
-    }
+/// Reads a finished part.
+fn read(entry: &Entry) -> Result<Done, StoreError> {
+    let SavedDebate { debate, events, .. } = entry.load(AccessMode::Events)?;
+    Ok(Done { debate, bill: Bill::of(&events) })
 }
 
 /// The next action for a part.

@@ -3,15 +3,17 @@
 mod group;
 pub(super) mod judging;
 mod plan;
+mod planned;
 mod purse;
 mod report;
 mod sides;
 
 use std::collections::BTreeSet;
 
-use group::{Done, Groups, Lacking, Next, Part, debate_part, is_content};
+use group::{Groups, Lacking, Next, Part, debate_part, is_content};
 use judging::relations;
 use plan::Plan;
+use planned::FinishedGroups;
 pub(super) use purse::Purse;
 use purse::Spent;
 use report::{Outcome, Rival, RivalResult};
@@ -22,12 +24,14 @@ use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::lift::{Allowance, Arm, Compared, Judge, Notes, Problem, ProblemSet};
+use crate::lift::{Allowance, Arm, Compared, Done, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{EvaluationSettings, Switch, capture_environment, load_evaluators, offline_evaluator};
+use dialectic_config::{
+    EvaluationSettings, ModelChoice, Switch, capture_environment, load_evaluators, offline_evaluator,
+};
 use dialectic_engine::access::{Environment, is_program};
 use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{AgentSettings, Debate};
@@ -104,6 +108,8 @@ pub(super) struct Lift<'a> {
     judges: Vec<Judge>,
     /// The arms, without repeats; empty if variants are compared.
     arms: Vec<Arm>,
+    /// The groups of a plan, if they are judged and nothing is run.
+    planned: Option<FinishedGroups>,
 }
 
 /// The state shared while a group runs.
@@ -115,9 +121,27 @@ struct Running<'a> {
 
 pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Checks everything possible before anything is paid.
-    let set = ProblemSet::read(&args.set)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
+    if let Some(plan) = &args.plan {
+        let planned::Loaded { set, groups, finished, unfinished } = planned::load(args, plan, &runner, &environment)?;
+        if set.problems.is_empty() {
+            return unfinished.map_or(Ok(()), |error| Err(error.into()));
+        }
+        let judged = compare(
+            args,
+            Prepared { set, groups, other: None, planned: Some(finished) },
+            Said::default(),
+            &environment,
+            terminal,
+        );
+        return match unfinished {
+            // What was judged is shown, whatever is missing in it.
+            Some(error) => judged.and(Err(error.into())),
+            None => judged,
+        };
+    }
+    let set = ProblemSet::read(&args.set)?;
     let sides = sides(args)?;
     let (mut debates, mut warnings, mut choices) = (Vec::new(), Vec::new(), Vec::new());
     for side in &sides {
@@ -140,10 +164,39 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     {
         return Err(LiftError::Program { model: agent.model.clone(), provider: agent.provider.clone() }.into());
     }
-    let evaluation = evaluation(args, &set, &environment)?;
+    let said = Said { warnings, choices };
+    compare(args, Prepared { set, groups, other, planned: None }, said, &environment, terminal)
+}
+
+/// What is compared.
+struct Prepared<'a> {
+    set: ProblemSet,
+    groups: Groups<'a>,
+    other: Option<Groups<'a>>,
+    planned: Option<FinishedGroups>,
+}
+
+/// What was noticed about the configurations.
+#[derive(Default)]
+struct Said {
+    warnings: Vec<String>,
+    choices: Vec<ModelChoice>,
+}
+
+/// Compares what is prepared.
+fn compare(
+    args: &LiftArgs,
+    prepared: Prepared<'_>,
+    said: Said,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let Prepared { set, groups, other, planned } = prepared;
+    let Said { mut warnings, choices } = said;
+    let evaluation = evaluation(args, &set, environment)?;
     let per_day = |groups: &Groups| groups.settings.debate.budget.max_calls_per_day;
     let per_day = [&groups].into_iter().chain(&other).filter_map(per_day).min();
-    let caller = callers(&evaluation, &environment, per_day)?;
+    let caller = callers(&evaluation, environment, per_day)?;
     let judges: Vec<Judge> =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());
@@ -153,7 +206,7 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
             arms.push(*arm);
         }
     }
-    let lift = Lift { args, set, groups, other, judges, arms };
+    let lift = Lift { args, set, groups, other, judges, arms, planned };
     warnings.extend(relations(&lift.judges, || lift.took_part()));
     let mut said = BTreeSet::new();
     for warning in warnings.iter().filter(|warning| said.insert(warning.as_str())) {
@@ -261,6 +314,10 @@ impl Lift<'_> {
     async fn group(&self, problem: &Problem, running: &mut Running<'_>) -> Result<Outcome, Error> {
         let mut notes = Notes::open(&self.groups.notes_path(problem), &problem.id)?;
         let mut outcome = Outcome::of(problem, self.rivals().len());
+        if let Some(planned) = &self.planned {
+            self.judge(planned, problem, &mut outcome, &mut notes, running).await?;
+            return Ok(outcome);
+        }
         let Some(debate) = self.debate(&self.groups, problem, None, &mut notes, running).await? else {
             return Ok(outcome);
         };
@@ -283,6 +340,32 @@ impl Lift<'_> {
             None => self.arms(problem, &debate, allowance, &mut outcome, &mut notes, running).await?,
         }
         Ok(outcome)
+    }
+
+    /// Compares the records of a planned group.
+    async fn judge(
+        &self,
+        planned: &FinishedGroups,
+        problem: &Problem,
+        outcome: &mut Outcome,
+        notes: &mut Notes,
+        running: &mut Running<'_>,
+    ) -> Result<(), Error> {
+        let Some(debate) = planned.debate(problem) else { return Ok(()) };
+        outcome.debate = debate.bill.full();
+        for (index, arm) in self.arms.iter().enumerate() {
+            match planned.arm(problem, *arm) {
+                Some(Ok(done)) => {
+                    outcome.rivals[index] = self.compare(problem, debate, done, notes, running).await?;
+                }
+                Some(Err(why)) => {
+                    let what = format!("{}: {}", problem.id, arm.protocol().name);
+                    running.terminal.warning(&format!("{what} is left out: {why}"));
+                }
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     /// The debate of a problem under the limit `held`; `None` if it has no answer.

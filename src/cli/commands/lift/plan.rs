@@ -9,9 +9,9 @@ use crate::cli::consent::{has_tools, may_begin};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::lift::{Arm, Notes, Problem, Question, foreseen_checklist};
+use crate::lift::{Arm, Done, Notes, Problem, Question, foreseen_checklist};
 
-use super::group::{Done, Groups, debate_part};
+use super::group::{Groups, debate_part};
 use super::judging::open_questions;
 use super::{Lift, text_of};
 
@@ -36,7 +36,7 @@ impl Plan {
     pub(super) fn of(lift: &Lift) -> Result<Self, Error> {
         let zero = Some(Usd::ZERO);
         let mut plan = Self { cost: Span { low: zero, high: zero }, ..Self::default() };
-        plan.tools = lift.sides().any(|groups| has_tools(&groups.settings));
+        plan.tools = lift.planned.is_none() && lift.sides().any(|groups| has_tools(&groups.settings));
         for problem in &lift.set.problems {
             plan.add(lift, problem)?;
         }
@@ -46,13 +46,26 @@ impl Plan {
     fn add(&mut self, lift: &Lift, problem: &Problem) -> Result<(), Error> {
         let groups = &lift.groups;
         let notes = Notes::look(&groups.notes_path(problem))?;
+        if let Some(planned) = &lift.planned {
+            for arm in lift.arms.iter().filter(|_| problem.answer.is_none()) {
+                let done = planned.arm(problem, *arm).and_then(|done| done.as_ref().ok());
+                let of = |done: &'_ Done| text_of(&done.debate).map(str::to_owned);
+                let texts = planned.debate(problem).and_then(of).zip(done.and_then(of));
+                // Without a text, there is nothing to ask about.
+                if let Some((debate, arm_text)) = &texts {
+                    let is_first = lift.arms.first() == Some(arm);
+                    self.judge(lift, &notes, problem, Some((debate, arm_text)), is_first);
+                }
+            }
+            return Ok(());
+        }
         let (debate, of_debate) = self.debate(groups, &notes, problem, None)?;
         if let Some(other) = &lift.other {
             let notes_of_other = Notes::look(&other.notes_path(problem))?;
             let held = of_debate.high.filter(|money| lift.args.equal_money && *money > Usd::ZERO);
             let (done, _) = self.debate(other, &notes_of_other, problem, held)?;
             if problem.answer.is_none() {
-                let texts = text(&debate).zip(text(&done));
+                let texts = text(debate.as_ref()).zip(text(done.as_ref()));
                 self.judge(lift, &notes, problem, texts, true);
             }
         }
@@ -72,7 +85,7 @@ impl Plan {
             }
             if problem.answer.is_none() && lift.arms.contains(&arm) {
                 let is_first = lift.arms.first() == Some(&arm);
-                let texts = text(&debate).zip(text(&done));
+                let texts = text(debate.as_ref()).zip(text(done.as_ref()));
                 self.judge(lift, &notes, problem, texts, is_first);
             }
         }
@@ -163,8 +176,8 @@ impl Plan {
 }
 
 /// The answer of a finished part.
-fn text(done: &Option<Done>) -> Option<&str> {
-    done.as_ref().and_then(|done| text_of(&done.debate))
+fn text(done: Option<&Done>) -> Option<&str> {
+    done.and_then(|done| text_of(&done.debate))
 }
 
 impl Lift<'_> {

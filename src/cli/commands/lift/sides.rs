@@ -5,12 +5,11 @@ use crate::cli::commands::debate::today;
 use crate::cli::commands::protocols;
 use crate::cli::session::{config_files, debates};
 use crate::error::Error;
-use dialectic_base::provider::OFFLINE;
+use crate::lift::{Arms, has_text};
 use dialectic_config::{ConfigError, Loaded, ModelChoice, Overrides, Switch, model_warnings};
 use dialectic_engine::access::Environment;
-use dialectic_engine::agent::price_of;
 use dialectic_engine::runner::Runner;
-use dialectic_record::debate::{AgentSettings, ResultKind};
+use dialectic_record::debate::AgentSettings;
 
 use super::LiftError;
 use super::group::Groups;
@@ -51,11 +50,7 @@ pub(super) fn load<'a>(
     let Loaded { mut settings, warnings, provenance, choice, .. } = files.load(&overrides(args, side))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
-    if !protocol
-        .stages
-        .iter()
-        .any(|stage| matches!(stage.info.yields, Some(ResultKind::Solution | ResultKind::Proposal)))
-    {
+    if !has_text(protocol) {
         return Err(LiftError::NoText { protocol: protocol.name }.into());
     }
     // There is no one to answer, and debates must be independent.
@@ -70,13 +65,9 @@ pub(super) fn load<'a>(
         ..settings.judge.clone()
     };
     let is_by_money = args.variants.is_empty() || args.equal_money;
-    for agent in settings.everybody().chain([&arm]).filter(|agent| is_by_money && agent.provider != OFFLINE) {
-        let fault = match price_of(agent, &settings) {
-            None => "unknown",
-            Some(price) if price.input_per_m_tok <= 0.0 && price.output_per_m_tok <= 0.0 => "0",
-            Some(_) => continue,
-        };
-        return Err(LiftError::NoPrice { model: agent.model.clone(), fault }.into());
+    let arms = Arms { debate: &settings, model: &arm };
+    if let Some((model, fault)) = arms.unpriced().filter(|_| is_by_money) {
+        return Err(LiftError::NoPrice { model: model.to_owned(), fault }.into());
     }
     let directory = debates()?;
     let groups = Groups { name: name.clone(), runner, files, directory, protocol, settings, provenance, arm };

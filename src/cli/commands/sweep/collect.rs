@@ -5,19 +5,18 @@ use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::sweep::collect::{Collected, OfVariant, Row};
-use crate::sweep::plan::Plan;
+use crate::sweep::plan::{Plan, label};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-use dialectic_base::figures::counted;
 use dialectic_report::report::{SetDebate, SetPage, SetVariant};
 
 use super::{block_on, opened};
 
 /// Debates are not finished, under `--complete`.
 #[derive(Debug, thiserror::Error)]
-#[error("{missing} of {} not finished", counted(*debates as u64, "debate"))]
+#[error("{missing} of {debates} not finished")]
 struct Incomplete {
     missing: usize,
-    debates: usize,
+    debates: String,
 }
 
 impl Diagnostic for Incomplete {
@@ -36,11 +35,11 @@ pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<()
         let (plan, store) = opened(&args.plan)?;
         let collected = match store {
             Some(store) => Collected::read(&plan, &*store).await?,
-            None => Collected { rows: Vec::new(), missing: plan.plan.debates.len() },
+            None => Collected { rows: Vec::new(), missing: plan.plan.records().count() },
         };
         Ok((plan.plan, collected))
     })?;
-    let (missing, debates) = (collected.missing, plan.debates.len());
+    let (missing, debates) = (collected.missing, plan.counted());
     if args.complete && missing > 0 {
         return Err(Incomplete { missing, debates }.into());
     }
@@ -54,33 +53,32 @@ pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<()
         None => terminal.result_from(|out| out.write_all(&bytes))?,
     }
     if missing > 0 {
-        terminal.warning(&format!("{missing} of {} not finished", counted(debates as u64, "debate")));
+        terminal.warning(&format!("{missing} of {debates} not finished"));
     }
     Ok(())
 }
 
 fn page(plan: &Plan, collected: &Collected) -> String {
-    let variant = |OfVariant { name, finished, planned, full, right, cost }| SetVariant {
-        name,
-        finished,
-        planned,
-        full,
-        right,
-        cost,
-    };
+    let variants = collected.by_variant(plan);
+    let labels: Vec<String> = collected.rows.iter().map(|row| label(&row.variant, row.arm)).collect();
     SetPage {
-        variants: collected.by_variant(plan).into_iter().map(variant).collect(),
-        debates: collected.rows.iter().map(shown).collect(),
+        variants: variants.iter().map(shown_variant).collect(),
+        debates: collected.rows.iter().zip(&labels).map(|(row, label)| shown(row, label)).collect(),
         missing: collected.missing as u64,
     }
     .html()
 }
 
-fn shown(row: &Row) -> SetDebate<'_> {
+fn shown_variant(one: &OfVariant) -> SetVariant<'_> {
+    let OfVariant { name, finished, planned, full, right, cost } = one;
+    SetVariant { name, finished: *finished, planned: *planned, full: *full, right: *right, cost: *cost }
+}
+
+fn shown<'a>(row: &'a Row, label: &'a str) -> SetDebate<'a> {
     SetDebate {
         id: row.id.as_str(),
         problem: &row.problem,
-        variant: &row.variant,
+        variant: label,
         repeat: row.repeat,
         outcome: row.outcome,
         reasons: &row.reasons,

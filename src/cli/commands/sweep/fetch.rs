@@ -7,7 +7,6 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::sweep::collect::check_set;
 use crate::sweep::fetch::{FetchError, fetch, named};
-use crate::sweep::plan::PlannedDebate;
 use dialectic_base::figures::counted;
 use dialectic_record::store::Directory;
 
@@ -26,24 +25,23 @@ pub(super) fn run(args: &SweepFetchArgs, terminal: &mut Terminal) -> Result<(), 
     Ok(())
 }
 
-/// The state files of the copied debates, and how many were asked for.
+/// The state files of the copied debates, and the number of requested ones.
 async fn copied(args: &SweepFetchArgs, directory: &Directory) -> Result<(Vec<PathBuf>, usize), Error> {
     let (plan, store) = opened(&args.plan)?;
     let is_named = !args.debates.is_empty();
-    let wanted: Vec<&PlannedDebate> =
-        if is_named { named(&plan, &args.debates)? } else { plan.plan.debates.iter().collect() };
+    let wanted = named(&plan.plan, &args.debates)?;
     if let Some(store) = &store {
         check_set(&plan, &**store).await?;
     }
     let mut states = Vec::new();
-    for debate in &wanted {
+    for id in &wanted {
         let state = match &store {
-            Some(store) => fetch(&**store, &debate.id, directory).await?,
+            Some(store) => fetch(&**store, id, directory).await?,
             None => None,
         };
         match state {
             Some(state) => states.push(state),
-            None if is_named => return Err(FetchError::NotEnded(debate.id.clone()).into()),
+            None if is_named => return Err(FetchError::NotEnded((*id).clone()).into()),
             None => {}
         }
     }

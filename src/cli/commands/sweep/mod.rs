@@ -27,15 +27,19 @@ pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(
 
 /// The plan and its store for reading. Without a directory there is no store, since readers create none.
 fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
-    let plan = SavedPlan::read(&args.plan)?;
-    let place = args.store();
-    if !place.contains("://") && !Path::new(&place).exists() {
+    opened_at(&args.plan, &args.store())
+}
+
+/// [`opened`] for a plan and the place of its store.
+pub(super) fn opened_at(plan: &Path, place: &str) -> Result<(SavedPlan, Option<SharedStore>), Error> {
+    let plan = SavedPlan::read(plan)?;
+    if !place.contains("://") && !Path::new(place).exists() {
         return Ok((plan, None));
     }
-    Ok((plan, Some(store::open_to_read(&place, &process_environment())?)))
+    Ok((plan, Some(store::open_to_read(place, &process_environment())?)))
 }
 
 /// Runs asynchronous work on a store.
-fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?.block_on(work)
 }

@@ -13,8 +13,9 @@ use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::features;
+use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
-use crate::sweep::plan::{Plan, PlannedProblem, Unplannable, Variant};
+use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Unplannable, Variant};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
@@ -55,6 +56,30 @@ enum PlanningError {
         /// The limit of its debates.
         limit: Usd,
     },
+    /// The protocol of debates with arms ends with a verdict.
+    #[error("the protocol {protocol} produces no text to compare with arms")]
+    NoText {
+        /// The protocol.
+        protocol: &'static str,
+    },
+    /// The limit of an arm is unknown.
+    #[error("the price of {model} is {fault}, so no arm can be limited to the debate's cost")]
+    NoPrice {
+        /// The model.
+        model: String,
+        /// What is wrong with its price.
+        fault: &'static str,
+    },
+    /// The budget is below the limit of a single arm.
+    #[error("the budget of {budget} does not cover an arm of the variant `{name}`, which may cost {limit}")]
+    ArmBudget {
+        /// The budget.
+        budget: Usd,
+        /// The name of the variant.
+        name: String,
+        /// The limit of the arm.
+        limit: Usd,
+    },
     /// Two debates are duplicates.
     #[error("{first} and {second} are the same debate")]
     Same {
@@ -73,7 +98,12 @@ impl Diagnostic for PlanningError {
                 2 => ErrorCategory::Arguments,
                 _ => ErrorCategory::General,
             },
-            Self::NoLimit { .. } | Self::Budget { .. } | Self::Same { .. } => ErrorCategory::Arguments,
+            Self::NoPrice { .. } => ErrorCategory::Configuration,
+            Self::NoText { .. }
+            | Self::NoLimit { .. }
+            | Self::Budget { .. }
+            | Self::ArmBudget { .. }
+            | Self::Same { .. } => ErrorCategory::Arguments,
         }
     }
 
@@ -81,7 +111,9 @@ impl Diagnostic for PlanningError {
         match self {
             Self::Variant { source, .. } => source.hint(),
             Self::NoLimit { .. } => Some("set `maxCost`, for the set or for the variant".to_owned()),
-            Self::Budget { .. } => Some("raise `budget`, or lower `maxCost`".to_owned()),
+            Self::NoText { .. } => Some("remove `against` from the variant, or use another protocol".to_owned()),
+            Self::NoPrice { .. } => Some("set one in `prices`".to_owned()),
+            Self::Budget { .. } | Self::ArmBudget { .. } => Some("raise `budget`, or lower `maxCost`".to_owned()),
             Self::Same { .. } => Some("remove one of them; for more debates of a kind use `repeats`".to_owned()),
         }
     }
@@ -133,6 +165,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
             text: problem.text.as_str().into(),
             attachments: Arc::clone(&attached),
             answer: problem.answer.clone(),
+            checklist: problem.checklist.clone(),
         }));
     }
     let variants = resolved.iter().map(|one| one.variant.clone()).collect();
@@ -141,6 +174,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     // Nothing is read or written there: sets ignore past debates.
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
+    check_arm_budgets(&plan)?;
     for warning in &warnings {
         terminal.warning(warning);
     }
@@ -182,8 +216,28 @@ fn resolve(
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(&settings).map_err(Error::from)?;
     check_prices(&settings)?;
-    let variant = Variant::new(described.name.clone(), protocol, &settings)?;
+    let mut variant = Variant::new(described.name.clone(), protocol, &settings)?;
+    variant.against = Arm::runs_for(described.against.as_deref().unwrap_or_default());
+    if !variant.against.is_empty() {
+        check_arms(&variant)?;
+    }
     Ok(Resolved { settings, trust: provenance, variant })
+}
+
+/// The arms of a variant: their model is its judge's.
+fn arms(variant: &Variant) -> Arms<'_> {
+    Arms { debate: &variant.settings, model: &variant.settings.judge }
+}
+
+/// Checks that arms can be compared with debates of a variant, and limited to their cost.
+fn check_arms(variant: &Variant) -> Result<(), PlanningError> {
+    if !has_text(variant.protocol) {
+        return Err(PlanningError::NoText { protocol: variant.protocol.name });
+    }
+    match arms(variant).unpriced() {
+        Some((model, fault)) => Err(PlanningError::NoPrice { model: model.to_owned(), fault }),
+        None => Ok(()),
+    }
 }
 
 fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Overrides {
@@ -272,6 +326,38 @@ fn price(
         for debate in plan.debates.iter_mut().filter(|debate| debate.variant.name == one.variant.name) {
             let cost = costs.get(&length(&debate.problem)).copied().unwrap_or_default();
             (debate.likely, debate.most) = (cost.low, cost.high);
+            price_arms(debate);
+        }
+    }
+    Ok(())
+}
+
+/// Finds out what the arms of a debate cost. A single answer is priced like other debates of its length.
+fn price_arms(debate: &mut PlannedDebate) {
+    let bytes = (debate.bytes() / LENGTHS + 1) * LENGTHS;
+    let variant = Arc::clone(&debate.variant);
+    let allowance = match debate.most {
+        _ if variant.is_rehearsal() => Allowance::Rehearsal,
+        Some(most) => Allowance::Money(most),
+        None => Allowance::Unknown,
+    };
+    for planned in &mut debate.arms {
+        planned.most = arms(&variant).limit(planned.arm, allowance, bytes);
+        // As much as the debate, and a single answer at most an author's share of it.
+        let authors = u32::try_from(variant.settings.agents.len() + 1).unwrap_or(u32::MAX);
+        planned.likely = match planned.arm {
+            Arm::SelfRefine | Arm::BestOfN => debate.likely,
+            Arm::Single => debate.likely.map(|likely| likely.times(1.0 / f64::from(authors))),
+        };
+    }
+}
+
+/// Checks that the budget covers every arm.
+fn check_arm_budgets(plan: &Plan) -> Result<(), PlanningError> {
+    let Some(budget) = plan.budget else { return Ok(()) };
+    for debate in &plan.debates {
+        if let Some(limit) = debate.arms.iter().filter_map(|arm| arm.most).find(|most| *most > budget) {
+            return Err(PlanningError::ArmBudget { budget, name: debate.variant.name.clone(), limit });
         }
     }
     Ok(())
@@ -325,5 +411,5 @@ fn said(plan: &Plan) -> String {
     let has_tools = plan.variants.iter().any(|variant| has_tools(&variant.settings) && !variant.is_rehearsal());
     let tools = if has_tools { ", plus tool calls" } else { "" };
     let budget = plan.budget.map(|budget| format!("; the budget is {}", short_cost(budget))).unwrap_or_default();
-    format!("{}: {}; {cost}{tools}{budget}", count(plan.debates.len(), "debate"), parts.join(", "))
+    format!("{}: {}; {cost}{tools}{budget}", plan.counted(), parts.join(", "))
 }

@@ -6,7 +6,7 @@ use crate::cli::args::SweepStatusArgs;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::sweep::status::{BudgetStatus, Progress, SetStatus};
-use dialectic_base::figures::{cost, counted, named_cost, short_cost};
+use dialectic_base::figures::{self, cost, named_cost, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_report::display::{Cell, Table, TableColumn};
@@ -14,27 +14,27 @@ use dialectic_report::display::{Cell, Table, TableColumn};
 use super::{block_on, opened};
 
 pub(super) fn run(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let status = block_on(async {
+    let (counted, status) = block_on(async {
         let (plan, store) = opened(&args.plan)?;
-        Ok(match store {
+        let status = match store {
             Some(store) => SetStatus::read(&plan, &store).await?,
             None => SetStatus::of_nothing(&plan.plan),
-        })
+        };
+        Ok((plan.plan.counted(), status))
     })?;
     if args.json {
         return terminal.json(&status);
     }
-    terminal.clean(&format!("{}\n{}", said(&status), table(&status).drawn(terminal.layout())))
+    terminal.clean(&format!("{}\n{}", said(&status, &counted), table(&status).drawn(terminal.layout())))
 }
 
-fn said(status: &SetStatus) -> String {
-    let Progress { debates, finished, running, failed, waiting, cost_usd, expected_usd, lost } = &status.all;
+fn said(status: &SetStatus, counted: &str) -> String {
+    let Progress { debates: _, finished, running, failed, waiting, cost_usd, expected_usd, lost } = &status.all;
     let counts = [(*finished, "finished"), (*running, "running"), (*failed, "failed"), (*waiting, "waiting")];
     let counts: Vec<String> =
         counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     let mut text = format!(
-        "{}: {}\n{} so far, {} expected\n",
-        counted(*debates, "debate"),
+        "{counted}: {}\n{} so far, {} expected\n",
         counts.join(", "),
         named_cost(*cost_usd),
         named_cost(*expected_usd),
@@ -49,7 +49,7 @@ fn said(status: &SetStatus) -> String {
         let _ = writeln!(text, "budget {}: {} left{held}", short_cost(budget_usd), short_cost(left_usd));
     }
     if lost.calls > 0 {
-        let calls = counted(u64::from(lost.calls), "call");
+        let calls = figures::counted(u64::from(lost.calls), "call");
         // A call without a price counts nothing in the sum.
         let most = match cost_usd.and(*expected_usd) {
             Some(_) => format!("at most {}", short_cost(lost.usd)),

@@ -1,0 +1,186 @@
+//! `dialectic lift --plan`: judges the finished groups of a set.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cli::args::{LiftArgs, store_of};
+use crate::cli::commands::sweep::{block_on, opened_at};
+use crate::cli::session::{config_files, debates};
+use crate::error::Error;
+use crate::lift::{Arm, Done, LeftOut, Problem, ProblemSet};
+use crate::sweep::group::{GroupState, read_all};
+use crate::sweep::plan::{Plan, PlannedDebate, Variant};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::figures::{counted, list};
+use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::runner::Runner;
+
+use super::group::Groups;
+
+/// How many names an error has.
+const NAMED: usize = 10;
+
+/// Why groups of a plan cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlannedError {
+    /// It is not clear which groups to judge.
+    #[error("{}", which(_0))]
+    Variant(Vec<String>),
+    /// A problem would count several times.
+    #[error("the plan has several repeats of each problem, and a problem counts once")]
+    Repeats,
+    /// The groups have no such arm.
+    #[error("the groups of the variant `{variant}` have no arm {arm}; they have {}", list(.has))]
+    NoArm {
+        /// The variant.
+        variant: String,
+        /// The missing arm.
+        arm: &'static str,
+        /// Its arms.
+        has: Vec<String>,
+    },
+    /// Some groups are not finished.
+    #[error("{} of {} not finished: {}", .names.len(), counted(*.all as u64, "group"), first(.names))]
+    Unfinished {
+        /// The problems of the unfinished ones.
+        names: Vec<String>,
+        /// The number of groups.
+        all: usize,
+        /// Whether all of the unfinished ones failed.
+        is_failed: bool,
+    },
+}
+
+fn which(names: &[String]) -> String {
+    match names {
+        [] => "no variant of the plan has arms".to_owned(),
+        names => format!("which variant? The plan has groups of {}", list(names)),
+    }
+}
+
+fn first(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown}, and {more} more") } else { shown }
+}
+
+impl Diagnostic for PlannedError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Variant(_) | Self::Repeats | Self::NoArm { .. } => ErrorCategory::Arguments,
+            Self::Unfinished { is_failed: true, .. } => ErrorCategory::Provider,
+            Self::Unfinished { is_failed: false, .. } => ErrorCategory::Busy,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Variant(names) if names.is_empty() => "plan the set with `against`",
+            Self::Variant(_) => "name one: --of VARIANT",
+            Self::Repeats => "plan the set with `repeats` 1",
+            Self::NoArm { .. } => "name other arms with --against",
+            Self::Unfinished { .. } => "`dialectic sweep run` goes on with them; judged groups are not judged again",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// The finished groups of a plan, by their problem's id.
+pub(super) struct FinishedGroups(BTreeMap<String, (Done, FinishedArms)>);
+
+/// The arms of a group; without a record, why one is left out.
+type FinishedArms = Vec<(Arm, Result<Done, LeftOut>)>;
+
+impl FinishedGroups {
+    /// The debate of a problem.
+    pub(super) fn debate(&self, problem: &Problem) -> Option<&Done> {
+        self.0.get(&problem.id).map(|(debate, _)| debate)
+    }
+
+    /// An arm of its debate, or why it is left out.
+    pub(super) fn arm(&self, problem: &Problem, arm: Arm) -> Option<&Result<Done, LeftOut>> {
+        let (_, arms) = self.0.get(&problem.id)?;
+        arms.iter().find_map(|(own, done)| (*own == arm).then_some(done))
+    }
+}
+
+/// What is judged, and what cannot be yet.
+pub(super) struct Loaded<'a> {
+    pub(super) set: ProblemSet,
+    pub(super) groups: Groups<'a>,
+    pub(super) finished: FinishedGroups,
+    pub(super) unfinished: Option<PlannedError>,
+}
+
+/// Reads the groups of a plan.
+pub(super) fn load<'a>(
+    args: &LiftArgs,
+    path: &Path,
+    runner: &'a Runner,
+    environment: &'a Environment,
+) -> Result<Loaded<'a>, Error> {
+    let (plan, store) = opened_at(path, &store_of(path, args.store.as_ref()))?;
+    let variant = chosen(args, &plan.plan)?;
+    let groups: Vec<&PlannedDebate> =
+        plan.plan.debates.iter().filter(|group| group.variant.name == variant.name).collect();
+    if groups.iter().any(|group| group.repeat > 1) {
+        return Err(PlannedError::Repeats.into());
+    }
+    if let Some(arm) = args.against.iter().find(|arm| !variant.against.contains(arm)) {
+        let has = variant.against.iter().map(|arm| arm.protocol().name.to_owned()).collect();
+        let (variant, arm) = (variant.name.clone(), arm.protocol().name);
+        return Err(PlannedError::NoArm { variant, arm, has }.into());
+    }
+    let states = block_on(async {
+        Ok(match &store {
+            Some(store) => read_all(&plan, &**store, &groups).await?,
+            None => groups.iter().map(|_| GroupState::Unfinished).collect(),
+        })
+    })?;
+    let (mut problems, mut finished) = (Vec::new(), BTreeMap::new());
+    let (mut names, mut is_failed) = (Vec::new(), true);
+    for (group, state) in groups.iter().zip(states) {
+        let problem = &group.problem;
+        match state {
+            GroupState::Finished { debate, arms } => {
+                problems.push(Problem {
+                    id: problem.id.clone(),
+                    text: problem.text.to_string(),
+                    answer: problem.answer.clone(),
+                    checklist: problem.checklist.clone(),
+                });
+                finished.insert(problem.id.clone(), (*debate, arms));
+            }
+            GroupState::Failed => names.push(problem.id.clone()),
+            GroupState::Unfinished => {
+                names.push(problem.id.clone());
+                is_failed = false;
+            }
+        }
+    }
+    let all = groups.len();
+    let unfinished = (!names.is_empty()).then_some(PlannedError::Unfinished { names, all, is_failed });
+    let groups = Groups {
+        name: "the debate".to_owned(),
+        runner,
+        files: config_files(None, environment),
+        directory: debates()?,
+        protocol: variant.protocol,
+        settings: variant.settings.clone(),
+        provenance: Trust::of_user(),
+        arm: variant.settings.judge.clone(),
+    };
+    Ok(Loaded { set: ProblemSet { problems }, groups, finished: FinishedGroups(finished), unfinished })
+}
+
+/// The variant whose groups are judged.
+fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, PlannedError> {
+    let with_arms: Vec<&Arc<Variant>> = plan.variants.iter().filter(|variant| !variant.against.is_empty()).collect();
+    let named = |variant: &&&Arc<Variant>| args.of_variant.as_ref().is_none_or(|name| *name == variant.name);
+    let fitting: Vec<_> = with_arms.iter().filter(named).collect();
+    match fitting.as_slice() {
+        [one] => Ok(Arc::clone(one)),
+        _ => Err(PlannedError::Variant(with_arms.iter().map(|variant| variant.name.clone()).collect())),
+    }
+}
