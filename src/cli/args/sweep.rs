@@ -32,7 +32,7 @@ pub(in crate::cli) enum SweepCommand {
     #[command(after_help = examples(&["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.html"]))]
     Collect(SweepCollectArgs),
     /// Copy debates that have ended from the store, to read them with `show`, `report` and `verify`
-    #[command(after_help = examples(&["dialectic sweep fetch plan.jsonl", "dialectic show $(dialectic sweep fetch plan.jsonl 3f9a)"]))]
+    #[command(after_help = examples(&["dialectic sweep fetch plan.jsonl", "dialectic sweep fetch plan.jsonl 3f9a --dir debates"]))]
     Fetch(SweepFetchArgs),
 }
 
