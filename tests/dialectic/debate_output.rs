@@ -44,8 +44,8 @@ fn stdout_carries_the_solution_and_nothing_else() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    - 1.1 (minor), not ruled: Message worker client index journal client.
-    - 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ### Open Questions
 
@@ -82,8 +82,8 @@ fn without_a_terminal_progress_is_plain_lines() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    - 1.1 (minor), not ruled: Message worker client index journal client.
-    - 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ### Open Questions
 
@@ -123,7 +123,7 @@ fn without_a_terminal_progress_is_plain_lines() {
     synthesis ended: 1 of 1
     Saved debate to ./debates/[id].json
     Design a queue: Keep the order.
-    Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway ledger retention ledger.” It was left unanswered; the judge did not rule on it; it is open.
+    Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index request quorum batch.” It was left unanswered; the judge did not rule on it; it is open.
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
     "#);
 }
@@ -149,8 +149,8 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    - 1.1 (minor), not ruled: Message worker client index journal client.
-    - 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ### Open Questions
 
@@ -189,8 +189,8 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    - 1.1 (minor), not ruled: Message worker client index journal client.
-    - 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ### Open Questions
 

@@ -358,8 +358,8 @@ fn an_unfulfilled_requirement_bounds_the_confidence() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    - 1.1 (minor), not ruled: Message worker client index journal client.
-    - 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ### Open Questions
 
