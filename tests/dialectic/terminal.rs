@@ -66,12 +66,12 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    ✓ r1 critique The architect → The kiss · [time] · “Backoff recovery gateway ledger…”
-    ✓ r1 critique The kiss → The architect · [time] · “Message worker client index journal…”
-    ✓ r1 proposal The architect · [time] · “Journal worker quorum snapshot operator schema.”
-    ✓ r1 proposal The kiss · [time] · “Index schema budget cluster audit stream.”
-    ✓ r1 refinement The architect · [time] · “Tenant failure request delivery latency limit.”
-    ✓ r1 refinement The kiss · [time] · “Message budget digest snapshot account recovery.”
+    ✓ r1 critique The architect → The kiss · [time] · “Snapshot worker index request quorum…”
+    ✓ r1 critique The kiss → The architect · [time] · “Replica latency journal partition…”
+    ✓ r1 proposal The architect · [time] · “Policy partition cache journal limit recovery.”
+    ✓ r1 proposal The kiss · [time] · “Failure queue schema recovery quorum boundary.”
+    ✓ r1 refinement The architect · [time] · “Commit operator cursor index cluster gateway.”
+    ✓ r1 refinement The kiss · [time] · “Journal token gateway lease cursor budget.”
     ── Round 1/1 · 2 points · 2 unanswered · 720 tokens · cost unknown ──────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -95,15 +95,14 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
 
     By the judge's ruling, of 2 points: 2 not ruled.
 
-    • 1.1 (minor), not ruled: Message worker client index journal client.
-    • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+    • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
 
     Design a queue: Keep the order, and ack.
-    Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway
-    ledger retention ledger.” It was left unanswered; the judge did not rule on it; it is
-    open.
+    Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index
+    request quorum batch.” It was left unanswered; the judge did not rule on it; it is open.
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
     "#);
@@ -146,12 +145,12 @@ fn warnings_stand_above_the_block_and_stay() {
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    ✓ r1 critique The architect → The kiss · [time] · “Backoff recovery gateway ledger…”
+    ✓ r1 critique The architect → The kiss · [time] · “Snapshot worker index request quorum…”
     ✗ r1 critique The kiss → The architect · the request was refused (400): no
-    ✓ r1 proposal The architect · [time] · “Journal worker quorum snapshot operator schema.”
-    ✓ r1 proposal The kiss · [time] · “Index schema budget cluster audit stream.”
-    ✓ r1 refinement The architect · [time] · “Backoff backoff failure cursor stream budget.”
-    ✓ r1 refinement The kiss · [time] · “Message budget digest snapshot account recovery.”
+    ✓ r1 proposal The architect · [time] · “Policy partition cache journal limit recovery.”
+    ✓ r1 proposal The kiss · [time] · “Failure queue schema recovery quorum boundary.”
+    ✓ r1 refinement The architect · [time] · “Deadline gateway audit request tenant request.”
+    ✓ r1 refinement The kiss · [time] · “Journal token gateway lease cursor budget.”
     ── Round 1/1 · 1 point · 1 unanswered · 600 tokens · cost unknown ───────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -175,16 +174,15 @@ fn warnings_stand_above_the_block_and_stay() {
 
     By the judge's ruling, of 1 point: 1 not ruled.
 
-    • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+    • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
     ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82 % · not checked
       agent-kiss failed in the critique of agent-architect of round 1: the request was
       refused (400): no
 
     Design a queue: Keep the order, and ack.
-    Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway
-    ledger retention ledger.” It was left unanswered; the judge did not rule on it; it is
-    open.
+    Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index
+    request quorum batch.” It was left unanswered; the judge did not rule on it; it is open.
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
     "#);
@@ -237,19 +235,19 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Message worker client
-              index journal client.
-            • 2.1 (minor), not ruled: Backoff recovery gateway
-              ledger retention ledger.
+            • 1.1 (minor), not ruled: Replica latency journal
+              partition failure journal.
+            • 2.1 (minor), not ruled: Snapshot worker index
+              request quorum batch.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown
               confidence 82 % · not checked
 
             Design a queue: Keep the order, and ack.
             Strongest objection (2.1, minor), The architect
-            to The kiss: “Backoff recovery gateway ledger
-            retention ledger.” It was left unanswered; the
-            judge did not rule on it; it is open.
+            to The kiss: “Snapshot worker index request
+            quorum batch.” It was left unanswered; the judge
+            did not rule on it; it is open.
             Next: dialectic show [id] points
                   dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
@@ -261,16 +259,16 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Message worker client index journal client.
-            • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+            • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+            • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 %
               not checked
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery
-            gateway ledger retention ledger.” It was left unanswered; the judge did not
-            rule on it; it is open.
+            Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker
+            index request quorum batch.” It was left unanswered; the judge did not rule on
+            it; it is open.
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
             "#),
@@ -281,14 +279,14 @@ fn the_end_fits_every_width() {
 
             By the judge's ruling, of 2 points: 2 not ruled.
 
-            • 1.1 (minor), not ruled: Message worker client index journal client.
-            • 2.1 (minor), not ruled: Backoff recovery gateway ledger retention ledger.
+            • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+            • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
             ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Backoff recovery gateway ledger
-            retention ledger.” It was left unanswered; the judge did not rule on it; it is open.
+            Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index request quorum
+            batch.” It was left unanswered; the judge did not rule on it; it is open.
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
             "#),
         }
