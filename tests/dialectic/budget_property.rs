@@ -387,12 +387,12 @@ struct Seen {
 
 #[test]
 fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_round_and_a_solution() {
-    holds_of("dialectic", 80);
+    holds_of("dialectic", 60);
 }
 
 #[test]
 fn no_arena_spends_more_than_its_limit_and_each_ends_with_a_round_and_a_solution() {
-    holds_of("arena", 20);
+    holds_of("arena", 15);
 }
 
 fn holds_of(protocol: &'static str, cases: u32) {
