@@ -3,13 +3,14 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
 mod apart;
 mod archive;
 mod handling;
 mod lift;
 mod review;
+mod set_up;
 mod skill;
 mod sweep;
 
@@ -33,6 +34,10 @@ pub(super) use handling::{
 };
 pub(super) use lift::{LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
+pub(super) use set_up::{
+    CompletionsArgs, ConfigArgs, ConfigCommand, ConfigFileArgs, InitArgs, ManArgs, ModelsArgs, ProtocolsArgs,
+    ProtocolsCommand,
+};
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 pub(super) use sweep::{
     CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepFetchArgs, SweepPlanArgs, SweepRunArgs,
@@ -547,138 +552,6 @@ pub(super) struct ServeArgs {
     /// Disconnect a client that reads nothing for this many seconds
     #[arg(hide_short_help = true, long, value_name = "SECONDS", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) client_timeout: u64,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ConfigArgs {
-    #[command(subcommand)]
-    pub(super) command: ConfigCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum ConfigCommand {
-    /// Write a commented configuration to start from
-    #[command(after_help = examples(&["dialectic config init", "dialectic config init review.json"]))]
-    Init {
-        /// The file to write
-        #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
-        path: PathBuf,
-    },
-    /// Check a configuration and the keys it needs; call nothing
-    #[command(after_help = examples(&["dialectic config check", "dialectic config check -c review.json"]))]
-    Check(ConfigFileArgs),
-    /// Print every setting and its source
-    #[command(after_help = examples(&["dialectic config show", "dialectic config show --json"]))]
-    Show {
-        #[command(flatten)]
-        file: ConfigFileArgs,
-        /// Print the settings as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the JSON Schema of the configuration
-    #[command(after_help = examples(&["dialectic config schema > debate-config.schema.json"]))]
-    Schema,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ConfigFileArgs {
-    /// The configuration file [default: ./debate-config.json]
-    #[arg(short, long, value_name = "PATH")]
-    pub(super) config: Option<PathBuf>,
-
-    /// The environment file with the keys [default: .env, if it exists]
-    #[arg(short, long, value_name = "PATH")]
-    pub(super) env_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct InitArgs {
-    /// Ask nothing: use the options, and the proposed value for everything else
-    #[arg(short, long)]
-    pub(super) yes: bool,
-
-    /// A server of your own that speaks OpenAI's API, such as `http://127.0.0.1:8000/v1`
-    #[arg(long, value_name = "URL", conflicts_with = "provider")]
-    pub(super) server: Option<String>,
-
-    /// The environment variable with that server's key [default: it needs none]
-    #[arg(long, value_name = "NAME", requires = "server")]
-    pub(super) key_variable: Option<String>,
-
-    /// A built-in provider
-    #[arg(long, value_name = "NAME")]
-    pub(super) provider: Option<String>,
-
-    /// The model to use
-    #[arg(short, long, value_name = "MODEL")]
-    pub(super) model: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ModelsArgs {
-    /// Only these models, by name or as provider:name; `*` matches anything
-    #[arg(value_name = "MODEL")]
-    pub(super) models: Vec<String>,
-
-    /// Call each configured or named model once with a tiny prompt; asks before it spends money
-    #[arg(long)]
-    pub(super) probe: bool,
-
-    /// Do not ask for confirmation
-    #[arg(short, long, requires = "probe")]
-    pub(super) yes: bool,
-
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-
-    #[command(flatten)]
-    pub(super) file: ConfigFileArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
-pub(super) struct ProtocolsArgs {
-    #[command(subcommand)]
-    pub(super) command: Option<ProtocolsCommand>,
-
-    /// Print this protocol's table of transitions as Markdown
-    pub(super) name: Option<String>,
-
-    /// Print the table as a Mermaid diagram
-    #[arg(long, requires = "name")]
-    pub(super) mermaid: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum ProtocolsCommand {
-    /// Draw a protocol's stages and transitions
-    #[command(after_help = examples(&["dialectic protocols show dialectic"]))]
-    Show {
-        /// The protocol
-        name: String,
-    },
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-The script completes debates, roles, protocols and stages as well as commands and options.
-  bash        echo 'source <(dialectic completions bash)' >> ~/.bashrc
-  zsh         echo 'source <(dialectic completions zsh)' >> ~/.zshrc
-  fish        dialectic completions fish > ~/.config/fish/completions/dialectic.fish
-  elvish      echo 'eval (dialectic completions elvish | slurp)' >> ~/.elvish/rc.elv
-  powershell  dialectic completions powershell | Out-String | Invoke-Expression")]
-pub(super) struct CompletionsArgs {
-    /// The shell
-    pub(super) shell: clap_complete::Shell,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ManArgs {
-    /// Write a manual page for every command into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(super) dir: Option<PathBuf>,
 }
 
 /// Parses an amount of dollars.

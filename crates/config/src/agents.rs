@@ -6,11 +6,11 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings, defaults};
+use dialectic_record::prompt::Role;
 
 use super::choice::ServedModel;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource, laid_over};
-use super::names;
 use super::rules::{check_summarization, switch_on_summarization};
 
 /// Answers tend to become erratic above this temperature, which is allowed but rarely intended.
@@ -31,7 +31,7 @@ pub(super) struct AgentScope<'a> {
 
 impl AgentScope<'_> {
     fn roles(&self) -> Vec<&str> {
-        names::built_in_roles().into_iter().chain(self.own_roles.iter().map(String::as_str)).collect()
+        Role::built_in_names().into_iter().chain(self.own_roles.iter().map(String::as_str)).collect()
     }
 
     pub(super) fn built_in(&self, agent: AgentSettings) -> ResolvedAgent {
@@ -176,7 +176,7 @@ fn criteria_of(written: &[String], path: &KeyPath, findings: &mut Diagnostics) -
 /// The canonical name of a role, or the error for an unknown one.
 fn role(written: &str, scope: &AgentScope) -> Result<String, String> {
     let own = scope.own_roles.iter().map(String::as_str).find(|own| *own == written);
-    let built_in = names::built_in_roles().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
+    let built_in = Role::built_in_names().into_iter().find(|known| known.eq_ignore_ascii_case(written.trim()));
     own.or(built_in).map(str::to_owned).ok_or_else(|| unknown("role", written, &scope.roles()))
 }
 

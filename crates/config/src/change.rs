@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::Settings;
+use dialectic_record::prompt::Role;
 
 use super::check::check;
 use super::choice::with_programs_named;
@@ -15,10 +16,10 @@ use super::findings::Diagnostics;
 use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
 use super::overrides::Overrides;
+use super::programs;
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::schema::{self, keys_at};
 use super::suggest::suggestion;
-use super::{names, programs};
 
 /// A setting, by its path in the configuration, and its new value.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +70,7 @@ pub fn change_settings(
     let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
     for agent in settings.everybody() {
         // A missing role file is reported when the panel is built; the role must not change here.
-        if !names::built_in_roles().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
+        if !Role::built_in_names().contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
             own_roles.push(agent.role.clone());
         }
     }
@@ -313,7 +314,7 @@ mod tests {
             "debate.rounds",
             "=4",
         ];
-        let known = list(names::built_in_roles());
+        let known = list(Role::built_in_names());
         let said = said.map(|text| changed(&[text]).unwrap_err().replace(&known, "roles"));
         insta::assert_snapshot!(said.join("\n"), @r#"
         --set debate.round: unknown key `round` (did you mean `rounds`?)

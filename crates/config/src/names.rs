@@ -11,10 +11,6 @@ pub(super) fn protocols() -> Vec<&'static str> {
     PROTOCOLS.iter().map(|protocol| protocol.name).collect()
 }
 
-pub(super) fn built_in_roles() -> Vec<&'static str> {
-    Role::built_in_names()
-}
-
 /// The available roles: the built-in ones, and files next to a configuration.
 pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
     let built_in = Role::built_in_names().into_iter().map(str::to_owned);

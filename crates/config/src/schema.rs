@@ -12,6 +12,7 @@ use dialectic_engine::agent::SUMMARIZATION_METHODS;
 use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_llm::command::PROGRAMS;
 use dialectic_record::debate::{Settings, default_settings};
+use dialectic_record::prompt::Role;
 
 use super::check::follow;
 use super::overrides::PanelName;
@@ -90,7 +91,7 @@ pub fn schema() -> Value {
     let programs = PROGRAMS.iter().map(|program| program.name);
     let providers: Vec<&str> = PRESETS.iter().map(|preset| preset.name).chain(programs).collect();
     for (definition, key, keyword, names) in [
-        ("Agent", "role", "examples", names::built_in_roles().as_slice()),
+        ("Agent", "role", "examples", Role::built_in_names().as_slice()),
         ("Agent", "provider", "examples", providers.as_slice()),
         ("Tool", "name", "examples", TOOL_NAMES),
         ("Debate", "protocol", "enum", names::protocols().as_slice()),

@@ -9,9 +9,8 @@ use super::{ModelError, Request};
 /// The account that pays for a call's attempts. The cost of an attempt must be recorded at once: a call that waits for
 /// its next attempt may be abandoned.
 pub trait Account: Send + Sync {
-    /// Asks for permission to send an attempt, and waits for it under a limit of cost or calls. Without a limit nothing
-    /// is
-    /// reserved.
+    /// Asks for permission to send an attempt, and waits for it under a limit of cost or calls. Without a limit it
+    /// reserves nothing.
     ///
     /// # Errors
     /// [`ModelError::OverBudget`] if the limit has no room for it.

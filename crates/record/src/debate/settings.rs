@@ -4,6 +4,8 @@
 //! without that file. These types define the file: their doc comments are the descriptions in the JSON Schema, and
 //! their `schemars` attributes the bounds.
 
+mod arena;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::ApiKind;
 
 use super::{AgentId, Lens, StageId};
+
+pub use arena::{ArenaSettings, ConvergenceSettings, TeamSettings, VotingRule, VotingSettings};
 
 /// The name of the embedding model in records of earlier versions.
 pub const EMBEDDER: &str = "embedder";
@@ -309,143 +313,6 @@ impl Default for DebateSettings {
 
 fn default_attachment_limit() -> usize {
     DebateSettings::DEFAULT_ATTACHMENT_LIMIT
-}
-
-/// Settings of the arena. Other protocols ignore them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(rename = "Arena")]
-pub struct ArenaSettings {
-    /// The agents that take part.
-    pub team: TeamSettings,
-    /// When texts have converged.
-    pub convergence: ConvergenceSettings,
-    /// When a vote has a winner.
-    pub voting: VotingSettings,
-    /// Whether the judge looks for objections to an agreement before it counts.
-    pub trickster: bool,
-    /// Whether the judge determines the kinds of argument in each round.
-    pub observer: bool,
-    /// How often the debate may be extended when the winner misses a major requirement.
-    #[schemars(range(max = 10))]
-    pub extended_rounds: u32,
-    /// Your commands whose output is added to the debate's material. They run only if you name the file with
-    /// `--config`.
-    #[schemars(inner(length(min = 1)))]
-    pub context_commands: Vec<String>,
-    /// The maximum calls in flight by stage, within the total limit.
-    #[schemars(with = "StageLimits")]
-    pub max_concurrency: BTreeMap<String, u32>,
-}
-
-/// The maximum calls in flight by stage.
-#[derive(JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "it describes the keys of a map")]
-struct StageLimits {
-    /// For proposals.
-    #[schemars(range(min = 1))]
-    proposal: Option<u32>,
-    /// For critiques.
-    #[schemars(range(min = 1))]
-    critique: Option<u32>,
-    /// For revisions.
-    #[schemars(range(min = 1))]
-    revision: Option<u32>,
-    /// For final refinements.
-    #[schemars(range(min = 1))]
-    final_refinement: Option<u32>,
-    /// For votes.
-    #[schemars(range(min = 1))]
-    voting: Option<u32>,
-}
-
-impl Default for ArenaSettings {
-    fn default() -> Self {
-        Self {
-            team: TeamSettings::default(),
-            convergence: ConvergenceSettings::default(),
-            voting: VotingSettings::default(),
-            trickster: false,
-            observer: false,
-            extended_rounds: 1,
-            context_commands: Vec::new(),
-            max_concurrency: BTreeMap::new(),
-        }
-    }
-}
-
-/// The agents that take part in an arena.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "Team")]
-pub struct TeamSettings {
-    /// The number of agents; absent for all.
-    #[schemars(range(min = 2))]
-    pub size: Option<u32>,
-}
-
-/// When texts have converged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "Convergence")]
-pub struct ConvergenceSettings {
-    /// The percentage of matters on which all texts must agree.
-    #[serde(serialize_with = "super::number::serialize")]
-    #[schemars(range(min = 0, max = 100))]
-    pub threshold: f64,
-    /// How earlier versions measured similarity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub method: Option<String>,
-    /// The embedding model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub model: Option<String>,
-    /// The provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub provider: Option<String>,
-}
-
-impl Default for ConvergenceSettings {
-    fn default() -> Self {
-        Self { threshold: 80.0, method: None, model: None, provider: None }
-    }
-}
-
-/// When a vote has a winner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "Voting")]
-pub struct VotingSettings {
-    /// The required share of the ballots cast: more than half, two thirds, or all.
-    pub rule: VotingRule,
-}
-
-dialectic_base::named! {
-    /// The share of the ballots cast that a text needs to win.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-    pub enum VotingRule {
-        /// More than half.
-        #[default]
-        Majority = "majority",
-        /// Two thirds.
-        Supermajority = "supermajority",
-        /// All.
-        Unanimous = "unanimous",
-    }
-}
-
-impl VotingRule {
-    /// Whether `votes` of `cast` ballots suffice.
-    pub fn is_met(self, votes: u32, cast: u32) -> bool {
-        match self {
-            Self::Majority => 2 * votes > cast,
-            Self::Supermajority => 3 * votes >= 2 * cast && votes > 0,
-            Self::Unanimous => votes == cast && votes > 0,
-        }
-    }
 }
 
 fn default_history_limit() -> usize {

@@ -1,0 +1,139 @@
+//! Arguments of the commands that set the program up.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::examples;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ConfigCommand {
+    /// Write a commented configuration to start from
+    #[command(after_help = examples(&["dialectic config init", "dialectic config init review.json"]))]
+    Init {
+        /// The file to write
+        #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
+        path: PathBuf,
+    },
+    /// Check a configuration and the keys it needs; call nothing
+    #[command(after_help = examples(&["dialectic config check", "dialectic config check -c review.json"]))]
+    Check(ConfigFileArgs),
+    /// Print every setting and its source
+    #[command(after_help = examples(&["dialectic config show", "dialectic config show --json"]))]
+    Show {
+        #[command(flatten)]
+        file: ConfigFileArgs,
+        /// Print the settings as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the configuration
+    #[command(after_help = examples(&["dialectic config schema > debate-config.schema.json"]))]
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ConfigFileArgs {
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct InitArgs {
+    /// Ask nothing: use the options, and the proposed value for everything else
+    #[arg(short, long)]
+    pub(in crate::cli) yes: bool,
+
+    /// A server of your own that speaks OpenAI's API, such as `http://127.0.0.1:8000/v1`
+    #[arg(long, value_name = "URL", conflicts_with = "provider")]
+    pub(in crate::cli) server: Option<String>,
+
+    /// The environment variable with that server's key [default: it needs none]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    pub(in crate::cli) key_variable: Option<String>,
+
+    /// A built-in provider
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) provider: Option<String>,
+
+    /// The model to use
+    #[arg(short, long, value_name = "MODEL")]
+    pub(in crate::cli) model: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ModelsArgs {
+    /// Only these models, by name or as provider:name; `*` matches anything
+    #[arg(value_name = "MODEL")]
+    pub(in crate::cli) models: Vec<String>,
+
+    /// Call each configured or named model once with a tiny prompt; asks before it spends money
+    #[arg(long)]
+    pub(in crate::cli) probe: bool,
+
+    /// Do not ask for confirmation
+    #[arg(short, long, requires = "probe")]
+    pub(in crate::cli) yes: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) file: ConfigFileArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+pub(in crate::cli) struct ProtocolsArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) command: Option<ProtocolsCommand>,
+
+    /// Print this protocol's table of transitions as Markdown
+    pub(in crate::cli) name: Option<String>,
+
+    /// Print the table as a Mermaid diagram
+    #[arg(long, requires = "name")]
+    pub(in crate::cli) mermaid: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ProtocolsCommand {
+    /// Draw a protocol's stages and transitions
+    #[command(after_help = examples(&["dialectic protocols show dialectic"]))]
+    Show {
+        /// The protocol
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+The script completes debates, roles, protocols and stages as well as commands and options.
+  bash        echo 'source <(dialectic completions bash)' >> ~/.bashrc
+  zsh         echo 'source <(dialectic completions zsh)' >> ~/.zshrc
+  fish        dialectic completions fish > ~/.config/fish/completions/dialectic.fish
+  elvish      echo 'eval (dialectic completions elvish | slurp)' >> ~/.elvish/rc.elv
+  powershell  dialectic completions powershell | Out-String | Invoke-Expression")]
+pub(in crate::cli) struct CompletionsArgs {
+    /// The shell
+    pub(in crate::cli) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ManArgs {
+    /// Write a manual page for every command into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) dir: Option<PathBuf>,
+}
