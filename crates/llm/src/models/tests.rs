@@ -1,4 +1,4 @@
-use dialectic_base::provider::PRESETS;
+use dialectic_base::provider::{PRESETS, default_models};
 
 use super::*;
 
@@ -143,6 +143,9 @@ fn a_long_prompt_has_the_higher_price_for_all_of_it() {
 
 #[test]
 fn the_models_that_are_asked_by_default_are_current_priced_and_roomy() {
+    // The order in which keys are tried: a new provider comes after these.
+    let order: Vec<&str> = default_models().map(|(provider, _)| provider).collect();
+    assert!(order.starts_with(&["openai", "anthropic", "google", "mistral", "openrouter"]), "{order:?}");
     for preset in PRESETS {
         let (provider, Some(models)) = (preset.name, preset.models) else { continue };
         assert!(preset.api_key_env.is_some(), "{provider}");
