@@ -49,7 +49,7 @@ impl Metering {
                     if let Signal::Recorded(recorded) = &*signal
                         && meter.is_enough(recorded)
                     {
-                        controls.stop();
+                        controls.stop_spent();
                         self.0 = None;
                     }
                 }

@@ -15,7 +15,7 @@ pub enum RunCommand {
     /// Cancel a pause, or continue after one.
     GoOn,
     /// Start nothing new, and close with the current texts.
-    Stop,
+    Stop(StopReason),
     /// A stop order is stored next to the record: obey it once the debate can close.
     ObeyStop,
     /// The user has acknowledged the cost.
@@ -68,12 +68,12 @@ impl Engine {
                 self.obey_stop()?;
             }
             RunCommand::Acknowledge => self.acknowledge()?,
-            RunCommand::Stop if self.debate().final_round().is_none() => {
+            RunCommand::Stop(_) if self.debate().final_round().is_none() => {
                 self.warn("the debate has no text to close with yet, so it continues");
             }
-            RunCommand::Stop => {
+            RunCommand::Stop(reason) => {
                 if !self.is_stopping() && !self.is_at_its_end() {
-                    self.append(Event::Stopping { reason: StopReason::User })?;
+                    self.append(Event::Stopping { reason })?;
                 }
             }
             RunCommand::Answer { agent_id, item_id, answer, by } => self.answer(agent_id, item_id, answer, by)?,
@@ -87,7 +87,7 @@ impl Engine {
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;
-            self.handle_command(RunCommand::Stop)?;
+            self.handle_command(RunCommand::Stop(StopReason::User))?;
             self.record.entry().forget_stop();
         }
         Ok(())
@@ -111,7 +111,7 @@ impl Engine {
         while self.debate().open_questions().next().is_some() {
             match self.commands.recv().await {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
-                Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
+                Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
                 Some(RunCommand::Hold | RunCommand::GoOn) => {}
                 Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
                     self.handle_command(told)?;
@@ -158,7 +158,7 @@ impl Engine {
                 Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
                     self.handle_command(told)?;
                 }
-                Some(RunCommand::Stop | RunCommand::ObeyStop) => return self.told_to_stop(),
+                Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
                 Some(RunCommand::Hold) => {}
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
             }

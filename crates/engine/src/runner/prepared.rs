@@ -12,7 +12,7 @@ use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase,
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
     Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded,
-    Settings, Signal, Span, Spent, Status, Timestamp, fold,
+    Settings, Signal, Span, Spent, Status, StopReason, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -281,7 +281,7 @@ impl Ready {
         let (commands, heard) = mpsc::unbounded_channel();
         if closes {
             // The receiver exists.
-            drop(commands.send(RunCommand::Stop));
+            drop(commands.send(RunCommand::Stop(StopReason::User)));
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, EngineError, RunCommand, RunEnding, UserReply};
-use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress};
+use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress, StopReason};
 use dialectic_record::signals::{Follower, Signals, Subscription, Words};
 use dialectic_record::store::{Entry, JournalReader};
 
@@ -169,7 +169,12 @@ impl Controls {
 
     /// Starts nothing new, and closes the debate with its current texts.
     pub fn stop(&self) {
-        drop(self.commands.send(RunCommand::Stop));
+        drop(self.commands.send(RunCommand::Stop(StopReason::User)));
+    }
+
+    /// Like [`stop`](Self::stop), because the money that the caller set aside for the debate is spent.
+    pub fn stop_spent(&self) {
+        drop(self.commands.send(RunCommand::Stop(StopReason::Spent)));
     }
 
     /// Acknowledges the cost warning. Has no effect without one, or the second time.

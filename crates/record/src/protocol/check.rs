@@ -79,7 +79,7 @@ pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
 /// Whether a draft exists that should be checked.
 pub(super) fn is_due(debate: &Debate) -> bool {
     !debate.lenses().is_empty()
-        && debate.stop_reason != Some(StopReason::User)
+        && !matches!(debate.stop_reason, Some(StopReason::User | StopReason::Spent))
         && !debate.check_forgone
         && debate.final_solution.is_none()
         && debate.newest_draft().is_some()
