@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, Status};
-use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, write_atomically};
+use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, matching, write_atomically};
 
 use super::Stored;
 use super::collect::{ReadError, debate_of};
@@ -60,18 +60,10 @@ impl Diagnostic for FetchError {
 /// A name fits none or several.
 pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, FetchError> {
     let all: Vec<&DebateId> = plan.records().map(|record| record.id).collect();
-    let ways: [fn(&str, &str) -> bool; 3] =
-        [|id, name| id == name, |id, name| id.starts_with(name), |id, name| id.ends_with(name)];
-    let find = |name: &String| {
-        let fits = |fits: fn(&str, &str) -> bool| -> Vec<_> {
-            all.iter().copied().filter(|id| fits(id.as_str(), name)).collect()
-        };
-        let found = ways.into_iter().map(fits).find(|found| !found.is_empty());
-        match found.as_deref() {
-            None => Err(FetchError::Unknown(name.clone())),
-            Some([one]) => Ok(*one),
-            Some(_) => Err(FetchError::Ambiguous(name.clone())),
-        }
+    let find = |name: &String| match *matching(all.clone(), ToString::to_string, name) {
+        [] => Err(FetchError::Unknown(name.clone())),
+        [one] => Ok(one),
+        [_, _, ..] => Err(FetchError::Ambiguous(name.clone())),
     };
     if names.is_empty() { Ok(all) } else { names.iter().map(find).collect() }
 }
@@ -82,7 +74,10 @@ pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, 
 /// # Errors
 /// The store cannot be read, the debate is damaged, or the directory cannot be written.
 pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, FetchError> {
-    let state = directory.state_path(id);
+    let (state, path) = (directory.state_path(id), directory.journal_path(id));
+    if state.exists() && path.exists() {
+        return Ok(Some(state));
+    }
     let journal = match Stored::read(store, id).await.map_err(ReadError::from)? {
         Stored::Nothing => return Ok(None),
         Stored::Begun(chain) => chain.journal,
@@ -93,7 +88,6 @@ pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> R
         return Ok(None);
     }
     directory.create()?;
-    let path = directory.journal_path(id);
     let is_new = !path.exists();
     if is_new {
         write_atomically(&path, Readers::Owner, |out| out.write_all(&journal))?;

@@ -168,19 +168,12 @@ impl Directory {
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
             return Ok(Entry::of_state(path));
         }
-        let mut entries = self.entries()?;
+        let entries = self.entries()?;
         let unknown = || StoreError::Unknown { name: name.to_owned(), directory: self.path.clone() };
         if name == "latest" {
             return entries.into_iter().next().ok_or_else(unknown);
         }
-        if let Some(exact) = entries.iter().position(|entry| entry.id() == name) {
-            return Ok(entries.swap_remove(exact));
-        }
-        let (mut fits, others): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|entry| entry.id().starts_with(name));
-        if fits.is_empty() {
-            fits = others.into_iter().filter(|entry| entry.id().ends_with(name)).collect();
-        }
+        let mut fits = matching(entries, Entry::id, name);
         match fits.len() {
             0 => Err(unknown()),
             1 => Ok(fits.swap_remove(0)),
@@ -402,6 +395,15 @@ impl Entry {
     pub fn id(&self) -> String {
         self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
+}
+
+/// The items whose id is `name`, else those whose id begins with it, else those whose id ends with it.
+pub fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
+    let ids: Vec<String> = items.iter().map(id).collect();
+    let ways: [fn(&str, &str) -> bool; 3] =
+        [|id, name| id == name, |id, name| id.starts_with(name), |id, name| id.ends_with(name)];
+    let Some(fits) = ways.into_iter().find(|fits| ids.iter().any(|id| fits(id, name))) else { return Vec::new() };
+    items.into_iter().zip(&ids).filter(|(_, id)| fits(id, name)).map(|(item, _)| item).collect()
 }
 
 /// Reads a state file.

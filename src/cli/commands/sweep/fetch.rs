@@ -2,48 +2,56 @@
 
 use std::path::PathBuf;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+
 use crate::cli::args::SweepFetchArgs;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::sweep::collect::check_set;
+use crate::sweep::collect::{AT_ONCE, check_set};
 use crate::sweep::fetch::{FetchError, fetch, named};
-use dialectic_base::figures::counted;
+use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
 
 use super::{block_on, opened};
 
 pub(super) fn run(args: &SweepFetchArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = Directory::at(args.directory());
-    let (states, debates) = block_on(copied(args, &directory))?;
+    let Fetched { states, missing, all } = block_on(fetched(args, &directory))?;
     for state in &states {
         terminal.text(&state.display().to_string())?;
     }
-    if states.len() < debates {
-        let missing = debates - states.len();
-        terminal.warning(&format!("{missing} of {} not ended", counted(debates as u64, "debate")));
+    if missing > 0 {
+        terminal.warning(&format!("{missing} of {all} not ended"));
     }
     Ok(())
 }
 
-/// The state files of the copied debates, and the number of requested ones.
-async fn copied(args: &SweepFetchArgs, directory: &Directory) -> Result<(Vec<PathBuf>, usize), Error> {
+struct Fetched {
+    /// The state files of the copied debates.
+    states: Vec<PathBuf>,
+    /// The number of debates that have not ended.
+    missing: usize,
+    /// The debates of the plan, counted.
+    all: String,
+}
+
+async fn fetched(args: &SweepFetchArgs, directory: &Directory) -> Result<Fetched, Error> {
     let (plan, store) = opened(&args.plan)?;
-    let is_named = !args.debates.is_empty();
     let wanted = named(&plan.plan, &args.debates)?;
-    if let Some(store) = &store {
-        check_set(&plan, &**store).await?;
-    }
-    let mut states = Vec::new();
-    for id in &wanted {
-        let state = match &store {
-            Some(store) => fetch(&**store, id, directory).await?,
-            None => None,
-        };
-        match state {
-            Some(state) => states.push(state),
-            None if is_named => return Err(FetchError::NotEnded((*id).clone()).into()),
-            None => {}
+    let states: Vec<Option<PathBuf>> = match &store {
+        Some(store) => {
+            check_set(&plan, &**store).await?;
+            let fetch = |id: &DebateId| {
+                let id = id.clone();
+                async move { fetch(&**store, &id, directory).await }
+            };
+            stream::iter(wanted.iter().copied()).map(fetch).buffered(AT_ONCE).try_collect().await?
         }
+        None => vec![None; wanted.len()],
+    };
+    let missing = states.iter().filter(|state| state.is_none()).count();
+    if let Some(at) = states.iter().position(Option::is_none).filter(|_| !args.debates.is_empty()) {
+        return Err(FetchError::NotEnded(wanted[at].clone()).into());
     }
-    Ok((states, wanted.len()))
+    Ok(Fetched { states: states.into_iter().flatten().collect(), missing, all: plan.plan.counted() })
 }
