@@ -295,7 +295,7 @@ impl Chain {
 
     async fn read(&self, number: u64) -> Result<Option<Entry>, BudgetError> {
         let Some(bytes) = self.store.get(&name(number)).await? else { return Ok(None) };
-        // The first one says which budget it is.
+        // The first entry states the budget.
         let is_sound = |entry: &Entry| number == 1 || entry.after.are_within(self.budget);
         let entry = serde_json::from_slice(&bytes).ok().filter(is_sound);
         entry.map(Some).ok_or_else(|| BudgetError::Damaged { entry: number, place: self.store.place() })
@@ -313,7 +313,7 @@ impl Claim {
 }
 
 impl Sums {
-    /// Whether they can be those of a budget, of which finished debates have spent the rest.
+    /// Whether they can be the sums of this budget: finished debates have spent the rest.
     fn are_within(self, budget: Usd) -> bool {
         self.balance + self.held <= budget
     }
@@ -363,7 +363,7 @@ pub enum BudgetError {
         /// The store.
         place: String,
     },
-    /// An entry is missing, is no entry, exceeds the budget, or cannot follow the one before it.
+    /// An entry is missing or unreadable, exceeds the budget, or cannot follow the one before it.
     #[error("entry {entry} of the budget in {place} is damaged")]
     Damaged {
         /// The number.

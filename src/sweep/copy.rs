@@ -21,7 +21,7 @@ use super::store::{Creation, SharedStore};
 
 /// The first pause after an error of the store; each further one doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// The time for the last segments of a debate that is left.
+/// The time limit for the last segments of a debate that this worker leaves.
 const TO_STORE: Duration = Duration::from_secs(4);
 
 /// Writes the lines that a run appends to its journal into segments, one at a time; lines appended in the meantime go
