@@ -52,15 +52,10 @@ impl Arm {
         }
     }
 
-    /// [`runs`](Self::runs), or none if none is wanted.
-    pub fn runs_for(wanted: &[Self]) -> Vec<Self> {
-        if wanted.is_empty() { Vec::new() } else { Self::runs(wanted) }
-    }
-
-    /// The arms to run for these: first a single answer, which shows how many answers the money buys. Without repeats.
+    /// The arms to run for these, without repeats: first a single answer, which shows how many answers the money buys.
     pub fn runs(wanted: &[Self]) -> Vec<Self> {
-        let mut runs = vec![Self::Single];
-        for arm in wanted {
+        let mut runs = Vec::new();
+        for arm in wanted.first().map(|_| &Self::Single).into_iter().chain(wanted) {
             if !runs.contains(arm) {
                 runs.push(*arm);
             }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, StopReason, fold};
+use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, fold};
 
 use super::group::{finished, left_out};
 use super::plan::{Plan, PlannedArm, PlannedDebate, SavedPlan, Variant, label};
@@ -19,7 +19,7 @@ use super::store::{Store, StoreFault};
 use crate::lift::{Arm, Bill, Done, LeftOut};
 
 /// The number of debates read at once.
-pub(super) const AT_ONCE: usize = 8;
+pub const AT_ONCE: usize = 8;
 
 /// The result of a debate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -152,6 +152,9 @@ pub(super) fn events_of(
     let events: Vec<Recorded> =
         lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|error| damaged(error.to_string()))?;
     let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
+    if debate.id != *id {
+        return Err(damaged(format!("it is the debate {}", debate.id)));
+    }
     Ok((debate, events))
 }
 
@@ -248,13 +251,19 @@ impl Row {
     /// The rows of a debate and its arms, as far as they are finished.
     async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<Self>, ReadError> {
         let mut rows = Vec::new();
-        if let Some(done) = finished(store, &planned.id).await? {
-            rows.push(Self::of(planned, None, &done));
-        }
+        let debate = finished(store, &planned.id).await?;
+        rows.extend(debate.as_ref().map(|done| Self::of(planned, None, done)));
+        let mut single = None;
         for arm in &planned.arms {
             match finished(store, &arm.id).await? {
-                Some(done) => rows.push(Self::of(planned, Some(arm), &done)),
-                None => rows.extend(left_out(store, planned, arm).await?.map(|why| Self::without(planned, arm, why))),
+                Some(done) => {
+                    rows.push(Self::of(planned, Some(arm), &done));
+                    single = single.or((arm.arm == Arm::Single).then_some(done));
+                }
+                None => rows.extend(
+                    left_out(planned, arm, debate.as_ref(), single.as_ref())
+                        .map(|why| Self::without(planned, arm, why)),
+                ),
             }
         }
         Ok(rows)
@@ -273,13 +282,7 @@ impl Row {
         let usage = debate.total_usage();
         let outcome = debate.outcome.as_ref();
         let right = planned.problem.answer.as_ref();
-        let mut reasons = outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default();
-        // Nobody can stop a debate of a set but its meter.
-        if debate.stop_reason == Some(StopReason::User)
-            && let Some(first) = reasons.first_mut()
-        {
-            "the debate's cost is spent".clone_into(first);
-        }
+        let reasons = outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default();
         Self {
             id: arm.map_or(&planned.id, |arm| &arm.id).clone(),
             problem: planned.problem.id.clone(),

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{DebateId, Status};
 
-use super::collect::{ReadError, check_set, debate_of, events_of};
+use super::collect::{AT_ONCE, ReadError, check_set, debate_of, events_of};
 use super::plan::{PlannedArm, PlannedDebate, SavedPlan, Variant};
 use super::store::Store;
 use super::{Finished, Stored};
@@ -87,11 +89,12 @@ impl GroupState {
     /// The store cannot be read, or a record is damaged.
     pub async fn read(store: &dyn Store, group: &PlannedDebate) -> Result<Self, ReadError> {
         let Some(debate) = finished(store, &group.id).await? else { return Self::open(store, &group.id).await };
-        let (mut arms, mut open) = (Vec::new(), None);
+        let mut arms: Vec<(Arm, Result<Done, LeftOut>)> = Vec::new();
+        let mut open = None;
         for planned in &group.arms {
             let read = match finished(store, &planned.id).await? {
                 Some(done) => Some(Ok(done)),
-                None => left_out(store, group, planned).await?.map(Err),
+                None => left_out(group, planned, Some(&debate), single_of(&arms)).map(Err),
             };
             match read {
                 Some(read) => arms.push((planned.arm, read)),
@@ -128,11 +131,11 @@ pub async fn read_all(
     groups: &[&PlannedDebate],
 ) -> Result<Vec<GroupState>, ReadError> {
     check_set(plan, store).await?;
-    let mut states = Vec::new();
-    for group in groups {
-        states.push(Box::pin(GroupState::read(store, group)).await?);
-    }
-    Ok(states)
+    let read = |group: &&PlannedDebate| {
+        let group = (*group).clone();
+        async move { Box::pin(GroupState::read(store, &group)).await }
+    };
+    stream::iter(groups).map(read).buffered(AT_ONCE).try_collect().await
 }
 
 /// Reads a finished record; `None` if it is not finished.
@@ -149,19 +152,19 @@ pub async fn finished(store: &dyn Store, id: &DebateId) -> Result<Option<Done>, 
     }
 }
 
-/// Why an arm that was not begun is left out; `None` if it is not, or if that cannot be said yet.
-///
-/// # Errors
-/// The store cannot be read, or a record is damaged.
-pub async fn left_out(
-    store: &dyn Store,
+/// Why an arm without a record is left out; `None` if it is not, or if that is not known before the debate and the single
+/// answer are finished.
+pub(super) fn left_out(
     group: &PlannedDebate,
     arm: &PlannedArm,
-) -> Result<Option<LeftOut>, ReadError> {
-    let Some(single) = group.arms.iter().find(|one| one.arm == Arm::Single && one.id != arm.id) else {
-        return Ok(None);
-    };
-    let Some(debate) = finished(store, &group.id).await? else { return Ok(None) };
-    let Some(single) = finished(store, &single.id).await? else { return Ok(None) };
-    Ok(Unit::of_arm(group, arm, &debate.bill, &single.bill).err())
+    debate: Option<&Done>,
+    single: Option<&Done>,
+) -> Option<LeftOut> {
+    let (debate, single) = debate.zip(single)?;
+    Unit::of_arm(group, arm, &debate.bill, &single.bill).err()
+}
+
+/// The single answer among the finished arms.
+fn single_of(arms: &[(Arm, Result<Done, LeftOut>)]) -> Option<&Done> {
+    arms.iter().find(|(arm, _)| *arm == Arm::Single).and_then(|(_, done)| done.as_ref().ok())
 }

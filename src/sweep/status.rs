@@ -8,14 +8,15 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Recorded, Status};
+use dialectic_record::debate::Status;
 
 use super::budget::{self, BudgetError, Sums};
-use super::collect::{AT_ONCE, ReadError, check_set, debate_of};
+use super::collect::{AT_ONCE, ReadError, check_set, events_of};
 use super::group::left_out;
-use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan, label};
+use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan};
 use super::store::{SharedStore, Store};
 use super::{Finished, Lost, Stored};
+use crate::lift::{Arm, Bill, Done};
 
 /// The progress of a set or a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -119,26 +120,35 @@ impl Progress {
     /// The state of each record of a group, with the name of its row.
     async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, ReadError> {
         let mut all: Vec<(String, Self)> = Vec::new();
-        for (record, arm) in planned.records().zip(std::iter::once(None).chain(planned.arms.iter().map(Some))) {
-            let mut one = Self::read_one(&record, store).await?;
-            let may_be_left_out = one.waiting > 0 && all.first().is_some_and(|(_, debate)| debate.finished > 0);
-            if let Some(arm) = arm.filter(|_| may_be_left_out)
-                && left_out(store, planned, arm).await?.is_some()
-            {
-                one = Self { debates: 1, finished: 1, ..Self::default() };
+        let (mut debate, mut single) = (None, None);
+        for record in planned.records() {
+            let (mut one, done) = Self::read_one(&record, store).await?;
+            match record.arm {
+                None => debate = done,
+                Some(arm) if arm.arm == Arm::Single => single = done,
+                Some(arm) if one.waiting > 0 => {
+                    if left_out(planned, arm, debate.as_ref(), single.as_ref()).is_some() {
+                        one = Self { debates: 1, finished: 1, ..Self::default() };
+                    }
+                }
+                Some(_) => {}
             }
-            all.push((label(&planned.variant.name, record.arm), one));
+            all.push((record.label(&planned.variant.name), one));
         }
         Ok(all)
     }
 
-    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<Self, ReadError> {
+    /// The state of a record; with the record if it is finished.
+    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<(Self, Option<Done>), ReadError> {
         let one = Self { debates: 1, ..Self::default() };
         let id = planned.id;
-        Ok(match Stored::read(store, id).await? {
+        let mut done = None;
+        let read = match Stored::read(store, id).await? {
             Stored::Nothing => Self { waiting: 1, expected_usd: planned.likely, ..one },
             Stored::Finished(Finished { header, journal }) => {
-                let cost = debate_of(store, id, &journal)?.total_cost();
+                let (debate, events) = events_of(store, id, &journal)?;
+                let cost = debate.total_cost();
+                done = Some(Done { debate, bill: Bill::of(&events) });
                 Self { finished: 1, cost_usd: cost, expected_usd: cost, lost: header.lost, ..one }
             }
             // A worker took it and has recorded nothing yet.
@@ -146,8 +156,8 @@ impl Progress {
                 Self { running: 1, expected_usd: planned.likely, ..one }
             }
             Stored::Begun(chain) => {
-                let debate = debate_of(store, id, &chain.journal)?;
-                let lost = Lost::of(&events(&chain.journal));
+                let (debate, events) = events_of(store, id, &chain.journal)?;
+                let lost = Lost::of(&events);
                 let cost = debate.total_cost();
                 let begun = Self { cost_usd: cost, lost, ..one };
                 if debate.status == Status::Failed {
@@ -157,13 +167,9 @@ impl Progress {
                     Self { running: 1, expected_usd: expected, ..begun }
                 }
             }
-        })
+        };
+        Ok((read, done))
     }
-}
-
-/// The events of a journal that was read before.
-fn events(journal: &[u8]) -> Vec<Recorded> {
-    journal.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 impl SetStatus {
@@ -174,7 +180,7 @@ impl SetStatus {
             for record in planned.records() {
                 let one = Progress { debates: 1, waiting: 1, expected_usd: record.likely, ..Progress::default() };
                 all += &one;
-                *variants.entry(label(&planned.variant.name, record.arm)).or_default() += &one;
+                *variants.entry(record.label(&planned.variant.name)).or_default() += &one;
             }
         }
         Self { all, variants, budget: None }

@@ -297,7 +297,7 @@ impl PlannedProblem {
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedRecord<'a> {
     /// The arm; absent if it is the debate.
-    pub arm: Option<Arm>,
+    pub arm: Option<&'a PlannedArm>,
     /// The id.
     pub id: &'a DebateId,
     /// The likely cost; absent if a price is unknown.
@@ -311,15 +311,22 @@ pub fn label(variant: &str, arm: Option<Arm>) -> String {
     arm.map_or_else(|| variant.to_owned(), |arm| format!("{variant}, {}", arm.protocol().name))
 }
 
+impl PlannedRecord<'_> {
+    /// Its [`label`].
+    pub fn label(&self, variant: &str) -> String {
+        label(variant, self.arm.map(|arm| arm.arm))
+    }
+}
+
 impl PlannedDebate {
     /// The debate and its arms.
     pub fn records(&self) -> impl Iterator<Item = PlannedRecord<'_>> {
         let debate = PlannedRecord { arm: None, id: &self.id, likely: self.likely, most: self.most };
-        let arms = self.arms.iter().map(|PlannedArm { arm, id, likely, most }| PlannedRecord {
-            arm: Some(*arm),
-            id,
-            likely: *likely,
-            most: *most,
+        let arms = self.arms.iter().map(|arm| PlannedRecord {
+            arm: Some(arm),
+            id: &arm.id,
+            likely: arm.likely,
+            most: arm.most,
         });
         std::iter::once(debate).chain(arms)
     }

@@ -240,7 +240,7 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
             return Err(wrong(format!("the variant `{name}` has settings of a machine or a person")));
         }
-        if against != Arm::runs_for(&against) {
+        if against != Arm::runs(&against) {
             return Err(wrong(format!("the variant `{name}` has arms in an order that no plan has")));
         }
         let own = built_in(protocol);

@@ -8,7 +8,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_engine::engine::{Books, RunEnding};
 use dialectic_engine::runner::{Failed, Prepared, Run, Runner};
-use dialectic_record::debate::{DebateId, Event, Recorded};
+use dialectic_record::debate::{DebateId, Event, Recorded, Status, fold};
 use dialectic_record::store::{Directory, Entry, Replica, read_journal};
 
 use super::super::budget::{Claim, Grant};
@@ -45,6 +45,13 @@ enum Outcome {
 impl From<Ended> for Outcome {
     fn from(ended: Ended) -> Self {
         Self::Ended(ended)
+    }
+}
+
+impl Ended {
+    /// It ended without an answer, with the error on record.
+    fn failed(error: Option<String>) -> Self {
+        Self::Failed { reason: error.unwrap_or_else(|| "it has no answer".to_owned()) }
     }
 }
 
@@ -314,10 +321,7 @@ impl Held<'_> {
             _ if self.copy.is_lost() => Outcome::Lost,
             Ok(finished) => match finished.ending {
                 RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false }.into(),
-                RunEnding::Failed => {
-                    let reason = finished.debate.error.unwrap_or_else(|| "it has no answer".to_owned());
-                    Ended::Failed { reason }.into()
-                }
+                RunEnding::Failed => Ended::failed(finished.debate.error).into(),
                 RunEnding::ServerGone => Ended::Later { reason: "its server is unreachable".to_owned() }.into(),
                 RunEnding::LimitReached => Ended::Later { reason: "its subscription is used up".to_owned() }.into(),
                 RunEnding::Paused | RunEnding::Suspended => Ended::Later { reason: STOPPED.to_owned() }.into(),
@@ -346,12 +350,14 @@ impl Held<'_> {
     }
 }
 
-/// How a debate ended before, if it is not to be resumed.
+/// How a debate ended before, unless it is to be resumed.
 fn ended_before(past: &[Recorded], retry_failed: bool) -> Option<Ended> {
-    match &past.last()?.event {
-        Event::Completed { .. } => Some(Ended::Finished { cost: None, before: false }),
-        Event::Failed { error } if !retry_failed => Some(Ended::Failed { reason: error.clone() }),
-        _ => None,
+    // One that cannot be folded cannot be resumed either, and says why then.
+    let debate = fold(past).ok()?;
+    match debate.status {
+        Status::Completed => Some(Ended::Finished { cost: None, before: false }),
+        Status::Failed if !retry_failed => Some(Ended::failed(debate.error)),
+        Status::Pending | Status::Running | Status::Paused | Status::Failed => None,
     }
 }
 

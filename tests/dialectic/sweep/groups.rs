@@ -80,7 +80,7 @@ fn a_debate_is_followed_by_its_arms_and_the_order_of_the_work_changes_no_result(
         let [debate, single, draws, refined] = group else { panic!("{group:?}") };
         assert!(group.iter().all(|row| row["group"] == debate["id"] && !row["answer"].is_null()), "{group:?}");
         assert_eq!((&debate["outcome"], &single["outcome"]), (&json!("full"), &json!("full")));
-        assert_eq!(draws["reasons"], json!(["the debate's cost is spent"]), "{draws}");
+        assert_eq!(draws["reasons"], json!(["stopped: the money for it is spent"]), "{draws}");
         assert!(debate["arm"].is_null() && debate["protocol"] == "dialectic");
         assert_eq!([&single["arm"], &draws["arm"], &refined["arm"]], ["single", "best-of-n", "self-refine"]);
         let whole = money(&debate["fullCostUsd"]);

@@ -191,12 +191,27 @@ fn debates_that_have_ended_are_fetched_to_be_read() {
 fn a_debate_that_was_changed_in_the_store_is_not_fetched() {
     let server = MockServer::with(|request| short_reply(request).usage(500, 0, 50));
     let sandbox = planned(&server);
-    sandbox.run(["sweep", "run", "plan.jsonl", "--index", "6"]).expect_code(0);
-    let id = lines(&sandbox.read("plan.jsonl"))[7]["id"].as_str().unwrap().to_owned();
-    let object = format!("plan.store/debates/{id}/finished");
+    for index in ["6", "7"] {
+        sandbox.run(["sweep", "run", "plan.jsonl", "--index", index]).expect_code(0);
+    }
+    let planned = lines(&sandbox.read("plan.jsonl"));
+    let [object, other] =
+        [7, 8].map(|line: usize| format!("plan.store/debates/{}/finished", planned[line]["id"].as_str().unwrap()));
     let whole = sandbox.read(&object);
+    let id = planned[7]["id"].as_str().unwrap();
+
     sandbox.write(&object, whole.replacen("40 + 2", "40 + 3", 1));
-    let refused = sandbox.run(["sweep", "fetch", "plan.jsonl"]).expect_code(2);
+    let refused = sandbox.run(["sweep", "fetch", "plan.jsonl", id]).expect_code(2);
     assert!(refused.stderr.contains("was changed"), "{refused}");
+    assert_eq!(fs::read_dir(sandbox.directory().join("plan.debates")).unwrap().count(), 0);
+
+    // The whole journal of another debate.
+    let (header, foreign) = (whole.split_inclusive('\n').next().unwrap(), sandbox.read(&other));
+    let (_, journal) = foreign.split_once('\n').unwrap();
+    sandbox.write(&object, format!("{header}{journal}"));
+    for command in ["fetch", "collect", "status"] {
+        let refused = sandbox.run(["sweep", command, "plan.jsonl"]).expect_code(2);
+        assert!(refused.stderr.contains(&format!("the debate {id} in the store plan.store is damaged")), "{refused}");
+    }
     assert_eq!(fs::read_dir(sandbox.directory().join("plan.debates")).unwrap().count(), 0);
 }

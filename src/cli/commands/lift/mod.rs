@@ -249,9 +249,6 @@ pub(super) fn text_of(debate: &Debate) -> Option<&str> {
 impl Lift<'_> {
     /// The arms to run in addition to the debate; draws are measured by a single answer.
     fn runs(&self) -> Vec<Arm> {
-        if self.other.is_some() {
-            return Vec::new();
-        }
         Arm::runs(&self.arms)
     }
 

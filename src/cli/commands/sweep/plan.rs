@@ -217,7 +217,7 @@ fn resolve(
     (protocol.check)(&settings).map_err(Error::from)?;
     check_prices(&settings)?;
     let mut variant = Variant::new(described.name.clone(), protocol, &settings)?;
-    variant.against = Arm::runs_for(described.against.as_deref().unwrap_or_default());
+    variant.against = Arm::runs(described.against.as_deref().unwrap_or_default());
     if !variant.against.is_empty() {
         check_arms(&variant)?;
     }
