@@ -7,6 +7,7 @@
 //! | [`diagnostic`] | an error's category, hint and remedy |
 //! | [`encoding`] | text files and their encodings |
 //! | [`figures`] | numbers, durations and money as people read them |
+//! | [`json_text`] | where the values of a JSON text are |
 //! | [`key_path`] | the path of a value within a JSON document |
 //! | [`markdown`] | small operations on Markdown text |
 //! | [`money`] | amounts and prices |
@@ -22,6 +23,7 @@ pub mod call;
 pub mod diagnostic;
 pub mod encoding;
 pub mod figures;
+pub mod json_text;
 pub mod key_path;
 pub mod markdown;
 pub mod money;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use dialectic_base::json_text::JsonText;
 use dialectic_base::key_path::KeyPath;
 
 /// A position in a text; both parts count from 1, columns in characters.
@@ -51,113 +52,9 @@ impl fmt::Display for ProblemSubject {
     }
 }
 
-/// The offsets of the values of a JSON text.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Offsets(Vec<(KeyPath, usize)>);
-
-impl Offsets {
-    /// Finds all values of a valid JSON text; may find none in others.
-    pub(super) fn of(text: &str) -> Self {
-        let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, found: Vec::new() };
-        let _ = scanner.value(&KeyPath::root());
-        Self(scanner.found)
-    }
-
-    /// The position of the value at `path`; if absent, of its nearest container.
-    pub(super) fn locate(&self, text: &str, path: &KeyPath) -> Option<Location> {
-        let contains = |(known, _): &&(KeyPath, usize)| path.0.starts_with(&known.0);
-        // The first of the nearest ones.
-        let (_, offset) = self.0.iter().rev().filter(contains).max_by_key(|(known, _)| known.0.len())?;
-        text.get(..*offset).map(Location::after)
-    }
-
-    /// Whether a key occurs more than once.
-    pub(super) fn is_repeated(&self, path: &KeyPath) -> bool {
-        self.0.iter().filter(|(known, _)| known == path).count() > 1
-    }
-}
-
-struct Scanner<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    found: Vec<(KeyPath, usize)>,
-}
-
-impl Scanner<'_> {
-    /// The next byte that is not a space.
-    fn peek(&mut self) -> Option<u8> {
-        while self.bytes.get(self.at)?.is_ascii_whitespace() {
-            self.at += 1;
-        }
-        Some(self.bytes[self.at])
-    }
-
-    /// Whether a list continues after an element.
-    fn goes_on(&mut self) -> Option<bool> {
-        let goes_on = self.peek()? == b',';
-        self.at += 1;
-        Some(goes_on)
-    }
-
-    fn value(&mut self, path: &KeyPath) -> Option<()> {
-        let first = self.peek()?;
-        self.found.push((path.clone(), self.at));
-        match first {
-            b'{' => {
-                self.at += 1;
-                if self.peek()? == b'}' {
-                    self.at += 1;
-                    return Some(());
-                }
-                loop {
-                    self.peek()?;
-                    let start = self.at;
-                    self.string()?;
-                    let key: String = serde_json::from_slice(self.bytes.get(start..self.at)?).ok()?;
-                    self.peek()?;
-                    self.at += 1;
-                    self.value(&path.key(&key))?;
-                    if !self.goes_on()? {
-                        return Some(());
-                    }
-                }
-            }
-            b'[' => {
-                self.at += 1;
-                if self.peek()? == b']' {
-                    self.at += 1;
-                    return Some(());
-                }
-                for index in 0.. {
-                    self.value(&path.index(index))?;
-                    if !self.goes_on()? {
-                        break;
-                    }
-                }
-                Some(())
-            }
-            b'"' => self.string(),
-            _ => {
-                let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
-                self.at += self.bytes[self.at..].iter().position(is_end).unwrap_or(self.bytes.len() - self.at);
-                Some(())
-            }
-        }
-    }
-
-    fn string(&mut self) -> Option<()> {
-        loop {
-            self.at += 1;
-            match self.bytes.get(self.at)? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                b'\\' => self.at += 1,
-                _ => {}
-            }
-        }
-    }
+/// The position of the value at `path` in `text`; if absent, of its nearest container.
+pub(super) fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
+    text.get(..values.start(path)?).map(Location::after)
 }
 
 #[cfg(test)]
@@ -167,7 +64,7 @@ mod tests {
     const TEXT: &str = "{\n  \"x\": {\"k\": [1, {\"q\\\"\": \"ä,]}\", \"z\": 5}, [[]], true]},\n  \"agents\": [\n    {\"id\": \"ö\"}, \"b\"]\n}";
 
     fn at(path: &KeyPath) -> (usize, usize) {
-        let location = Offsets::of(TEXT).locate(TEXT, path).unwrap();
+        let location = locate(&JsonText::of(TEXT.as_bytes()), TEXT, path).unwrap();
         (location.line, location.column)
     }
 

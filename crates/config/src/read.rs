@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use dialectic_base::encoding;
+use dialectic_base::json_text::JsonText;
 use dialectic_base::key_path::KeyPath;
 
 use super::check::{CheckedTree, check};
 use super::error::{ConfigError, SyntaxFault};
 use super::findings::Diagnostics;
-use super::locate::{Location, Offsets};
+use super::locate::{Location, locate};
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigDocument {
@@ -24,7 +25,7 @@ pub(super) struct ConfigDocument {
     problems: Vec<(KeyPath, String)>,
     /// The text, without a byte order mark.
     text: String,
-    offsets: Offsets,
+    values: JsonText,
 }
 
 impl ConfigDocument {
@@ -52,7 +53,7 @@ impl ConfigDocument {
         if findings.problems.is_empty() {
             return Ok(findings.warnings);
         }
-        let problems = findings.located(|key| self.offsets.locate(&self.text, key));
+        let problems = findings.located(|key| locate(&self.values, &self.text, key));
         Err(ConfigError::Invalid { path: self.path.clone(), problems })
     }
 }
@@ -77,18 +78,18 @@ pub(super) fn read(path: &Path, schema: &Value) -> Result<Option<ConfigDocument>
 pub(super) fn parse(path: &Path, bytes: &[u8], schema: &Value) -> Result<ConfigDocument, ConfigError> {
     let text = decode(path, bytes)?;
     let value: Value = serde_json::from_str(text).map_err(|error| syntax_error(path, text, &error))?;
-    let offsets = Offsets::of(text);
-    let checked = check(schema, &value, |key| offsets.is_repeated(key));
+    let values = JsonText::of(text.as_bytes());
+    let checked = check(schema, &value, |key| values.is_repeated(key));
     let CheckedTree { tree, unknown, problems } = checked.map_err(|mismatch| ConfigError::WrongType {
         path: path.to_owned(),
-        location: offsets.locate(text, &mismatch.path).unwrap_or(Location { line: 1, column: 1 }),
+        location: locate(&values, text, &mismatch.path).unwrap_or(Location { line: 1, column: 1 }),
         key: mismatch.path,
         expected: mismatch.expected,
         found: mismatch.found,
     })?;
     let unknown = unknown.iter().map(|(key, nearest)| format!("unknown key `{key}` is ignored {nearest}"));
     let warnings = unknown.map(|warning| warning.trim_end().to_owned()).collect();
-    Ok(ConfigDocument { path: path.to_owned(), tree, warnings, problems, text: text.to_owned(), offsets })
+    Ok(ConfigDocument { path: path.to_owned(), tree, warnings, problems, text: text.to_owned(), values })
 }
 
 fn decode<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {

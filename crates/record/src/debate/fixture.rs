@@ -239,7 +239,8 @@ pub fn debate() -> Debate {
                 "outputTokens": 3001, "costUsd": null},
         },
     });
-    let mut debate: Debate = serde_json::from_value(debate).unwrap();
+    // Read as files are: other ways would be compiled into every build.
+    let mut debate: Debate = serde_json::from_slice(debate.to_string().as_bytes()).unwrap();
     debate.stages = DIALECTIC.infos();
     debate.outcome = Some(Outcome::derive(&debate));
     debate
@@ -247,7 +248,7 @@ pub fn debate() -> Debate {
 
 /// A saved debate of these agents over two rounds, whose points reach every possible end.
 pub fn argued() -> Debate {
-    serde_json::from_str(include_str!("../../../../tests/fixtures/shown/argued.json")).unwrap()
+    serde_json::from_slice(include_bytes!("../../../../tests/fixtures/shown/argued.json")).unwrap()
 }
 
 /// The creation of a debate of these agents and the judge.

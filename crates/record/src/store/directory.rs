@@ -9,10 +9,14 @@ use std::time::SystemTime;
 
 use chrono::Local;
 use rand::RngExt;
+use serde::de::Error as _;
 use serde_json::Value;
+use serde_json::error::Category;
 
 use crate::debate::{Debate, DebateId, FORMAT_VERSION};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::json_text::JsonText;
+use dialectic_base::key_path::KeyPath;
 
 use super::older::{complete, mend};
 use super::regular::{is_special, open_regular};
@@ -84,12 +88,12 @@ pub enum StateFileError {
         found: u32,
     },
     /// It is not JSON, or not a debate.
-    #[error("{path} is not a saved debate{}", place(key))]
+    #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// The path of the fault; `.` for the whole document.
-        key: String,
+        /// The path of the fault; `None` for the whole document.
+        key: Option<KeyPath>,
         /// The reason.
         source: serde_json::Error,
     },
@@ -119,8 +123,8 @@ fn is_state(name: &str) -> bool {
     is_json(Path::new(name)) && !name.ends_with(STATEMENT_SUFFIX)
 }
 
-fn place(key: &str) -> String {
-    if key == "." { String::new() } else { format!(" (at `{key}`)") }
+fn place(key: Option<&KeyPath>) -> String {
+    key.map_or_else(String::new, |key| format!(" (at `{key}`)"))
 }
 
 impl Directory {
@@ -444,10 +448,14 @@ fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileErro
     if mended == written {
         return None;
     }
-    Some(serde_path_to_error::deserialize(mended).map_err(|error| StateFileError::Invalid {
-        path: path.to_owned(),
-        key: error.path().to_string(),
-        source: error.into_inner(),
+    Some(parse_state(path, mended.to_string().as_bytes()).map_err(|error| match error {
+        // A position in the repaired text is of no use.
+        StateFileError::Invalid { path, key, source } => {
+            let message = source.to_string();
+            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+            StateFileError::Invalid { path, key, source: serde_json::Error::custom(message) }
+        }
+        other => other,
     }))
 }
 
@@ -461,12 +469,19 @@ fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError>
 /// [`read_state`] without the file system and repairs; `path` is for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
     serde_json::from_slice(bytes).map_err(|source| {
-        // Tracking the path is slow, and only needed for errors.
-        let value = serde_json::from_slice::<Value>(bytes).ok();
-        let fault = value.and_then(|value| serde_path_to_error::deserialize::<_, Debate>(value).err());
-        let key = fault.map_or_else(|| ".".to_owned(), |fault| fault.path().to_string());
+        // Only JSON has keys. Another error is that of a value, and the reader stopped in it or after it.
+        let key = match source.classify() {
+            Category::Data => key_at(bytes, source.line(), source.column()),
+            Category::Io | Category::Syntax | Category::Eof => None,
+        };
         StateFileError::Invalid { path: path.to_owned(), key, source }
     })
+}
+
+/// The key that a reader of JSON stopped at; `None` if it was the whole document.
+fn key_at(bytes: &[u8], line: usize, column: usize) -> Option<KeyPath> {
+    let before: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(line.checked_sub(1)?).map(<[u8]>::len).sum();
+    JsonText::of(bytes).innermost(before + column).filter(|path| !path.0.is_empty()).cloned()
 }
 
 impl StateFileError {

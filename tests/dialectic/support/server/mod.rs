@@ -75,6 +75,8 @@ struct Log {
     violations: Vec<String>,
     in_flight: usize,
     seen: HashMap<(String, u64), usize>,
+    /// How often it was begun anew.
+    forgotten: usize,
 }
 
 impl MockServer {
@@ -167,9 +169,10 @@ impl MockServer {
         self.requests().iter().map(|request| (request.model().to_owned(), request.task().to_owned())).collect()
     }
 
-    /// Begins anew with an empty log.
+    /// Begins anew with an empty log. Requests in flight are answered, and are not in it.
     pub(crate) fn forget(&self) {
-        *self.shared.log() = Log::default();
+        let mut log = self.shared.log();
+        *log = Log { in_flight: log.in_flight, forgotten: log.forgotten + 1, ..Log::default() };
     }
 
     /// The most requests that were being answered at the same time.
@@ -251,9 +254,10 @@ impl Shared {
             abandoned: false,
         };
         log.exchanges.push(exchange);
+        let forgotten = log.forgotten;
         drop(log);
         self.arrival.notify_all();
-        Ticket { shared: Arc::clone(self), request, answered: false }
+        Ticket { shared: Arc::clone(self), request, forgotten, answered: false }
     }
 }
 
@@ -261,6 +265,8 @@ impl Shared {
 struct Ticket {
     shared: Arc<Shared>,
     request: Arc<Incoming>,
+    /// The state of the log that it is in.
+    forgotten: usize,
     answered: bool,
 }
 
@@ -276,6 +282,9 @@ impl Drop for Ticket {
         let ended = self.shared.started.elapsed();
         let mut log = self.shared.log();
         log.in_flight -= 1;
+        if log.forgotten != self.forgotten {
+            return;
+        }
         let exchange = &mut log.exchanges[self.request.index];
         exchange.ended = Some(ended);
         exchange.abandoned = !self.answered;

@@ -75,6 +75,20 @@ fn an_answer_can_end_early_for_a_reason() {
 }
 
 #[test]
+fn a_request_in_flight_is_answered_though_the_log_begins_anew() {
+    let server = MockServer::with(|_| Reply::text("x").after(Duration::from_millis(300)));
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| ask(&server, Api::Chat, "p").status);
+        server.wait_for_requests(1);
+        server.forget();
+        assert_eq!(asked.join().unwrap(), 200);
+    });
+    assert_eq!(server.exchanges().len(), 0);
+    assert_eq!(ask(&server, Api::Chat, "q").status, 200);
+    assert_eq!((server.exchanges().len(), server.peak_in_flight()), (1, 1));
+}
+
+#[test]
 fn an_api_can_be_switched_off_and_that_is_nobodys_fault() {
     let server = MockServer::without(Api::Responses, default_reply);
     assert_eq!(ask(&server, Api::Responses, "p").status, 404);
