@@ -15,11 +15,8 @@ use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, fold};
 use super::group::{finished, left_out};
 use super::plan::{Plan, PlannedArm, PlannedDebate, SavedPlan, Variant, label};
 use super::segment::SegmentError;
-use super::store::{Store, StoreFault};
+use super::store::{AT_ONCE, Store, StoreFault};
 use crate::lift::{Arm, Bill, Done, LeftOut};
-
-/// The number of debates read at once.
-pub const AT_ONCE: usize = 8;
 
 /// The result of a debate.
 #[derive(Debug, Clone, PartialEq, Serialize)]

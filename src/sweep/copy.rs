@@ -24,8 +24,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The time limit for the last segments of a debate that this worker leaves.
 const TO_STORE: Duration = Duration::from_secs(4);
 
-/// Writes the lines that a run appends to its journal into segments, one at a time; lines appended in the meantime go
-/// into the next one together. Sends beats until it is closed.
+/// Writes the lines that a run appends to its journal into segments, one at a time; lines that nobody waits for yet, and
+/// lines appended in the meantime, go into the next one together. Sends beats until it is closed.
 #[derive(Debug)]
 pub(super) struct Copy {
     shared: Arc<Shared>,
@@ -52,6 +52,8 @@ struct Pending {
     lines: Vec<u8>,
     /// The number of the last event among them.
     last: u64,
+    /// Whether they should be stored now: somebody waits for them, or one of them was paid for.
+    is_due: bool,
     /// The entry that the worker is about to create in the set's budget.
     claim: Option<Claim>,
     /// Whether the next segment is the last, so that another worker may continue at once.
@@ -169,8 +171,8 @@ impl Copy {
 }
 
 impl Pending {
-    fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.claim.is_none() && !self.is_released
+    fn needs_segment(&self) -> bool {
+        self.is_due || self.claim.is_some() || self.is_released
     }
 }
 
@@ -186,6 +188,14 @@ impl Drop for Copy {
 impl Shared {
     fn pending(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the pending lines stored now.
+    fn want(&self) {
+        let mut pending = self.pending();
+        pending.is_due = !pending.lines.is_empty();
+        drop(pending);
+        self.news.notify_one();
     }
 
     /// Makes the next segment the last one.
@@ -208,11 +218,14 @@ impl Shared {
 
     async fn write_all(&self) {
         loop {
-            let pending = std::mem::take(&mut *self.pending());
-            if pending.is_empty() {
+            let due = {
+                let mut pending = self.pending();
+                pending.needs_segment().then(|| std::mem::take(&mut *pending))
+            };
+            let Some(pending) = due else {
                 self.news.notified().await;
                 continue;
-            }
+            };
             let segment = self.progress.borrow().next;
             let header = Header {
                 segment,
@@ -293,15 +306,18 @@ impl Shared {
 }
 
 impl Replica for Copy {
-    fn take(&self, seq: u64, line: &[u8]) {
+    fn take(&self, seq: u64, line: &[u8], is_paid: bool) {
         let mut pending = self.shared.pending();
         pending.lines.extend_from_slice(line);
         pending.last = seq;
         drop(pending);
-        self.shared.news.notify_one();
+        if is_paid {
+            self.shared.want();
+        }
     }
 
     fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+        self.shared.want();
         Box::pin(self.has(move |progress| progress.stored >= seq))
     }
 

@@ -125,20 +125,17 @@ impl Finished {
         chain: &Chain,
         next: u64,
     ) -> Result<(), StoreFault> {
-        for beat in store.list(&beats(id)).await? {
-            store.remove(&format!("{}/{beat}", beats(id))).await?;
-        }
+        let beats_of = store.list(&beats(id)).await?;
+        let mut replaced: Vec<String> = beats_of.iter().map(|beat| format!("{}/{beat}", beats(id))).collect();
         let mut epoch = 1;
         for (number, header) in (1..).zip(&chain.headers) {
             if header.epoch == epoch {
-                store.remove(&segment_name(id, number)).await?;
+                replaced.push(segment_name(id, number));
             }
             epoch = header.epoch;
         }
-        for number in chain.headers.len() as u64 + 1..next {
-            store.remove(&segment_name(id, number)).await?;
-        }
-        Ok(())
+        replaced.extend((chain.headers.len() as u64 + 1..next).map(|number| segment_name(id, number)));
+        store.remove(&replaced).await
     }
 }
 

@@ -8,9 +8,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{DebateId, Status};
 
-use super::collect::{AT_ONCE, ReadError, check_set, debate_of, events_of};
+use super::collect::{ReadError, check_set, debate_of, events_of};
 use super::plan::{PlannedArm, PlannedDebate, SavedPlan, Variant};
-use super::store::Store;
+use super::store::{AT_ONCE, Store};
 use super::{Finished, Stored};
 use crate::lift::{Allowance, Arm, Arms, Bill, Done, LeftOut, Meter};
 

@@ -7,7 +7,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::DebateId;
 
 use super::budget::Claim;
-use super::store::{Store, StoreFault};
+use super::store::{AT_ONCE, Store, StoreFault};
 
 /// The first line of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,9 +121,6 @@ pub struct Chain {
     /// The journal.
     pub journal: Vec<u8>,
 }
-
-/// The number of segments read at once.
-const AT_ONCE: usize = 16;
 
 impl Chain {
     /// Reads the segments of a debate that is not finished.

@@ -11,10 +11,10 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::Status;
 
 use super::budget::{self, BudgetError, Sums};
-use super::collect::{AT_ONCE, ReadError, check_set, events_of};
+use super::collect::{ReadError, check_set, events_of};
 use super::group::left_out;
 use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan};
-use super::store::{SharedStore, Store};
+use super::store::{AT_ONCE, SharedStore, Store};
 use super::{Finished, Lost, Stored};
 use crate::lift::{Arm, Bill, Done};
 

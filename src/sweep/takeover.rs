@@ -171,7 +171,7 @@ enum Read {
 async fn read_taken(store: &SharedStore, id: &DebateId, header: &Header) -> Result<Read, SegmentError> {
     // A name is also free after its segment was removed; the debate was finished before that.
     if store.get(&finished_name(id)).await?.is_some() {
-        store.remove(&segment_name(id, header.segment)).await?;
+        store.remove(&[segment_name(id, header.segment)]).await?;
         return Ok(Read::Finished);
     }
     let chain = match Chain::read(&**store, id).await {

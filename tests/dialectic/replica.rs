@@ -72,7 +72,7 @@ impl Copied {
 }
 
 impl Replica for Copied {
-    fn take(&self, seq: u64, line: &[u8]) {
+    fn take(&self, seq: u64, line: &[u8], _: bool) {
         assert!(line.ends_with(b"\n"));
         self.lines.lock().unwrap().push(serde_json::from_slice(line).unwrap());
         self.taken.send_replace(seq);

@@ -53,9 +53,9 @@ impl Store for Memory {
         })
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreFault>> {
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
         Box::pin(async move {
-            self.act(|objects| objects.remove(name)).await;
+            self.act(|objects| objects.retain(|name, _| !names.contains(name))).await;
             Ok(())
         })
     }

@@ -223,11 +223,19 @@ struct Format {
 
 fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
-    let Format { sweep } = read_line(text).map_err(|_| wrong("it is not the first line of a plan".to_owned()))?;
-    if sweep != VERSION {
-        return Err(wrong(format!("the plan has version {sweep}, but this program reads version {VERSION}")));
-    }
-    let header: Header = read_line(text).map_err(wrong)?;
+    let read: Result<Header, String> = read_line(text);
+    // The line is long. Its version alone is read only to explain an error.
+    let header = match read {
+        Ok(header) if header.sweep == VERSION => header,
+        read => {
+            let Format { sweep } =
+                read_line(text).map_err(|_| wrong("it is not the first line of a plan".to_owned()))?;
+            if sweep != VERSION {
+                return Err(wrong(format!("the plan has version {sweep}, but this program reads version {VERSION}")));
+            }
+            read.map_err(wrong)?
+        }
+    };
     let mut variants = Vec::new();
     for VariantOnTheWire { name, settings, prompts, against } in header.variants {
         let protocol = Protocol::named(&settings.debate.protocol);

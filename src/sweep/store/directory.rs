@@ -43,8 +43,11 @@ impl DirectoryStore {
     ) -> Result<T, StoreFault> {
         let (root, owned) = (Arc::clone(&self.root), name.to_owned());
         let done = tokio::task::spawn_blocking(move || action(&root, &owned)).await;
-        let done = done.map_err(io::Error::other).flatten();
-        done.map_err(|error| StoreFault { doing, name: name.to_owned(), place: self.place(), source: error.into() })
+        done.map_err(io::Error::other).flatten().map_err(|error| self.fault(doing, name, error))
+    }
+
+    fn fault(&self, doing: &'static str, name: &Name, error: io::Error) -> StoreFault {
+        StoreFault { doing, name: name.to_owned(), place: self.place(), source: error.into() }
     }
 }
 
@@ -65,8 +68,17 @@ impl Store for DirectoryStore {
         Box::pin(self.run("list", prefix, list))
     }
 
-    fn remove<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<(), StoreFault>> {
-        Box::pin(self.run("remove", name, remove))
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
+        let names = names.to_owned();
+        // One task for all: a removal takes less time than a change of threads.
+        let remove_all = move |root: &Path, _: &Name| {
+            let faulty = |name: String| remove(root, &name).err().map(|error| (name, error));
+            Ok(names.into_iter().find_map(faulty))
+        };
+        Box::pin(async move {
+            let fault = self.run("remove", "", remove_all).await?;
+            fault.map_or(Ok(()), |(name, error)| Err(self.fault("remove", &name, error)))
+        })
     }
 
     fn place(&self) -> String {

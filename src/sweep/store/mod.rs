@@ -46,12 +46,15 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The sorted names of objects and prefixes directly below `prefix` (empty for the top), each without the prefix.
     fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>>;
 
-    /// Removes an object, if it is there.
-    fn remove<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<(), StoreFault>>;
+    /// Removes those of these objects that are there. After an error, some may be left.
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>>;
 
     /// The store's location, for messages: a path or a URL.
     fn place(&self) -> String;
 }
+
+/// The number of objects, or of debates, that are read or removed at once.
+pub const AT_ONCE: usize = 8;
 
 /// A store that several debates of a process use.
 pub type SharedStore = Arc<dyn Store>;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::{Creation, SharedStore, Store};
+use super::{Creation, Name, SharedStore, Store, StoreFault};
 
 const TAKERS: usize = 16;
 const NAMES: usize = 20;
@@ -15,10 +15,15 @@ pub(crate) async fn are_kept(clients: &[SharedStore]) {
     objects_are_created_once(&**first).await;
     lists_have_one_level(&**first).await;
     names_are_checked(&**first).await;
+    several_are_removed_and_a_missing_one_is_no_error(&**first).await;
     sizes_do_not_matter(&**first).await;
     one_of_many_is_acknowledged(clients).await;
     equal_bytes_are_acknowledged(clients).await;
     directories_come_and_go(clients).await;
+}
+
+async fn remove(store: &dyn Store, name: &Name) -> Result<(), StoreFault> {
+    store.remove(&[name.to_owned()]).await
 }
 
 async fn objects_are_created_once(store: &dyn Store) {
@@ -30,11 +35,11 @@ async fn objects_are_created_once(store: &dyn Store) {
     assert_eq!(store.create("set", b"").await.unwrap(), Creation::Taken);
     assert_eq!(store.create("set", b"one more").await.unwrap(), Creation::Taken);
     assert_eq!(store.get("set").await.unwrap().as_deref(), Some(&b"one"[..]));
-    store.remove("set").await.unwrap();
-    store.remove("set").await.unwrap();
+    remove(store, "set").await.unwrap();
+    remove(store, "set").await.unwrap();
     assert_eq!(store.get("set").await.unwrap(), None);
     assert_eq!(store.create("set", b"two").await.unwrap(), Creation::Acknowledged);
-    store.remove("set").await.unwrap();
+    remove(store, "set").await.unwrap();
     assert_eq!(store.list("").await.unwrap(), [""; 0]);
 }
 
@@ -52,7 +57,7 @@ async fn lists_have_one_level(store: &dyn Store) {
     assert_eq!(store.get("z/1").await.unwrap(), None);
     for name in ["a/2", "a/1", "a/b/3", "a/b/c/4", "a.b/5", "ab", "z"] {
         assert_eq!(store.get(name).await.unwrap().as_deref(), Some(name.as_bytes()));
-        store.remove(name).await.unwrap();
+        remove(store, name).await.unwrap();
     }
     assert_eq!(store.list("").await.unwrap(), [""; 0], "a prefix disappears with its last object");
 }
@@ -62,11 +67,23 @@ async fn names_are_checked(store: &dyn Store) {
         let fault = store.create(bad, b"").await.unwrap_err();
         assert_eq!(fault.to_string(), format!("cannot create `{bad}` in the store {}", store.place()));
         store.get(bad).await.unwrap_err();
-        store.remove(bad).await.unwrap_err();
+        remove(store, bad).await.unwrap_err();
         if !bad.is_empty() {
             store.list(bad).await.unwrap_err();
         }
     }
+}
+
+async fn several_are_removed_and_a_missing_one_is_no_error(store: &dyn Store) {
+    let names = ["some/1", "some/2", "some/3"].map(str::to_owned);
+    for name in [&names[0], &names[2]] {
+        assert_eq!(store.create(name, b"").await.unwrap(), Creation::Acknowledged);
+    }
+    store.remove(&names).await.unwrap();
+    assert_eq!(store.list("some").await.unwrap(), [""; 0]);
+    store.remove(&[]).await.unwrap();
+    let fault = store.remove(&["some/1".to_owned(), "some one".to_owned()]).await.unwrap_err();
+    assert_eq!(fault.to_string(), format!("cannot remove `some one` in the store {}", store.place()));
 }
 
 async fn sizes_do_not_matter(store: &dyn Store) {
@@ -76,7 +93,7 @@ async fn sizes_do_not_matter(store: &dyn Store) {
         assert_eq!(store.get(name).await.unwrap().as_deref(), Some(bytes));
         assert_eq!(store.create(name, b"other").await.unwrap(), Creation::Taken);
         assert_eq!(store.create(name, bytes).await.unwrap(), Creation::Acknowledged);
-        store.remove(name).await.unwrap();
+        remove(store, name).await.unwrap();
     }
 }
 
@@ -103,7 +120,7 @@ async fn one_of_many_is_acknowledged(clients: &[SharedStore]) {
         assert!(ended.iter().all(|(_, found)| *found == ended[0].1), "{name}");
     }
     for round in 0..NAMES {
-        clients[0].remove(&format!("race/{round:08}")).await.unwrap();
+        remove(&*clients[0], &format!("race/{round:08}")).await.unwrap();
     }
 }
 
@@ -115,7 +132,7 @@ async fn equal_bytes_are_acknowledged(clients: &[SharedStore]) {
     for created in join_all(takers).await {
         assert_eq!(created.unwrap(), Creation::Acknowledged);
     }
-    clients[0].remove("equal/1").await.unwrap();
+    remove(&*clients[0], "equal/1").await.unwrap();
 }
 
 /// A prefix that becomes empty does not disturb clients that create objects below it.
@@ -126,7 +143,7 @@ async fn directories_come_and_go(clients: &[SharedStore]) {
             for round in 0..NAMES {
                 let name = format!("gone/{}/{taker}-{round}", round % 2);
                 assert_eq!(store.create(&name, b"").await.unwrap(), Creation::Acknowledged);
-                store.remove(&name).await.unwrap();
+                remove(&*store, &name).await.unwrap();
             }
         })
     });

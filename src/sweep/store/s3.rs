@@ -9,7 +9,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::{Environment, url_fault};
 use dialectic_llm::openai::{HttpClient, http_client};
 use futures_util::future::{BoxFuture, ready};
-use futures_util::stream::TryStreamExt as _;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::{
     HttpClient as StoreClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -19,7 +19,7 @@ use object_store::{ClientOptions, ObjectStore, ObjectStoreExt as _, PutMode, Put
 
 use crate::error::Error;
 
-use super::{AddressError, Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part};
+use super::{AT_ONCE, AddressError, Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part};
 
 /// The environment variables with the store's address and credentials.
 const VARIABLES: [&str; 20] = [
@@ -207,8 +207,9 @@ impl Store for S3Store {
         Box::pin(async move { self.names(prefix).await.map_err(self.fault("list", prefix)) })
     }
 
-    fn remove<'a>(&'a self, name: &'a Name) -> BoxFuture<'a, Result<(), StoreFault>> {
-        Box::pin(async move { self.delete(name).await.map_err(self.fault("remove", name)) })
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
+        let delete = async move |name: &'a String| self.delete(name).await.map_err(self.fault("remove", name));
+        Box::pin(stream::iter(names).map(delete).buffer_unordered(AT_ONCE).try_collect())
     }
 
     fn place(&self) -> String {

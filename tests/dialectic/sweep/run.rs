@@ -140,8 +140,14 @@ impl Store for Deadly {
         Box::pin(self.survive(self.store.list(prefix)))
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreFault>> {
-        Box::pin(self.survive(self.store.remove(name)))
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
+        // One after the other, to be killed between them too.
+        Box::pin(async move {
+            for name in names {
+                self.survive(self.store.remove(std::slice::from_ref(name))).await?;
+            }
+            Ok(())
+        })
     }
 
     fn place(&self) -> String {
@@ -184,8 +190,8 @@ impl Store for Blind {
         self.store.list(prefix)
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreFault>> {
-        self.store.remove(name)
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
+        self.store.remove(names)
     }
 
     fn place(&self) -> String {
@@ -784,8 +790,8 @@ impl Store for Narrow {
         })
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreFault>> {
-        self.store.remove(name)
+    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
+        self.store.remove(names)
     }
 
     fn place(&self) -> String {

@@ -7,8 +7,9 @@ use std::pin::Pin;
 /// A copy of a journal that is kept while the debate runs. The journal stays authoritative for this run; the copy
 /// contains what another run would know.
 pub trait Replica: fmt::Debug + Send + Sync {
-    /// Receives an event's line, with its line break, after the journal has it. Does not wait.
-    fn take(&self, seq: u64, line: &[u8]);
+    /// Receives an event's line, with its line break, after the journal has it. Does not wait. A line that records a
+    /// paid call `is_paid`, and has to be copied at once; the others may wait until [`holds`](Self::holds) is called.
+    fn take(&self, seq: u64, line: &[u8], is_paid: bool);
 
     /// Waits until the copy contains all events up to `seq`.
     fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;

@@ -7,8 +7,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use crate::cli::args::SweepFetchArgs;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::sweep::collect::{AT_ONCE, check_set};
+use crate::sweep::collect::check_set;
 use crate::sweep::fetch::{FetchError, fetch, named};
+use crate::sweep::store::AT_ONCE;
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
 
