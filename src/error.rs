@@ -191,6 +191,48 @@ pub enum Error {
     Interrupted(DebateId),
 }
 
+/// An error that only its reader tells from others: all of it is said where it occurs.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Complaint {
+    blame: ErrorCategory,
+    message: String,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Complaint {
+    /// An error of this category.
+    pub fn of(blame: ErrorCategory, message: impl Into<String>) -> Self {
+        Self { blame, message: message.into(), hint: None, source: None }
+    }
+
+    /// An error of the command line or of an input file.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::of(ErrorCategory::Arguments, message)
+    }
+
+    /// With advice for the user.
+    pub fn advising(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// With the reason.
+    pub fn because(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+}
+
+impl Diagnostic for Complaint {
+    fn blame(&self) -> ErrorCategory {
+        self.blame
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+}
+
 /// A foreign message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::status::OpenQuestion;
 use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
@@ -17,7 +17,7 @@ use dialectic_engine::runner::Run;
 use dialectic_record::debate::{AgentId, Answerer, Debate};
 use dialectic_report::display::Messages;
 
-use super::edit::{EditError, edit};
+use super::edit::edit;
 use super::line::{LineReader, TypedLine};
 use super::modes;
 
@@ -113,7 +113,7 @@ enum ReadLine {
     End,
     Interrupted,
     /// The editor returned no text.
-    Unwritten(EditError),
+    Unwritten(Complaint),
 }
 
 /// Asks every open question and records each answer at once. An empty answer is `NA`, as are all remaining ones at the

@@ -17,7 +17,7 @@ use dialectic_engine::runner::{RunnerError, renew_limit};
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
 
-use super::answer::{AnswersError, TypedAnswers};
+use super::answer::{TypedAnswers, not_asking};
 use super::debate::today;
 
 /// The debate to resume, and how.
@@ -81,7 +81,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
         Err(RunnerError::IsFinished { id, warnings }) => {
             terminal.warnings(&warnings);
             if answers.is_some() {
-                return Err(AnswersError::NotAsking(id).into());
+                return Err(not_asking(&id).into());
             }
             return finished(&id, entry, run, terminal);
         }

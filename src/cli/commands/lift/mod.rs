@@ -23,9 +23,9 @@ use crate::cli::args::LiftArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::lift::{Allowance, Arm, Compared, Done, Judge, Notes, Problem, ProblemSet};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
@@ -37,65 +37,6 @@ use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{AgentSettings, Debate};
 
 use super::eval::callers;
-
-/// Why nothing can be compared.
-#[derive(Debug, thiserror::Error)]
-enum LiftError {
-    /// There are no judges.
-    #[error("no judges are configured, and {problems} of the problems have no `answer` to check")]
-    NoJudges { problems: usize },
-    /// The limit of an arm is unknown.
-    #[error("the price of {model} is {fault}, so nothing can be limited to the debate's cost")]
-    NoPrice { model: String, fault: &'static str },
-    /// A limit may never be reached.
-    #[error("--equal-money cannot limit {model} of the program {provider}: a subscription may cover its calls")]
-    Program { model: String, provider: String },
-    /// The protocol ends with a verdict.
-    #[error("the protocol {protocol} produces no text to compare")]
-    NoText { protocol: &'static str },
-    /// Judges' calls do not count towards this limit.
-    #[error("`debate.budget.maxCalls` is set, but comparisons do not count towards it")]
-    CallLimit,
-    /// Nothing could be compared.
-    #[error("the two variants have the same settings")]
-    SameVariants,
-    /// The limit does not cover the next step.
-    #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may cost {most}")]
-    TooDear { limit: Usd, what: String, spent: Usd, most: Usd },
-    /// The amount spent is unknown.
-    #[error("the cost of {what} is unknown, so the limit cannot be enforced")]
-    UnknownCost { what: String },
-}
-
-impl Diagnostic for LiftError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::NoJudges { .. } | Self::NoText { .. } | Self::SameVariants | Self::TooDear { .. } => {
-                ErrorCategory::Arguments
-            }
-            Self::NoPrice { .. } | Self::Program { .. } | Self::CallLimit | Self::UnknownCost { .. } => {
-                ErrorCategory::Configuration
-            }
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoJudges { .. } => "name judges that did not take part: --judges evaluators.json".to_owned(),
-            Self::NoPrice { model, .. } => {
-                format!("set one in `prices`; for your own model, use the price of a model like {model} elsewhere")
-            }
-            Self::Program { .. } => "omit --equal-money: the result shows the cost of each variant".to_owned(),
-            Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
-            Self::CallLimit => "remove it from this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
-            Self::SameVariants => {
-                "change one of them; to compare a setting with itself, give one another `debate.seed`".to_owned()
-            }
-            Self::TooDear { .. } => "all results so far are saved; continue with a higher --max-cost".to_owned(),
-            Self::UnknownCost { .. } => "set its price, or omit --max-cost".to_owned(),
-        })
-    }
-}
 
 /// A prepared comparison.
 pub(super) struct Lift<'a> {
@@ -155,14 +96,20 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     if let Some(other) = &other
         && set.problems.iter().any(|problem| groups.notes_path(problem) == other.notes_path(problem))
     {
-        return Err(LiftError::SameVariants.into());
+        return Err(Complaint::input("the two variants have the same settings")
+            .advising("change one of them; to compare a setting with itself, give one another `debate.seed`")
+            .into());
     }
     // A limit is one of what is paid.
     if args.equal_money
         && let Some(Groups { settings, .. }) = &other
         && let Some(agent) = settings.everybody().find(|agent| is_program(&agent.provider, &settings.providers))
     {
-        return Err(LiftError::Program { model: agent.model.clone(), provider: agent.provider.clone() }.into());
+        let (model, provider) = (&agent.model, &agent.provider);
+        let message =
+            format!("--equal-money cannot limit {model} of the program {provider}: a subscription may cover its calls");
+        let hint = "omit --equal-money: the result shows the cost of each variant";
+        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
     }
     let said = Said { warnings, choices };
     compare(args, Prepared { set, groups, other, planned: None }, said, &environment, terminal)
@@ -237,7 +184,11 @@ fn evaluation(args: &LiftArgs, set: &ProblemSet, environment: &Environment) -> R
         _ if problems == 0 => Ok(EvaluationSettings { evaluators: Vec::new(), ..offline_evaluator(environment) }),
         Some(path) => Ok(load_evaluators(path, environment, offline)?),
         None if args.offline => Ok(offline_evaluator(environment)),
-        None => Err(LiftError::NoJudges { problems }.into()),
+        None => {
+            let message = format!("no judges are configured, and {problems} of the problems have no `answer` to check");
+            let hint = "name judges that did not take part: --judges evaluators.json";
+            Err(Complaint::input(message).advising(hint).into())
+        }
     }
 }
 
