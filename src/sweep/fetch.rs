@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, Status};
-use dialectic_record::store::{Directory, Entry, Readers, Record, matching, write_atomically};
+use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, matching, write_atomically};
 
 use crate::error::{Complaint, Error};
 
@@ -12,6 +13,21 @@ use super::Stored;
 use super::collect::debate_of;
 use super::plan::Plan;
 use super::store::Store;
+
+/// A record cannot be copied: it is not where another command could examine it.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct NotCopied(StoreError);
+
+impl Diagnostic for NotCopied {
+    fn blame(&self) -> ErrorCategory {
+        self.0.blame()
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.0.hint()
+    }
+}
 
 /// The debates and arms of the plan with these names: ids, or beginnings or endings of ids that only one has. Without
 /// names, all of them.
@@ -62,7 +78,7 @@ pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> R
                 // A journal that cannot be read is of no use.
                 drop(fs::remove_file(&path));
             }
-            return Err(error.into());
+            return Err(NotCopied(error).into());
         }
     }
     Ok(Some(state))

@@ -15,8 +15,8 @@ use crate::error::{Complaint, Error};
 use crate::features;
 use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
-use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Unplannable, Variant};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Variant};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::{
@@ -28,24 +28,6 @@ use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::{Runner, Services, Spec};
 use dialectic_record::debate::{Attachment, Settings, Span};
 use dialectic_record::store::Directory;
-
-impl Diagnostic for Unplannable {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Tool { .. } => {
-                "attach the files that agents should read, and remove the tool from this configuration"
-            }
-            Self::Commands => "attach their output, and remove them from this configuration",
-            Self::CallsPerDay => "remove it from this configuration, and use `maxCost`",
-            Self::Prompt { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
-}
 
 /// A variant cannot be planned.
 fn unplanned(name: &str, source: Error) -> Complaint {
