@@ -25,24 +25,23 @@ pub enum Error {
         /// The reason.
         source: StoreError,
     },
-    /// The file for appended scores has other contents.
-    #[error("{path} is not an evaluation file: its first line is a different header")]
-    OtherTable {
-        /// The file.
-        path: PathBuf,
-    },
     /// No evaluator answered for these debates.
     #[error("no evaluator could evaluate {}", debates.join(", "))]
     NotEvaluated {
         /// The names of the debates.
         debates: Vec<String>,
     },
-    /// The evaluation was interrupted.
-    #[error("interrupted; nothing was written")]
-    EvaluationInterrupted,
     /// The comparison of debates and arms was interrupted.
     #[error("interrupted; everything that was paid for is kept")]
     LiftInterrupted,
+    /// The user interrupted something else.
+    #[error("{said}")]
+    UserStopped {
+        /// What became of it.
+        said: String,
+        /// The advice for the user.
+        hint: Option<String>,
+    },
     /// Some problems could not be compared.
     #[error("{missing} of {all} comparisons are missing")]
     NotCompared {
@@ -54,12 +53,6 @@ pub enum Error {
     /// Debates of a set are not finished.
     #[error("the set is not finished: {_0}")]
     SetUnfinished(Box<Tally>),
-    /// There is nothing to close the debate with.
-    #[error("the debate {0} cannot be closed yet: it has no proposal")]
-    NothingToFinish(DebateId),
-    /// A record was changed.
-    #[error("the record of {0} is damaged")]
-    NotWhole(String),
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Output {
@@ -144,21 +137,6 @@ pub enum Error {
         /// The number of findings, as text.
         findings: String,
     },
-    /// The demo was interrupted; its state file, as typed in a shell.
-    #[error("interrupted; the recorded debate is saved for reading")]
-    DemoInterrupted(String),
-    /// A replay was interrupted.
-    #[error("interrupted; nothing was changed")]
-    ReplayInterrupted,
-    /// The debate ended and was saved, but the user did not wait for all output.
-    #[error("interrupted; the debate {0} ended and is saved, but some output was not read")]
-    InterruptedAtEnd(DebateId),
-    /// The server was stopped.
-    #[error("stopped; running debates are saved")]
-    Stopped,
-    /// A question about a debate was interrupted.
-    #[error("interrupted; the question about {0} is saved without an answer")]
-    QuestionInterrupted(DebateId),
     /// A required server is unreachable; the debate is saved.
     #[error("server unreachable; the debate {id} is saved as paused")]
     ServerGone {
@@ -253,6 +231,11 @@ impl<E: Diagnostic> From<E> for Error {
 }
 
 impl Error {
+    /// The user interrupted something, which had this end.
+    pub fn stopped(said: impl Into<String>) -> Self {
+        Self::UserStopped { said: said.into(), hint: None }
+    }
+
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
     /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 8 the
     /// budget of a set is spent, 75 try again
@@ -261,7 +244,6 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
-            Self::OtherTable { .. } | Self::NothingToFinish(_) | Self::NotWhole(_) => ErrorCategory::Arguments,
             Self::NotSaved { .. }
             | Self::Output { .. }
             | Self::Exists(_)
@@ -285,14 +267,7 @@ impl Error {
             Self::ServerGone { .. } | Self::LimitReached { .. } | Self::Killed(_) | Self::Paused { .. } => {
                 return TRY_AGAIN;
             }
-            Self::Interrupted(_)
-            | Self::InterruptedAtEnd(_)
-            | Self::QuestionInterrupted(_)
-            | Self::EvaluationInterrupted
-            | Self::LiftInterrupted
-            | Self::Stopped
-            | Self::DemoInterrupted(_)
-            | Self::ReplayInterrupted => return 130,
+            Self::Interrupted(_) | Self::UserStopped { .. } | Self::LiftInterrupted => return 130,
         };
         match blame {
             ErrorCategory::General => 1,
@@ -307,16 +282,15 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
+            Self::UserStopped { hint, .. } => return hint.clone(),
             Self::LiftInterrupted | Self::NotCompared { .. } => {
                 "run the same command to continue; finished work is not repeated".to_owned()
             }
             Self::SetUnfinished(tally) => tally.hint().to_owned(),
-            Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::NotSaved { id, has_journal: false, .. } => {
                 format!("restore the debate's files, then: dialectic resume {id}")
             }
-            Self::NothingToFinish(id) => format!("continue it: dialectic resume {id}"),
             Self::Exists(_) => "name another file, or remove this one first".to_owned(),
             Self::DebateFailed { id, .. }
             | Self::AllCallsFailed { id, is_kept: true, .. }
@@ -330,29 +304,20 @@ impl Error {
             }
             Self::LimitReached { id } => format!("when your usage limit resets: dialectic resume {id}"),
             Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
-            Self::DemoInterrupted(state) => {
-                format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
-            }
             Self::Interrupted(id) | Self::Killed(id) | Self::Paused { id } => {
                 format!("continue with: dialectic resume {id}")
             }
             Self::Asks(id) => format!("answer to continue: dialectic answer {id} q1=\"...\""),
             Self::StillRunning(id) => format!("keep waiting: dialectic wait {id}"),
-            Self::QuestionInterrupted(id) => format!("ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }
-            | Self::EvaluationInterrupted
-            | Self::Stopped
-            | Self::NotWhole(_)
             | Self::Stdout(_)
             | Self::Stdin(_)
             | Self::EventsIncomplete
             | Self::PipeClosed
             | Self::Runtime(_)
             | Self::Detach(_)
-            | Self::Said { .. }
-            | Self::ReplayInterrupted
-            | Self::InterruptedAtEnd(_) => return None,
+            | Self::Said { .. } => return None,
         };
         Some(hint)
     }

@@ -144,7 +144,12 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd(debate.id)),
+        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => {
+            let id = debate.id;
+            Err(Error::stopped(format!(
+                "interrupted; the debate {id} ended and is saved, but some output was not read"
+            )))
+        }
         (Ok(()), Ok(())) if stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }

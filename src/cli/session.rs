@@ -61,11 +61,14 @@ pub(super) struct Session<'a> {
     events: Option<EventSink>,
     trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
-    server: Option<Server>,
+    /// A server for watching and controlling the debate until the user interrupts.
+    pub(super) server: Option<Server>,
     is_first: bool,
-    given: Option<Given>,
-    on_questions: OnQuestions,
-    review: Option<ReviewEnd>,
+    /// The answers to the first questions, and the reaction to later ones.
+    pub(super) given: Option<Given>,
+    pub(super) on_questions: OnQuestions,
+    /// The result of a review.
+    pub(super) review: Option<ReviewEnd>,
 }
 
 /// The requested environment file.
@@ -155,21 +158,6 @@ impl<'a> Session<'a> {
             review: None,
             on_questions: if args.detach { OnQuestions::Leave } else { OnQuestions::Ask },
         })
-    }
-
-    /// Adds a server for watching and controlling the debate until the user interrupts.
-    pub(super) fn watched_by(self, server: Option<Server>) -> Self {
-        Self { server, ..self }
-    }
-
-    /// Adds answers to the first questions, and the reaction to later ones.
-    pub(super) fn answering(self, given: Option<Given>, on_questions: OnQuestions) -> Self {
-        Self { given, on_questions, ..self }
-    }
-
-    /// Sets the result of a review.
-    pub(super) fn reviewing(self, review: ReviewEnd) -> Self {
-        Self { review: Some(review), ..self }
     }
 
     /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.

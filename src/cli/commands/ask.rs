@@ -206,7 +206,12 @@ impl AskSession<'_> {
         let id = asking.debate().id.clone();
         let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
             Ok(answered) => answered,
-            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted(id)),
+            Err(FollowUpError::Interrupted) => {
+                return Err(Error::UserStopped {
+                    said: format!("interrupted; the question about {id} is saved without an answer"),
+                    hint: Some(format!("ask it again: dialectic ask {id}")),
+                });
+            }
             Err(error @ (FollowUpError::Failed { .. } | FollowUpError::TooDear { .. })) => {
                 return Ok(Asked::Failed(error));
             }

@@ -55,7 +55,11 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted(typed(&entry.state))),
+        ReplayEnd::Interrupted => {
+            let (said, state) = ("interrupted; the recorded debate is saved for reading", typed(&entry.state));
+            let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
+            return Err(Error::UserStopped { said: said.to_owned(), hint: Some(hint) });
+        }
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }

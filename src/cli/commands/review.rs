@@ -76,7 +76,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         tell(&read, choice.as_ref(), &warnings, terminal);
         return dry_run::run(&spec, &runner(environment)?, terminal);
     }
-    let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
+    let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
@@ -86,7 +86,8 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?));
     prepared.check_limit()?;
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
-    session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
+    session.review = Some(end);
+    session.run(prepared.begin()?, foreseen, terminal)
 }
 
 /// Ends a review that has nothing to read.

@@ -26,7 +26,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         terminal.text(&text(&entry, journal, &found, signature.as_ref()))?;
     }
     if !found.is_whole() {
-        return Err(Error::NotWhole(entry.id()));
+        return Err(Complaint::input(format!("the record of {} is damaged", entry.id())).into());
     }
     let id = entry.id();
     let refused = match (signature, &args.signers) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::args::EvalArgs;
 use crate::cli::commands::lift::judging::{Ruled, open_questions, relations, rulings};
 use crate::cli::commands::lift::{Purse, text_of};
-use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::{Complaint, Error};
@@ -24,7 +24,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{agree_to_calls, callers, calls_per_day, settings};
+use super::{NOTHING_WRITTEN, agree_to_calls, callers, calls_per_day, settings};
 
 /// One of the two answers.
 struct Answered {
@@ -150,19 +150,14 @@ fn related(judges: &[Judge], answers: &[Answered; 2]) -> Vec<String> {
 }
 
 fn compare(judges: &[Judge], problem: &Problem, texts: [&str; 2], repeat: u32) -> Result<Compared, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let (compared, interrupts) = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen();
+    let compared = run_with_interrupts(async |interrupts| {
         let (mut notes, mut purse) = (Notes::in_memory(), Purse::unlimited());
-        let ruled = rulings(judges, &mut notes, problem, texts, repeat, &mut purse, &mut interrupts).await;
-        (ruled.map(|(rulings, faults)| Compared { rulings, faults, cost: notes.judging() }), interrupts)
+        let ruled = rulings(judges, &mut notes, problem, texts, repeat, &mut purse, interrupts).await;
+        ruled.map(|(rulings, faults)| Compared { rulings, faults, cost: notes.judging() })
     });
-    runtime.shutdown_background();
-    // The same listener continues: a new one would miss an interrupt in between.
-    end_on_interrupt(Some(interrupts));
     compared.map_err(|error| match error {
         // Incomplete answers are not saved.
-        Error::LiftInterrupted => Error::EvaluationInterrupted,
+        Error::LiftInterrupted => Error::stopped(NOTHING_WRITTEN),
         error => error,
     })
 }

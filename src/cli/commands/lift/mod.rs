@@ -20,7 +20,7 @@ use report::{Outcome, Rival, RivalResult};
 use sides::{load, sides, variants};
 
 use crate::cli::args::LiftArgs;
-use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::interrupt::{Interrupts, run_with_interrupts};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Complaint, Error};
@@ -69,13 +69,9 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
         if set.problems.is_empty() {
             return unfinished.map_or(Ok(()), |error| Err(error.into()));
         }
-        let judged = compare(
-            args,
-            Prepared { set, groups, other: None, planned: Some(finished) },
-            Said::default(),
-            &environment,
-            terminal,
-        );
+        let lift =
+            Lift { args, set, groups, other: None, judges: Vec::new(), arms: Vec::new(), planned: Some(finished) };
+        let judged = compare(lift, (Vec::new(), Vec::new()), &environment, terminal);
         return match unfinished {
             // What was judged is shown, whatever is missing in it.
             Some(error) => judged.and(Err(error.into())),
@@ -111,49 +107,29 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
         let hint = "omit --equal-money: the result shows the cost of each variant";
         return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
     }
-    let said = Said { warnings, choices };
-    compare(args, Prepared { set, groups, other, planned: None }, said, &environment, terminal)
+    let lift = Lift { args, set, groups, other, judges: Vec::new(), arms: Vec::new(), planned: None };
+    compare(lift, (warnings, choices), &environment, terminal)
 }
 
-/// What is compared.
-struct Prepared<'a> {
-    set: ProblemSet,
-    groups: Groups<'a>,
-    other: Option<Groups<'a>>,
-    planned: Option<FinishedGroups>,
-}
-
-/// What was noticed about the configurations.
-#[derive(Default)]
-struct Said {
-    warnings: Vec<String>,
-    choices: Vec<ModelChoice>,
-}
-
-/// Compares what is prepared.
+/// Adds judges and arms to what is prepared, and compares it. The configurations gave rise to warnings and choices.
 fn compare(
-    args: &LiftArgs,
-    prepared: Prepared<'_>,
-    said: Said,
+    mut lift: Lift<'_>,
+    (mut warnings, choices): (Vec<String>, Vec<ModelChoice>),
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let Prepared { set, groups, other, planned } = prepared;
-    let Said { mut warnings, choices } = said;
-    let evaluation = evaluation(args, &set, environment)?;
-    let per_day = |groups: &Groups| groups.settings.debate.budget.max_calls_per_day;
-    let per_day = [&groups].into_iter().chain(&other).filter_map(per_day).min();
+    let args = lift.args;
+    let evaluation = evaluation(args, &lift.set, environment)?;
+    let per_day = lift.sides().filter_map(|groups| groups.settings.debate.budget.max_calls_per_day).min();
     let caller = callers(&evaluation, environment, per_day)?;
-    let judges: Vec<Judge> =
+    lift.judges =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());
-    let mut arms: Vec<Arm> = Vec::new();
-    for arm in args.against.iter().filter(|_| other.is_none()) {
-        if !arms.contains(arm) {
-            arms.push(*arm);
+    for arm in args.against.iter().filter(|_| lift.other.is_none()) {
+        if !lift.arms.contains(arm) {
+            lift.arms.push(*arm);
         }
     }
-    let lift = Lift { args, set, groups, other, judges, arms, planned };
     warnings.extend(relations(&lift.judges, || lift.took_part()));
     let mut said = BTreeSet::new();
     for warning in warnings.iter().filter(|warning| said.insert(warning.as_str())) {
@@ -224,25 +200,15 @@ impl Lift<'_> {
 
     /// Runs all groups, one after the other.
     fn all(&self, terminal: &mut Terminal) -> Result<Vec<Outcome>, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        let (outcomes, interrupts) = runtime.block_on(async {
-            let mut interrupts = Interrupts::listen();
-            (self.all_until(&mut interrupts, terminal).await, interrupts)
-        });
-        runtime.shutdown_background();
-        // The same listener continues: a new one would miss an interrupt in between.
-        end_on_interrupt(Some(interrupts));
-        outcomes
-    }
-
-    async fn all_until(&self, interrupts: &mut Interrupts, terminal: &mut Terminal) -> Result<Vec<Outcome>, Error> {
-        let mut purse = self.purse()?;
-        let mut running = Running { purse: &mut purse, interrupts, terminal };
-        let mut outcomes = Vec::new();
-        for problem in &self.set.problems {
-            outcomes.push(Box::pin(self.group(problem, &mut running)).await?);
-        }
-        Ok(outcomes)
+        run_with_interrupts(async |interrupts| {
+            let mut purse = self.purse()?;
+            let mut running = Running { purse: &mut purse, interrupts, terminal };
+            let mut outcomes = Vec::new();
+            for problem in &self.set.problems {
+                outcomes.push(Box::pin(self.group(problem, &mut running)).await?);
+            }
+            Ok(outcomes)
+        })
     }
 
     /// The spending of earlier runs on this set counts.
