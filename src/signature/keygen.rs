@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use super::{NAMESPACE, Refusal, SignatureError};
+use super::{NAMESPACE, Refusal, SignatureError, Stop};
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::{find, searched};
@@ -57,41 +57,36 @@ impl Keygen {
         signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
     }
 
-    /// Whether `signature` is a valid signature of `bytes`, by any key. Only known answers count: a program that
-    /// crashes, or is too old, does not judge the signature.
+    /// Checks that `signature` is a valid signature of `bytes`, read from `path`, by any key. Only known answers count: a
+    /// program that crashes, or is too old, does not judge the signature.
     ///
     /// # Errors
-    /// It cannot be run.
-    pub(super) fn fits(&self, signature: &[u8], bytes: &[u8]) -> Result<Fit, SignatureError> {
+    /// It is not, or the program cannot be run.
+    pub(super) fn check_fit(&self, signature: &[u8], bytes: &[u8], path: &Path) -> Result<(), Stop> {
         let place = Files::of(&[("signature", signature)])?;
         let of = ["-Y", "check-novalidate", "-n", NAMESPACE, "-s"].map(OsStr::new);
         let answer = self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?;
-        Ok(if is_good(&answer) {
-            Fit::Fits
+        if is_good(&answer) {
+            Ok(())
         } else if refuses(&answer, b"Could not verify signature") && DAMAGED.iter().any(|why| refuses(&answer, why)) {
-            Fit::Altered
+            Err(Refusal::Altered(path.to_owned()).into())
         } else {
-            Fit::Unknown(described(&answer))
-        })
+            Err(unclear(&answer).into())
+        }
     }
 
     /// The `signers` who signed `bytes` with `signature`.
     ///
     /// # Errors
-    /// It cannot be run.
-    pub(super) fn signers(
-        &self,
-        signature: &[u8],
-        bytes: &[u8],
-        signers: &[u8],
-    ) -> Result<Result<Vec<String>, Refusal>, SignatureError> {
+    /// None did, or the program cannot be run.
+    pub(super) fn signers(&self, signature: &[u8], bytes: &[u8], signers: &[u8]) -> Result<Vec<String>, Stop> {
         let place = Files::of(&[("signature", signature), ("signers", signers)])?;
         let (signature, signers) = (place.path("signature"), place.path("signers"));
         let files = [OsStr::new("-s"), signature.as_os_str(), OsStr::new("-f"), signers.as_os_str()];
         let found = self.ask(&[&["-Y", "find-principals"].map(OsStr::new)[..], &files].concat(), b"")?;
         if !found.status.success() {
             let is_known = refuses(&found, b"No principal matched");
-            return Ok(Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }));
+            return Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }.into());
         }
         let mut said = None;
         let mut signed_by = Vec::new();
@@ -103,10 +98,10 @@ impl Keygen {
             } else if refuses(&verified, b"Could not verify signature") {
                 said = first_line(&verified.stderr);
             } else {
-                return Ok(Err(unclear(&verified)));
+                return Err(unclear(&verified).into());
             }
         }
-        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner(said)) } else { Ok(signed_by) })
+        if signed_by.is_empty() { Err(Refusal::UnknownSigner(said).into()) } else { Ok(signed_by) }
     }
 
     /// Runs `ssh-keygen` with `input`, silently.
@@ -118,16 +113,6 @@ impl Keygen {
         drop(child.stdin.take().map(|mut stdin| stdin.write_all(input)));
         child.wait_with_output().map_err(SignatureError::Program)
     }
-}
-
-/// The verdict of `ssh-keygen` on a signature and bytes.
-pub(super) enum Fit {
-    /// It is the signature of these bytes.
-    Fits,
-    /// It is the signature of other bytes.
-    Altered,
-    /// Another result, and how the program ended.
-    Unknown(String),
 }
 
 /// Whether the output confirms a signature for records. A successful exit is not enough: another program of this name
@@ -142,15 +127,10 @@ fn refuses(answer: &Output, why: &[u8]) -> bool {
     !answer.status.success() && (says(&answer.stderr) || says(&answer.stdout))
 }
 
+/// With its first words, or how it ended.
 fn unclear(answer: &Output) -> Refusal {
-    Refusal::Unclear(described(answer))
-}
-
-/// The first words, or how it ended.
-fn described(answer: &Output) -> String {
-    first_line(&answer.stderr)
-        .or_else(|| first_line(&answer.stdout))
-        .unwrap_or_else(|| format!("it said nothing ({})", answer.status))
+    let said = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
+    Refusal::Unclear(said.unwrap_or_else(|| format!("it said nothing ({})", answer.status)))
 }
 
 fn first_line(text: &[u8]) -> Option<String> {

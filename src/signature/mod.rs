@@ -14,7 +14,7 @@ use dialectic_record::store::{
 };
 
 pub use envelope::{Envelope, NotAnEnvelope};
-use keygen::{Fit, Keygen};
+use keygen::Keygen;
 
 /// The namespace of record signatures. Signatures with another namespace are rejected.
 pub const NAMESPACE: &str = "dialectic-record@v1";
@@ -250,6 +250,12 @@ impl<R: Into<Refusal>> From<R> for Stop {
     }
 }
 
+impl From<SignatureError> for Stop {
+    fn from(error: SignatureError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// The checks, in order; `checked` records how far they got.
 fn steps(
     checked: &mut CheckedSignature,
@@ -267,16 +273,12 @@ fn steps(
         return Err(Refusal::OtherNamespace(found).into());
     }
     let keygen = keygen.ok_or(Refusal::Unchecked)?;
-    match keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
-        Fit::Fits => {}
-        Fit::Altered => return Err(Refusal::Altered(statement_path.to_owned()).into()),
-        Fit::Unknown(said) => return Err(Refusal::Unclear(said).into()),
-    }
+    keygen.check_fit(&signature, &bytes, statement_path)?;
     let statement = Statement::read(&bytes).map_err(|error| unreadable(statement_path, &error))?;
     let later = statement.hold_against(record)?;
     checked.signed = Some(SignedLines { lines: statement.lines, later });
     if let Some(signers) = signers {
-        checked.signers = keygen.signers(&signature, &bytes, signers).map_err(Stop::Failed)??;
+        checked.signers = keygen.signers(&signature, &bytes, signers)?;
     }
     Ok(())
 }

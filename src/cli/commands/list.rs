@@ -85,7 +85,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         return Ok(());
     }
     let layout = terminal.screen();
-    terminal.clean(&match layout.width {
+    terminal.result(&match layout.width {
         Some(_) => for_people(&rows, &ShortNames::of(&entries)).drawn(layout),
         None => for_pipes(&rows).drawn(layout),
     })

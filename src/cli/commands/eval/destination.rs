@@ -58,7 +58,7 @@ impl<'a> ScoresDestination<'a> {
             Self::Stdout => {
                 let layout = terminal.screen();
                 return match layout.width {
-                    Some(width) => terminal.clean(&for_people(&table(evaluated, repeat), width, layout)),
+                    Some(width) => terminal.result(&for_people(&table(evaluated, repeat), width, layout)),
                     None => terminal.text(&markdown(evaluated, repeat)),
                 };
             }

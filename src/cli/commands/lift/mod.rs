@@ -301,20 +301,12 @@ impl Lift<'_> {
         let spec = groups.debate(problem, left.into_iter().chain(held).min());
         let is_held = held.is_some_and(|held| left.is_none_or(|left| held <= left));
         let part = Part { name, what: groups.what(problem), most, meter: None, is_held };
-        let what = part.what.clone();
-        let debate = match Box::pin(self.part(groups, part, spec, notes, running)).await {
-            Ok(debate) => debate,
-            Err(Lacking::LeftOut(why)) => {
-                running.terminal.warning(&format!("{what} has no answer: {why}"));
-                return Ok(None);
-            }
-            Err(Lacking::Stop(error)) => return Err(error),
-        };
-        if text_of(&debate.debate).is_none() {
-            running.terminal.warning(&format!("{what} has no answer"));
+        let debate = Box::pin(self.part(groups, part, spec, notes, running)).await?;
+        if debate.as_ref().is_some_and(|debate| text_of(&debate.debate).is_none()) {
+            running.terminal.warning(&format!("{} has no answer", groups.what(problem)));
             return Ok(None);
         }
-        Ok(Some(debate))
+        Ok(debate)
     }
 
     /// Runs the arms of a group, and compares the debate with each.
@@ -354,15 +346,8 @@ impl Lift<'_> {
                     money.zip(answer).map(|(money, answer)| money + answer)
                 }
             };
-            let part = Part { name: groups.part_of(arm), what: what.clone(), most, meter, is_held: false };
-            let done = match Box::pin(self.part(groups, part, spec, notes, running)).await {
-                Ok(done) => done,
-                Err(Lacking::LeftOut(why)) => {
-                    running.terminal.warning(&format!("{what} has no answer: {why}"));
-                    continue;
-                }
-                Err(Lacking::Stop(error)) => return Err(error),
-            };
+            let part = Part { name: groups.part_of(arm), what, most, meter, is_held: false };
+            let Some(done) = Box::pin(self.part(groups, part, spec, notes, running)).await? else { continue };
             if let Some(index) = self.arms.iter().position(|wanted| *wanted == arm) {
                 outcome.rivals[index] = self.compare(problem, debate, &done, notes, running).await?;
             }
@@ -373,7 +358,8 @@ impl Lift<'_> {
         Ok(())
     }
 
-    /// Runs a part of a group, if it is not finished. Reports which part of its cost is an estimate.
+    /// Runs a part of a group, if it is not finished. Reports why it has no answer, or which part of its cost is an
+    /// estimate.
     async fn part(
         &self,
         groups: &Groups<'_>,
@@ -381,9 +367,16 @@ impl Lift<'_> {
         spec: Spec,
         notes: &mut Notes,
         running: &mut Running<'_>,
-    ) -> Result<Done, Lacking> {
+    ) -> Result<Option<Done>, Error> {
         let what = part.what.clone();
-        let done = Box::pin(self.run_part(groups, part, spec, notes, running)).await?;
+        let done = match Box::pin(self.run_part(groups, part, spec, notes, running)).await {
+            Ok(done) => done,
+            Err(Lacking::LeftOut(why)) => {
+                running.terminal.warning(&format!("{what} has no answer: {why}"));
+                return Ok(None);
+            }
+            Err(Lacking::Stop(error)) => return Err(error),
+        };
         let estimated = done.bill.estimated();
         if estimated > 0 && !self.is_rehearsal() {
             let calls = counted(estimated, "call");
@@ -391,7 +384,7 @@ impl Lift<'_> {
                 .terminal
                 .warning(&format!("{what}: the cost of {calls} is unknown and estimated as the mean of the others"));
         }
-        Ok(done)
+        Ok(Some(done))
     }
 
     async fn run_part(
