@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "archive")]
 use crate::archive::PastDebates;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::features;
 use crate::trace::{TraceDestination, Tracer};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
@@ -27,7 +28,7 @@ use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, 
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::{Served, Server, Watched};
-use super::conclusion::{Files, ReviewEnd, conclude};
+use super::conclusion::{Files, ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
@@ -410,7 +411,16 @@ async fn run_while_shown(
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {
         EngineError::Store(source) => {
             let has_journal = Entry::of_state(saved_to).journal.is_some();
-            Error::NotSaved { id: debate.id.clone(), has_journal, source }
+            let id = &debate.id;
+            let hint = if has_journal {
+                texts_are_saved(id)
+            } else {
+                format!("restore the debate's files, then: dialectic resume {id}")
+            };
+            Complaint::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
+                .advising(hint)
+                .because(source)
+                .into()
         }
         source => source.into(),
     }));

@@ -18,7 +18,7 @@ use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::error::{Complaint, Error};
+use crate::error::{Complaint, Error, INTERRUPTED};
 use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::markdown::truncate;
@@ -207,7 +207,8 @@ impl AskSession<'_> {
         let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
             Ok(answered) => answered,
             Err(FollowUpError::Interrupted) => {
-                return Err(Error::UserStopped {
+                return Err(Error::Coded {
+                    code: INTERRUPTED,
                     said: format!("interrupted; the question about {id} is saved without an answer"),
                     hint: Some(format!("ask it again: dialectic ask {id}")),
                 });

@@ -12,7 +12,7 @@ use super::replay::{ReplayEnd, show_again};
 use crate::cli::args::{DemoArgs, Watch};
 use crate::cli::conclusion::with_brief;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Complaint, Error, INTERRUPTED};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{clock, counted};
 use dialectic_base::sanitize::one_line;
@@ -58,7 +58,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
         ReplayEnd::Interrupted => {
             let (said, state) = ("interrupted; the recorded debate is saved for reading", typed(&entry.state));
             let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
-            return Err(Error::UserStopped { said: said.to_owned(), hint: Some(hint) });
+            return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
         }
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}

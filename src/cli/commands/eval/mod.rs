@@ -16,8 +16,9 @@ use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
@@ -113,7 +114,7 @@ fn finish(
             terminal.notice("Offline: no model was called, and there are no scores.");
         }
     }
-    if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }
+    if debates.is_empty() { Ok(()) } else { Err(not_evaluated(&debates)) }
 }
 
 fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSettings, Error> {
@@ -215,6 +216,11 @@ pub(super) fn callers<'a>(
         account: None,
         observer: None,
     })
+}
+
+/// No evaluator answered for these debates.
+fn not_evaluated(debates: &[String]) -> Error {
+    Complaint::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
 }
 
 /// How an interrupted evaluation ends.

@@ -24,7 +24,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{NOTHING_WRITTEN, agree_to_calls, callers, calls_per_day, settings};
+use super::{NOTHING_WRITTEN, agree_to_calls, callers, calls_per_day, not_evaluated, settings};
 
 /// One of the two answers.
 struct Answered {
@@ -125,7 +125,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     let compared = compare(&judges, &problem, texts, repeat)?;
     terminal.warnings(&compared.faults);
     if compared.rulings.is_empty() {
-        return Err(Error::NotEvaluated { debates: answers.into_iter().map(|answer| answer.name).collect() });
+        return Err(not_evaluated(&answers.map(|answer| answer.name)));
     }
     if args.json {
         terminal.json(&as_json(&answers, &judges, args, &compared, is_rehearsal))?;

@@ -23,7 +23,7 @@ use crate::cli::args::LiftArgs;
 use crate::cli::interrupt::{Interrupts, run_with_interrupts};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Complaint, Error, FINISHED_WORK};
 use crate::lift::{Allowance, Arm, Compared, Done, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
@@ -468,6 +468,10 @@ impl Lift<'_> {
         }
         let all = outcomes.len() * self.rivals().len();
         let there = outcomes.iter().flat_map(|one| &one.rivals).filter(|rival| rival.compared.is_some()).count();
-        if there < all { Err(Error::NotCompared { missing: all - there, all }) } else { Ok(()) }
+        if there == all {
+            return Ok(());
+        }
+        let message = format!("{} of {all} comparisons are missing", all - there);
+        Err(Complaint::of(ErrorCategory::Provider, message).advising(FINISHED_WORK).into())
     }
 }

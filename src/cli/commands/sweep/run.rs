@@ -52,7 +52,11 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     runtime.shutdown_background();
     end_on_interrupt(None);
     let tally = tally?;
-    if tally.is_complete() { Ok(()) } else { Err(Error::SetUnfinished(Box::new(tally))) }
+    if tally.is_complete() {
+        return Ok(());
+    }
+    let (code, hint) = (tally.exit_code(), Some(tally.hint().to_owned()));
+    Err(Error::Coded { code, said: format!("the set is not finished: {tally}"), hint })
 }
 
 /// The requested debates.
