@@ -8,7 +8,9 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use super::{NAMESPACE, Refusal, SignatureError, Stop};
+use super::{NAMESPACE, Refusal, Stop, not_signed};
+use crate::error::Complaint;
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::{find, searched};
@@ -33,28 +35,25 @@ pub(super) struct Keygen(PathBuf);
 
 impl Keygen {
     /// Searches `PATH`, except the working directory, for `ssh-keygen`.
-    ///
-    /// # Errors
-    /// It does not exist.
-    pub(super) fn find(environment: &Environment) -> Result<Self, SignatureError> {
+    pub(super) fn find(environment: &Environment) -> Option<Self> {
         let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
         let directories = environment.get("PATH").map(|path| searched(path, &here)).unwrap_or_default();
-        find("ssh-keygen", &directories).map(Self).map_err(|_| SignatureError::NoProgram)
+        find("ssh-keygen", &directories).map(Self).ok()
     }
 
     /// Signs `bytes`. `ssh-keygen` may ask the user for a passphrase or a touch, and prints why it does not sign.
     ///
     /// # Errors
     /// It cannot be run, or does not sign.
-    pub(super) fn sign(&self, key: &Path, bytes: &[u8]) -> Result<Vec<u8>, SignatureError> {
+    pub(super) fn sign(&self, key: &Path, bytes: &[u8]) -> Result<Vec<u8>, Complaint> {
         let place = place()?;
         let file = place.path().join(SIGNED);
-        fs::write(&file, bytes).map_err(SignatureError::Program)?;
+        fs::write(&file, bytes).map_err(not_run)?;
         let mut command = Command::new(&self.0);
         command.args(["-q", "-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(&file).stdout(Stdio::null());
-        let status = command.status().map_err(SignatureError::Program)?;
+        let status = command.status().map_err(not_run)?;
         let signature = fs::read(file.with_added_extension("sig")).ok().filter(|_| status.success());
-        signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
+        signature.ok_or_else(|| not_signed(key))
     }
 
     /// Checks that `signature` is a valid signature of `bytes`, read from `path`, by any key. Only known answers count: a
@@ -105,14 +104,19 @@ impl Keygen {
     }
 
     /// Runs `ssh-keygen` with `input`, silently.
-    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, SignatureError> {
+    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, Complaint> {
         let mut command = Command::new(&self.0);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(SignatureError::Program)?;
+        let mut child = command.spawn().map_err(not_run)?;
         // The program may have failed before it read any of this.
         drop(child.stdin.take().map(|mut stdin| stdin.write_all(input)));
-        child.wait_with_output().map_err(SignatureError::Program)
+        child.wait_with_output().map_err(not_run)
     }
+}
+
+/// The program cannot be started, or its input cannot be written.
+fn not_run(source: std::io::Error) -> Complaint {
+    Complaint::of(ErrorCategory::General, "cannot run ssh-keygen").because(source)
 }
 
 /// Whether the output confirms a signature for records. A successful exit is not enough: another program of this name
@@ -137,18 +141,18 @@ fn first_line(text: &[u8]) -> Option<String> {
     String::from_utf8_lossy(text).lines().map(one_line).find(|line| !line.trim().is_empty())
 }
 
-fn place() -> Result<TempDir, SignatureError> {
-    tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(SignatureError::Program)
+fn place() -> Result<TempDir, Complaint> {
+    tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(not_run)
 }
 
 /// Copies in a temporary directory: they cannot change any more, and no foreign file name becomes an argument.
 struct Files(TempDir);
 
 impl Files {
-    fn of(files: &[(&str, &[u8])]) -> Result<Self, SignatureError> {
+    fn of(files: &[(&str, &[u8])]) -> Result<Self, Complaint> {
         let place = place()?;
         for (name, bytes) in files {
-            fs::write(place.path().join(name), bytes).map_err(SignatureError::Program)?;
+            fs::write(place.path().join(name), bytes).map_err(not_run)?;
         }
         Ok(Self(place))
     }
