@@ -113,6 +113,18 @@ impl Diagnostic for Complaint {
     }
 }
 
+/// An error with its causes on one line.
+pub fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
 impl<E: Diagnostic> From<E> for Error {
     fn from(error: E) -> Self {
         Self::Diagnosed(Box::new(error))

@@ -5,7 +5,6 @@ mod handler;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::error::Complaint;
+use crate::error::{Complaint, in_full};
 use crate::status::{DebateStatus, Standing, load};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
@@ -141,14 +140,7 @@ struct Refusal(String);
 
 impl<E: std::error::Error> From<E> for Refusal {
     fn from(error: E) -> Self {
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            // Writing to a string cannot fail.
-            let _ = write!(text, ": {cause}");
-            source = cause.source();
-        }
-        Self(text)
+        Self(in_full(&error))
     }
 }
 
@@ -372,7 +364,6 @@ impl Server {
         let (leave, settings) = leave.await?;
         let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", by]);
         command.extend(self.configured());
-        command.extend(self.with_context());
         command.extend(leave.options());
         command.extend(self.calls(settings.as_ref()));
         command.extend(skip_rest.then(|| "--skip-rest".into()));
@@ -395,7 +386,6 @@ impl Server {
         let leave = self.leave(move |limits, directory| limits.leave_to_ask(directory, &of, asked)).await?;
         let mut command = words(&["ask", &entry.id(), "-", "--quiet"]);
         command.extend(self.configured());
-        command.extend(self.with_context());
         command.extend(leave.options());
         command.extend(self.calls(None));
         let asking = self.program.run(command, &wanted.question);

@@ -11,9 +11,10 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::Status;
 
 use super::budget::{self, Sums};
-use super::collect::{AT_ONCE, ReadError, check_set, events_of};
+use super::collect::{AT_ONCE, check_set, events_of};
 use super::group::left_out;
 use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan};
+use super::segment::SegmentError;
 use super::store::{SharedStore, Store};
 use super::{Finished, Lost, Stored};
 use crate::error::Error;
@@ -92,7 +93,7 @@ impl AddAssign<&Self> for Progress {
 
 impl Progress {
     /// The state of each record of a group, with the name of its row.
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, ReadError> {
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, SegmentError> {
         let mut all: Vec<(String, Self)> = Vec::new();
         let (mut debate, mut single) = (None, None);
         for record in planned.records() {
@@ -113,7 +114,7 @@ impl Progress {
     }
 
     /// The state of a record; with the record if it is finished.
-    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<(Self, Option<Done>), ReadError> {
+    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<(Self, Option<Done>), SegmentError> {
         let one = Self { debates: 1, ..Self::default() };
         let id = planned.id;
         let mut done = None;

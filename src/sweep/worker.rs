@@ -20,12 +20,12 @@ use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
 
 use super::budget;
-use super::collect::ReadError;
 use super::lease::Times;
 use super::plan::{Machine, PlannedDebate, SavedPlan};
+use super::segment::SegmentError;
 use super::store::{Creation, SharedStore};
 use super::takeover::is_finished;
-use crate::error::{Complaint, Error};
+use crate::error::{Complaint, Error, in_full};
 
 pub use queue::RunOptions;
 pub use tally::Tally;
@@ -149,7 +149,7 @@ impl Worker {
                 ))
                 .advising("all workers of a set need the same version of the program")
                 .into(),
-                _ => ReadError::OtherSet { place }.into(),
+                _ => SegmentError::OtherSet { place }.into(),
             });
         }
         let budget = match plan.plan.budget {
@@ -191,16 +191,4 @@ impl Inner {
         // The receiver may be gone.
         drop(self.news.send(news));
     }
-}
-
-/// An error with its causes on one line.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
