@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use crate::remedy;
-use crate::status::{ASKS, STILL_RUNS, TRY_AGAIN};
-use crate::sweep::worker::Tally;
+use crate::status::TRY_AGAIN;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-use dialectic_record::debate::{DebateId, ForkPoint};
-use dialectic_record::store::StoreError;
+use dialectic_record::debate::DebateId;
+
+/// The exit code after an interrupt.
+pub const INTERRUPTED: u8 = 130;
+/// The advice after a part of paid work.
+pub const FINISHED_WORK: &str = "run the same command to continue; finished work is not repeated";
 
 /// Why the program fails.
 #[derive(Debug, thiserror::Error)]
@@ -15,51 +18,22 @@ pub enum Error {
     /// An error of another module.
     #[error(transparent)]
     Diagnosed(Box<dyn Diagnostic>),
-    /// A debate could not be saved.
-    #[error("the debate {id} cannot be saved")]
-    NotSaved {
-        /// The debate.
-        id: DebateId,
-        /// Whether its journal is intact.
-        has_journal: bool,
-        /// The reason.
-        source: StoreError,
-    },
-    /// The file for appended scores has other contents.
-    #[error("{path} is not an evaluation file: its first line is a different header")]
-    OtherTable {
-        /// The file.
-        path: PathBuf,
-    },
-    /// No evaluator answered for these debates.
-    #[error("no evaluator could evaluate {}", debates.join(", "))]
-    NotEvaluated {
-        /// The names of the debates.
-        debates: Vec<String>,
-    },
-    /// The evaluation was interrupted.
-    #[error("interrupted; nothing was written")]
-    EvaluationInterrupted,
     /// The comparison of debates and arms was interrupted.
     #[error("interrupted; everything that was paid for is kept")]
     LiftInterrupted,
-    /// Some problems could not be compared.
-    #[error("{missing} of {all} comparisons are missing")]
-    NotCompared {
-        /// The number of missing comparisons.
-        missing: usize,
-        /// The total number.
-        all: usize,
+    /// The debate was interrupted and saved.
+    #[error("interrupted; the debate {0} is saved as paused")]
+    Interrupted(DebateId),
+    /// Another end with an exit code of its own.
+    #[error("{said}")]
+    Coded {
+        /// The exit code.
+        code: u8,
+        /// The message.
+        said: String,
+        /// The advice for the user.
+        hint: Option<String>,
     },
-    /// Debates of a set are not finished.
-    #[error("the set is not finished: {_0}")]
-    SetUnfinished(Box<Tally>),
-    /// There is nothing to close the debate with.
-    #[error("the debate {0} cannot be closed yet: it has no proposal")]
-    NothingToFinish(DebateId),
-    /// A record was changed.
-    #[error("the record of {0} is damaged")]
-    NotWhole(String),
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Output {
@@ -95,113 +69,60 @@ pub enum Error {
     /// The runtime cannot be started.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
-    /// The debate ended without a solution.
-    #[error("the debate {id} failed: {reason}")]
-    DebateFailed {
-        /// The debate.
-        id: DebateId,
-        /// The reason.
-        reason: String,
-    },
-    /// All calls failed.
-    #[error("all calls failed: {what}{}{}", check_of(check.as_deref()), others_of(*others))]
-    AllCallsFailed {
-        /// The debate.
-        id: DebateId,
-        /// The error of one of them.
-        what: String,
-        /// The variable with the refused key.
-        check: Option<String>,
-        /// The number of other errors.
-        others: usize,
-        /// The server's message about the key.
-        #[source]
-        said: Option<ForeignMessage>,
-        /// Whether the debate is recorded.
-        is_kept: bool,
-    },
-    /// The cost limit has no room for the judge: interrupted attempts count.
-    #[error("the debate {id} failed: {reason}")]
-    NoRoomToClose {
-        /// The debate.
-        id: DebateId,
-        /// The reason in the state.
-        reason: String,
-        /// The point for a fork with a higher limit.
-        at: ForkPoint,
-    },
-    /// The outcome is not `full`, under `--strict`.
-    #[error("the outcome of the debate {id} is not full")]
-    NotFull {
-        /// The debate.
-        id: DebateId,
-    },
-    /// A review found something at least as severe as `--fail-on` allows.
-    #[error("the review {id} has {findings}")]
-    Findings {
-        /// The debate.
-        id: DebateId,
-        /// The number of findings, as text.
-        findings: String,
-    },
-    /// The demo was interrupted; its state file, as typed in a shell.
-    #[error("interrupted; the recorded debate is saved for reading")]
-    DemoInterrupted(String),
-    /// A replay was interrupted.
-    #[error("interrupted; nothing was changed")]
-    ReplayInterrupted,
-    /// The debate ended and was saved, but the user did not wait for all output.
-    #[error("interrupted; the debate {0} ended and is saved, but some output was not read")]
-    InterruptedAtEnd(DebateId),
-    /// The server was stopped.
-    #[error("stopped; running debates are saved")]
-    Stopped,
-    /// A question about a debate was interrupted.
-    #[error("interrupted; the question about {0} is saved without an answer")]
-    QuestionInterrupted(DebateId),
-    /// A required server is unreachable; the debate is saved.
-    #[error("server unreachable; the debate {id} is saved as paused")]
-    ServerGone {
-        /// The debate.
-        id: DebateId,
-    },
-    /// A subscription's limit is reached; the debate is saved.
-    #[error("usage limit reached; the debate {id} was saved as paused")]
-    LimitReached {
-        /// The debate.
-        id: DebateId,
-    },
-    /// The process was killed.
-    #[error("interrupted: no process runs the debate {0} any more")]
-    Killed(DebateId),
-    /// The debate is saved as paused.
-    #[error("the debate {id} is paused")]
-    Paused {
-        /// The debate.
-        id: DebateId,
-    },
-    /// The debate waits for answers.
-    #[error("the debate {0} has questions for you")]
-    Asks(DebateId),
-    /// The time limit for waiting was reached.
-    #[error("the debate {0} is still running")]
-    StillRunning(DebateId),
-    /// The debate was interrupted and saved.
-    #[error("interrupted; the debate {0} is saved as paused")]
-    Interrupted(DebateId),
 }
 
-/// A foreign message.
+/// An error that only its reader tells from others: all of it is said where it occurs.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct ForeignMessage(pub String);
-
-fn check_of(variable: Option<&str>) -> String {
-    variable.map(|variable| format!(": check {variable}")).unwrap_or_default()
+#[error("{message}")]
+pub struct Complaint {
+    blame: ErrorCategory,
+    message: String,
+    hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-fn others_of(others: usize) -> String {
-    if others == 0 { String::new() } else { format!(" (and {others} for other reasons)") }
+impl Complaint {
+    /// An error of this category.
+    pub fn of(blame: ErrorCategory, message: impl Into<String>) -> Self {
+        Self { blame, message: message.into(), hint: None, source: None }
+    }
+
+    /// An error of the command line or of an input file.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::of(ErrorCategory::Arguments, message)
+    }
+
+    /// With advice for the user.
+    pub fn advising(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// With the reason.
+    pub fn because(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+}
+
+impl Diagnostic for Complaint {
+    fn blame(&self) -> ErrorCategory {
+        self.blame
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+}
+
+/// An error with its causes on one line.
+pub fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 impl<E: Diagnostic> From<E> for Error {
@@ -211,6 +132,11 @@ impl<E: Diagnostic> From<E> for Error {
 }
 
 impl Error {
+    /// The user interrupted something, which had this end.
+    pub fn stopped(said: impl Into<String>) -> Self {
+        Self::Coded { code: INTERRUPTED, said: said.into(), hint: None }
+    }
+
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
     /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 8 the
     /// budget of a set is spent, 75 try again
@@ -219,9 +145,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
-            Self::OtherTable { .. } | Self::NothingToFinish(_) | Self::NotWhole(_) => ErrorCategory::Arguments,
-            Self::NotSaved { .. }
-            | Self::Output { .. }
+            Self::Output { .. }
             | Self::Exists(_)
             | Self::Stdout(_)
             | Self::Stdin(_)
@@ -229,28 +153,8 @@ impl Error {
             | Self::PipeClosed
             | Self::Detach(_)
             | Self::Runtime(_) => ErrorCategory::General,
-            Self::DebateFailed { .. }
-            | Self::AllCallsFailed { .. }
-            | Self::NoRoomToClose { .. }
-            | Self::NotEvaluated { .. }
-            | Self::NotCompared { .. } => ErrorCategory::Provider,
-            Self::SetUnfinished(tally) => return tally.exit_code(),
-            Self::NotFull { .. } => return 5,
-            Self::Findings { .. } => return 6,
-            Self::Said { code } => return *code,
-            Self::Asks(_) => return ASKS,
-            Self::StillRunning(_) => return STILL_RUNS,
-            Self::ServerGone { .. } | Self::LimitReached { .. } | Self::Killed(_) | Self::Paused { .. } => {
-                return TRY_AGAIN;
-            }
-            Self::Interrupted(_)
-            | Self::InterruptedAtEnd(_)
-            | Self::QuestionInterrupted(_)
-            | Self::EvaluationInterrupted
-            | Self::LiftInterrupted
-            | Self::Stopped
-            | Self::DemoInterrupted(_)
-            | Self::ReplayInterrupted => return 130,
+            Self::Said { code } | Self::Coded { code, .. } => return *code,
+            Self::Interrupted(_) | Self::LiftInterrupted => return INTERRUPTED,
         };
         match blame {
             ErrorCategory::General => 1,
@@ -265,52 +169,18 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
-            Self::LiftInterrupted | Self::NotCompared { .. } => {
-                "run the same command to continue; finished work is not repeated".to_owned()
-            }
-            Self::SetUnfinished(tally) => tally.hint().to_owned(),
-            Self::OtherTable { .. } => "name another file, or one written by `dialectic eval`".to_owned(),
+            Self::Coded { hint, .. } => return hint.clone(),
+            Self::LiftInterrupted => FINISHED_WORK.to_owned(),
+            Self::Interrupted(id) => format!("continue with: dialectic resume {id}"),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
-            Self::NotSaved { id, has_journal: false, .. } => {
-                format!("restore the debate's files, then: dialectic resume {id}")
-            }
-            Self::NothingToFinish(id) => format!("continue it: dialectic resume {id}"),
             Self::Exists(_) => "name another file, or remove this one first".to_owned(),
-            Self::DebateFailed { id, .. }
-            | Self::AllCallsFailed { id, is_kept: true, .. }
-            | Self::NotSaved { id, has_journal: true, .. } => {
-                format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
-            }
-            Self::NotFull { id } => format!("`dialectic show {id}` shows why"),
-            Self::Findings { id, .. } => format!("`dialectic show {id}` shows them again"),
-            Self::NoRoomToClose { id, at, .. } => {
-                format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
-            }
-            Self::LimitReached { id } => format!("when your usage limit resets: dialectic resume {id}"),
-            Self::ServerGone { id } => format!("when the server is back: dialectic resume {id}"),
-            Self::DemoInterrupted(state) => {
-                format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`")
-            }
-            Self::Interrupted(id) | Self::Killed(id) | Self::Paused { id } => {
-                format!("continue with: dialectic resume {id}")
-            }
-            Self::Asks(id) => format!("answer to continue: dialectic answer {id} q1=\"...\""),
-            Self::StillRunning(id) => format!("keep waiting: dialectic wait {id}"),
-            Self::QuestionInterrupted(id) => format!("ask it again: dialectic ask {id}"),
-            Self::AllCallsFailed { is_kept: false, .. }
-            | Self::NotEvaluated { .. }
-            | Self::EvaluationInterrupted
-            | Self::Stopped
-            | Self::NotWhole(_)
-            | Self::Stdout(_)
+            Self::Stdout(_)
             | Self::Stdin(_)
             | Self::EventsIncomplete
             | Self::PipeClosed
             | Self::Runtime(_)
             | Self::Detach(_)
-            | Self::Said { .. }
-            | Self::ReplayInterrupted
-            | Self::InterruptedAtEnd(_) => return None,
+            | Self::Said { .. } => return None,
         };
         Some(hint)
     }

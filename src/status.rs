@@ -7,7 +7,9 @@ use serde::Serialize;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
-use dialectic_record::debate::{CallStatus, Debate, DebateId, Outcome, Settings, StageId, Status, Timestamp, fold};
+use dialectic_record::debate::{
+    CallStatus, Debate, DebateId, Outcome, Question, Settings, StageId, Status, Timestamp, fold,
+};
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
 /// The exit code for a debate that still runs, as in coreutils' `timeout`.
@@ -208,17 +210,24 @@ fn absolute(path: &Path) -> PathBuf {
 /// The open questions of a debate, each once.
 pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
-    let shown = open.map(|question| {
-        let mut from: Vec<String> = Vec::new();
-        for (group, _) in &question.items {
-            let name = one_line(&format!("{} ({})", group.agent_name, group.role));
-            if !from.contains(&name) {
-                from.push(name);
-            }
-        }
-        OpenQuestion { id: format!("q{}", question.number), from, question: question.text.to_owned() }
+    let shown = open.map(|question| OpenQuestion {
+        id: format!("q{}", question.number),
+        from: askers(&question),
+        question: question.text.to_owned(),
     });
     shown.collect()
+}
+
+/// The names of the agents that ask a question.
+pub fn askers(question: &Question<'_>) -> Vec<String> {
+    let mut from: Vec<String> = Vec::new();
+    for (group, _) in &question.items {
+        let name = one_line(&format!("{} ({})", group.agent_name, group.role));
+        if !from.contains(&name) {
+            from.push(name);
+        }
+    }
+    from
 }
 
 impl DebateStatus {

@@ -6,21 +6,22 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::error::Error;
 use dialectic_config::{DEFAULT_PATH, cache_directory};
 use dialectic_record::store::{Readers, write_atomically};
 
 use super::git::Git;
-use super::{ChangeError, plain};
+use super::{plain, unreadable};
 
 /// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
 
 /// Copies the configuration of `directory` at that commit to a separate directory, with its prompts: the named ones and
 /// those next to it.
-pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
+pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, Error> {
     let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
     let below = |name: &str| plain(&prefix.join(name));
-    let stored = |path: &str| -> Result<Option<Vec<u8>>, ChangeError> {
+    let stored = |path: &str| -> Result<Option<Vec<u8>>, Error> {
         let files = git.files(commit, path)?;
         let hash = files.into_iter().find(|(found, _)| found == path).map(|(_, hash)| hash);
         Ok(hash.map(|hash| git.stored(&hash)).transpose()?.flatten())
@@ -39,7 +40,7 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
     let place = place(commit)?.join(prefix);
     for (name, bytes) in &files {
         let path = place.join(name);
-        let unwritten = |source| ChangeError::Unreadable { path: path.clone(), source };
+        let unwritten = |source| unreadable(&path, source);
         fs::create_dir_all(path.parent().unwrap_or(&place)).map_err(unwritten)?;
         // Another review of this commit may be reading it.
         write_atomically(&path, Readers::Owner, |out| out.write_all(bytes))?;
@@ -71,11 +72,11 @@ fn named(config: &[u8]) -> BTreeSet<String> {
 
 /// A directory for this commit, with each file at its path in the repository: a resumed debate reads its prompts there
 /// again.
-fn place(commit: &str) -> Result<PathBuf, ChangeError> {
+fn place(commit: &str) -> Result<PathBuf, Error> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));
     }
     let kept = tempfile::Builder::new().prefix("dialectic-review-").tempdir();
-    let path = kept.map_err(|source| ChangeError::Unreadable { path: PathBuf::from(commit), source })?;
+    let path = kept.map_err(|source| unreadable(Path::new(commit), source))?;
     Ok(path.keep())
 }

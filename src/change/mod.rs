@@ -13,21 +13,20 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::encoding::decode;
 use dialectic_base::figures::{counted, thousands};
 use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};
 use dialectic_engine::access::{Environment, known_keys};
-use dialectic_engine::runner::{AttachmentError, Attachments};
+use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, LeftOut, Settings};
-use dialectic_record::store::StoreError;
 
-pub use git::GitError;
 pub use wanted::Wanted;
 
 use diff::{FileDiff, Kind};
-use git::{Entry, Git, Mode};
+use git::{Entry, Git, GitError, Mode};
 use wanted::plain;
 
 /// The attachment names of the diff and of the list of withheld files.
@@ -62,94 +61,14 @@ pub enum Found {
     OnlyPermissions,
 }
 
-/// Why there is no change to review.
-#[derive(Debug, thiserror::Error)]
-pub enum ChangeError {
-    /// The directory is not in a git repository.
-    #[error("there is no git repository here")]
-    NoRepository,
-    /// No base is given or found.
-    #[error("there is no branch to compare with: neither origin nor this repository has a main or master")]
-    NoBase,
-    /// There is no such commit.
-    #[error("`{0}` is not a commit in this repository")]
-    NoCommit(String),
-    /// The two commits have no common ancestor.
-    #[error("{base} and {head} have no commit in common")]
-    Unrelated {
-        /// The base.
-        base: String,
-        /// The head.
-        head: String,
-    },
-    /// The repository has no commit.
-    #[error("the repository has no commit yet")]
-    Empty,
-    /// Git failed.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// The root of the repository cannot be read.
-    #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The path.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// A file cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Standard input is not a diff.
-    #[error("there is no diff on standard input")]
-    NoDiff,
-    /// None of the change can be shown.
-    #[error("none of this change can be read: {}", reasons(.0))]
-    AllLeftOut(Vec<LeftOut>),
-    /// The change cannot be attached.
-    #[error(transparent)]
-    Unfit(#[from] AttachmentError),
+/// The root of a repository, or a file, cannot be read or written.
+pub fn unreadable(path: &Path, source: io::Error) -> Complaint {
+    Complaint::of(ErrorCategory::General, format!("cannot read {}", path.display())).because(source)
 }
 
 fn reasons(left_out: &[LeftOut]) -> String {
     let first: Vec<String> = left_out.iter().take(3).map(|one| format!("{} ({})", one.path, one.reason)).collect();
     first.join(", ")
-}
-
-impl Diagnostic for ChangeError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Git(_) | Self::Unreadable { .. } => ErrorCategory::General,
-            Self::Store(error) => error.blame(),
-            Self::NoRepository
-            | Self::NoBase
-            | Self::NoCommit(_)
-            | Self::Unrelated { .. }
-            | Self::Empty
-            | Self::NoDiff
-            | Self::AllLeftOut(_)
-            | Self::Unfit(_) => ErrorCategory::Arguments,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::NoRepository => "change to a repository, or pipe in a diff: git diff main | dialectic review",
-            Self::NoBase => "name one: dialectic review --base <branch or commit>",
-            Self::NoCommit(_) => "a remote branch may have to be fetched first: git fetch",
-            Self::Unrelated { .. } => "in a shallow clone, fetch more of the history: git fetch --unshallow",
-            Self::Empty => "commit something first",
-            Self::Git(GitError::NotStarted(_)) => "install git, or pipe in a diff",
-            Self::NoDiff => "pipe in the output of `git diff` or `diff -u`",
-            Self::AllLeftOut(_) => {
-                "raise `debate.attachmentLimit` if files are too large, or name some of them: dialectic review \
-                    <paths>"
-            }
-            Self::Unfit(error) => return error.hint(),
-            Self::Store(error) => return error.hint(),
-            Self::Git(GitError::Refused(_)) | Self::Unreadable { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
 }
 
 /// The two sides of a comparison in a repository.
@@ -198,12 +117,24 @@ impl Repository {
         base: Option<&str>,
         head: Option<&str>,
         environment: &Environment,
-    ) -> Result<Self, ChangeError> {
-        let git = Git::at(&git::root_of(directory).ok_or(ChangeError::NoRepository)?, environment);
-        let commit = |name: &str| git.commit(name)?.ok_or_else(|| ChangeError::NoCommit(name.to_owned()));
+    ) -> Result<Self, Error> {
+        let no_repository = || {
+            Complaint::input("there is no git repository here")
+                .advising("change to a repository, or pipe in a diff: git diff main | dialectic review")
+        };
+        let git = Git::at(&git::root_of(directory).ok_or_else(no_repository)?, environment);
+        let commit = |name: &str| -> Result<String, Error> {
+            let no_commit = || {
+                Complaint::input(format!("`{name}` is not a commit in this repository"))
+                    .advising("a remote branch may have to be fetched first: git fetch")
+            };
+            Ok(git.commit(name)?.ok_or_else(no_commit)?)
+        };
         let end = match head {
             Some(head) => commit(head)?,
-            None => git.commit("HEAD")?.ok_or(ChangeError::Empty)?,
+            None => git.commit("HEAD")?.ok_or_else(|| {
+                Complaint::input("the repository has no commit yet").advising("commit something first")
+            })?,
         };
         let (name, start) = if let Some(base) = base {
             (base.to_owned(), commit(base)?)
@@ -212,9 +143,17 @@ impl Repository {
             for name in BASES {
                 found = found.or(git.commit(name)?.map(|commit| (short(name), commit)));
             }
-            found.ok_or(ChangeError::NoBase)?
+            found.ok_or_else(|| {
+                Complaint::input(
+                    "there is no branch to compare with: neither origin nor this repository has a main or master",
+                )
+                .advising("name one: dialectic review --base <branch or commit>")
+            })?
         };
-        let unrelated = || ChangeError::Unrelated { base: name.clone(), head: head.unwrap_or("HEAD").to_owned() };
+        let unrelated = || {
+            Complaint::input(format!("{name} and {} have no commit in common", head.unwrap_or("HEAD")))
+                .advising("in a shallow clone, fetch more of the history: git fetch --unshallow")
+        };
         let base = git.merge_base(&start, &end)?.ok_or_else(unrelated)?;
         let of = format!("{name} and {}", head.unwrap_or("the working tree"));
         Ok(Self { git, base, head: head.map(|_| end), of })
@@ -230,7 +169,7 @@ impl Repository {
     ///
     /// # Errors
     /// Git cannot read it, or it cannot be written.
-    pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, ChangeError> {
+    pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, Error> {
         base::config(&self.git, &self.base, directory)
     }
 
@@ -238,7 +177,7 @@ impl Repository {
     ///
     /// # Errors
     /// Git fails.
-    pub fn is_unchanged(&self, path: &Path) -> Result<bool, ChangeError> {
+    pub fn is_unchanged(&self, path: &Path) -> Result<bool, Error> {
         let Ok(inside) = path.strip_prefix(self.git.root()) else { return Ok(true) };
         if path.is_symlink() {
             return Ok(false);
@@ -270,7 +209,7 @@ impl Repository {
         own: &Path,
         settings: &Settings,
         environment: &Environment,
-    ) -> Result<Found, ChangeError> {
+    ) -> Result<Found, Error> {
         let mut entries = match &self.head {
             Some(head) => self.git.between(&self.base, head)?,
             None => self.since_base()?,
@@ -305,7 +244,7 @@ impl Repository {
     }
 
     /// The differences between the base and the working tree, including committed renames.
-    fn since_base(&self) -> Result<Vec<Entry>, ChangeError> {
+    fn since_base(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = self.git.since(&self.base)?;
         for renamed in self.git.between(&self.base, "HEAD")?.into_iter().filter(|entry| entry.path != entry.old_path) {
             let at = |path: &str, entries: &[Entry]| entries.iter().position(|entry| entry.path == path);
@@ -321,7 +260,7 @@ impl Repository {
         Ok(entries)
     }
 
-    fn read(&self, entry: &Entry, tree: &Tree, files: &mut Files) -> Result<(), ChangeError> {
+    fn read(&self, entry: &Entry, tree: &Tree, files: &mut Files) -> Result<(), Error> {
         let Entry { old, new, is_mode_new, old_hash, new_hash, old_path, path } = entry;
         if let Some(reason) = withheld([old_path, path]) {
             files.leave(path, reason);
@@ -382,9 +321,8 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(git: &Git, environment: &Environment, settings: &Settings) -> Result<Self, ChangeError> {
-        let directory = ContextDirectory::open(git.root())
-            .map_err(|source| ChangeError::Unreadable { path: git.root().to_owned(), source })?;
+    fn of(git: &Git, environment: &Environment, settings: &Settings) -> Result<Self, Error> {
+        let directory = ContextDirectory::open(git.root()).map_err(|source| unreadable(git.root(), source))?;
         let keys = known_keys(&settings.providers, environment);
         Ok(Self { directory: directory.withholding(environment.file()), keys })
     }
@@ -457,11 +395,12 @@ pub fn piped(
     wanted: &Wanted,
     settings: &Settings,
     environment: &Environment,
-) -> Result<Found, ChangeError> {
+) -> Result<Found, Error> {
     let text = String::from_utf8_lossy(bytes);
     let diffs = diff::read(&text);
     if diffs.is_empty() {
-        return Err(ChangeError::NoDiff);
+        let message = "there is no diff on standard input";
+        return Err(Complaint::input(message).advising("pipe in the output of `git diff` or `diff -u`").into());
     }
     let git = git::root_of(directory).map(|root| Git::at(&root, environment));
     let tree = git.as_ref().map(|git| Tree::of(git, environment, settings)).transpose()?;
@@ -519,7 +458,7 @@ fn assemble(
     mut set: ChangeSet,
     settings: &Settings,
     environment: &Environment,
-) -> Result<Found, ChangeError> {
+) -> Result<Found, Error> {
     let length = |text: &str| text.chars().count();
     let limit = settings.debate.attachment_limit;
     let mut room = limit.saturating_sub(SHARE.min(limit / 10));
@@ -565,7 +504,12 @@ fn assemble(
         return match left_out.as_slice() {
             [] if was_empty => Ok(Found::Nothing),
             all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
-            _ => Err(ChangeError::AllLeftOut(left_out)),
+            _ => {
+                let message = format!("none of this change can be read: {}", reasons(&left_out));
+                let hint = "raise `debate.attachmentLimit` if files are too large, or name some of them: dialectic \
+                    review <paths>";
+                Err(Complaint::input(message).advising(hint).into())
+            }
         };
     }
     let mut attachments = Attachments::new(settings, environment);

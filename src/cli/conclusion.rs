@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::{Error, ForeignMessage};
-use crate::status::{Presence, Standing, open_questions};
+use crate::error::{Complaint, Error};
+use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::severity::Severity;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{
-    Brief, CallStatus, Debate, Failure, ForkPoint, OutcomeKind, ReviewedFinding, StopReason,
+    Brief, CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, StopReason,
 };
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, gist, summary};
@@ -25,6 +26,9 @@ use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
+/// The exit codes of a lesser outcome, and of a review with findings under `--fail-on`.
+const NOT_FULL: u8 = 5;
+const FINDINGS: u8 = 6;
 /// The kind of failure for which to check the key.
 const REFUSED_KEY: &str = "unauthorized";
 
@@ -79,7 +83,7 @@ impl ReviewEnd {
 
     /// The exit status of a finished review. A review with failed agents does not pass.
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
-        let id = debate.id.clone();
+        let id = &debate.id;
         let fails = |finding: &&ReviewedFinding| {
             !finding.is_dismissed() && self.fail_on.is_some_and(|least| finding.severity <= least)
         };
@@ -87,16 +91,14 @@ impl ReviewEnd {
         if let (1.., Some(least)) = (failing, self.fail_on) {
             let findings = counted(failing as u64, "finding");
             let graver = if least == Severity::Blocking { "" } else { " or more severe" };
-            return Err(Error::Findings {
-                id,
-                findings: format!(
-                    "{findings} that {} {}{graver}",
-                    if failing == 1 { "is" } else { "are" },
-                    least.name()
-                ),
+            let are = if failing == 1 { "is" } else { "are" };
+            return Err(Error::Coded {
+                code: FINDINGS,
+                said: format!("the review {id} has {findings} that {are} {}{graver}", least.name()),
+                hint: Some(format!("`dialectic show {id}` shows them again")),
             });
         }
-        if debate.is_full() == Some(false) { Err(Error::NotFull { id }) } else { Ok(()) }
+        if debate.is_full() == Some(false) { Err(not_full(id)) } else { Ok(()) }
     }
 }
 
@@ -121,7 +123,7 @@ pub(super) fn conclude(
     let questions = open_questions(&debate);
     if ending == RunEnding::Paused && on_questions == OnQuestions::Leave && !questions.is_empty() {
         terminal.text(&listed(&questions))?;
-        return Err(Error::Asks(debate.id));
+        return Err(asks(&debate.id));
     }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
@@ -144,7 +146,12 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd(debate.id)),
+        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => {
+            let id = debate.id;
+            Err(Error::stopped(format!(
+                "interrupted; the debate {id} ended and is saved, but some output was not read"
+            )))
+        }
         (Ok(()), Ok(())) if stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }
@@ -158,11 +165,10 @@ fn finish(
     args: &RunArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let id = || debate.id.clone();
     match ending {
-        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(id())),
-        RunEnding::LimitReached => return Err(Error::LimitReached { id: id() }),
-        RunEnding::ServerGone => return Err(Error::ServerGone { id: id() }),
+        RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(debate.id.clone())),
+        RunEnding::LimitReached => return Err(limit_reached(&debate.id)),
+        RunEnding::ServerGone => return Err(server_gone(&debate.id)),
         RunEnding::Failed => return Err(failure(debate)),
         RunEnding::Completed => {}
     }
@@ -179,29 +185,80 @@ fn finish(
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
-    if args.strict && debate.is_full() == Some(false) { Err(Error::NotFull { id: id() }) } else { printed }
+    if args.strict && debate.is_full() == Some(false) { Err(not_full(&debate.id)) } else { printed }
 }
 
 /// The exit status of a saved debate's command, or the error if the debate has not ended.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
-    let id = debate.id.clone();
+    let id = &debate.id;
     match Standing::of(entry, debate, before) {
-        Standing::Completed if is_strict && debate.is_full() == Some(false) => Err(Error::NotFull { id }),
+        Standing::Completed if is_strict && debate.is_full() == Some(false) => Err(not_full(id)),
         Standing::Completed => Ok(()),
         Standing::Failed => Err(failure(debate)),
-        Standing::Asking => Err(Error::Asks(id)),
-        Standing::Paused => Err(Error::Paused { id }),
-        Standing::Interrupted | Standing::Unfinished => Err(Error::Killed(id)),
-        Standing::Running => Err(Error::StillRunning(id)),
+        Standing::Asking => Err(asks(id)),
+        Standing::Paused => Err(paused(id)),
+        Standing::Interrupted | Standing::Unfinished => {
+            Err(to_resume(format!("interrupted: no process runs the debate {id} any more"), "continue with", id))
+        }
+        Standing::Running => Err(still_running(id)),
     }
+}
+
+/// The outcome is not `full`, under `--strict` or in a review.
+fn not_full(id: &DebateId) -> Error {
+    let said = format!("the outcome of the debate {id} is not full");
+    Error::Coded { code: NOT_FULL, said, hint: Some(format!("`dialectic show {id}` shows why")) }
+}
+
+/// The debate waits for answers.
+fn asks(id: &DebateId) -> Error {
+    let hint = format!("answer to continue: dialectic answer {id} q1=\"...\"");
+    Error::Coded { code: ASKS, said: format!("the debate {id} has questions for you"), hint: Some(hint) }
+}
+
+/// The time limit for waiting was reached.
+pub(super) fn still_running(id: &DebateId) -> Error {
+    let hint = format!("keep waiting: dialectic wait {id}");
+    Error::Coded { code: STILL_RUNS, said: format!("the debate {id} is still running"), hint: Some(hint) }
+}
+
+/// A required server is unreachable; the debate is saved.
+pub(super) fn server_gone(id: &DebateId) -> Error {
+    to_resume(format!("server unreachable; the debate {id} is saved as paused"), "when the server is back", id)
+}
+
+/// A subscription's limit is reached; the debate is saved.
+pub(super) fn limit_reached(id: &DebateId) -> Error {
+    to_resume(format!("usage limit reached; the debate {id} was saved as paused"), "when your usage limit resets", id)
+}
+
+/// The debate is saved as paused.
+pub(super) fn paused(id: &DebateId) -> Error {
+    to_resume(format!("the debate {id} is paused"), "continue with", id)
+}
+
+fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
+    Complaint::of(ErrorCategory::Busy, message).advising(format!("{when}: dialectic resume {id}")).into()
+}
+
+/// The advice for a debate whose texts are on record.
+pub(super) fn texts_are_saved(id: &DebateId) -> String {
+    format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
 }
 
 /// Why a recorded debate failed.
 fn failure(debate: &Debate) -> Error {
-    match without_room_to_close(debate) {
-        Some(at) => Error::NoRoomToClose { id: debate.id.clone(), reason: reason(debate), at },
-        None => failed(debate, true),
-    }
+    let Some(at) = without_room_to_close(debate) else { return failed(debate, true) };
+    let id = &debate.id;
+    debate_failed(id, &reason(debate))
+        .advising(format!(
+            "with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>"
+        ))
+        .into()
+}
+
+fn debate_failed(id: &DebateId, reason: &str) -> Complaint {
+    Complaint::of(ErrorCategory::Provider, format!("the debate {id} failed: {reason}"))
 }
 
 /// The printed solution, preceded by the brief of a quick debate.
@@ -217,15 +274,17 @@ fn reason(debate: &Debate) -> String {
 
 /// The failure of a debate, with the error of its calls if that is the cause.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
-    let id = debate.id.clone();
+    let id = &debate.id;
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
-    let Some(failure) = of_round else { return Error::DebateFailed { id, reason: reason(debate) } };
+    let Some(failure) = of_round else {
+        return debate_failed(id, &reason(debate)).advising(texts_are_saved(id)).into();
+    };
     let is_failed = |settled: &CallStatus| *settled == CallStatus::Failed;
     if debate.settled.is_empty() || !debate.settled.values().all(is_failed) {
         let reason = reason(debate);
         let has_cause = reason.contains(&failure.error);
         let cause = if has_cause { String::new() } else { format!(" ({}: {})", failure.key.agent_id, failure.error) };
-        return Error::DebateFailed { id, reason: reason + &cause };
+        return debate_failed(id, &(reason + &cause)).advising(texts_are_saved(id)).into();
     }
     let settings = debate.settings.as_ref();
     let variable = settings.filter(|_| failure.kind.as_deref() == Some(REFUSED_KEY)).and_then(|settings| {
@@ -234,12 +293,21 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     });
     // The server's message follows the status.
     let (what, said) = match (failure.error.split_once("): "), &variable) {
-        (Some((what, said)), Some(_)) => (format!("{what})"), Some(ForeignMessage(said.to_owned()))),
+        (Some((what, said)), Some(_)) => (format!("{what})"), Some(said.to_owned())),
         _ => (failure.error.clone(), None),
     };
     let is_other = |other: &&Failure| other.error != failure.error;
     let others = debate.failures.iter().filter(is_other).count();
-    Error::AllCallsFailed { id, what, check: variable.map(str::to_owned), others, said, is_kept }
+    let check = variable.map_or_else(String::new, |variable| format!(": check {variable}"));
+    let others = if others == 0 { String::new() } else { format!(" (and {others} for other reasons)") };
+    let mut failed = Complaint::of(ErrorCategory::Provider, format!("all calls failed: {what}{check}{others}"));
+    if is_kept {
+        failed = failed.advising(texts_are_saved(id));
+    }
+    match said {
+        Some(said) => failed.because(said).into(),
+        None => failed.into(),
+    }
 }
 
 /// Prints the reasons why a finished debate is not full.

@@ -1,54 +1,21 @@
 //! Texts written in the user's editor.
 
 use std::io::{self, Write};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::Complaint;
 use dialectic_config::process_environment;
 
 /// Text below this line is ignored. Lines that begin with `#` are kept, since they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// Why there is no text.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum EditError {
-    /// The editor could not be started, or its file could not be written or read.
-    #[error("cannot start the editor `{editor}`")]
-    Failed {
-        /// The command.
-        editor: String,
-        /// The reason.
-        source: io::Error,
-    },
-    /// The editor failed.
-    #[error("the editor `{editor}` failed ({status})")]
-    GaveUp {
-        /// The command.
-        editor: String,
-        /// The editor's exit status.
-        status: ExitStatus,
-    },
-    /// The saved file is not UTF-8.
-    #[error("the text that the editor `{0}` saved is not UTF-8")]
-    NotUtf8(String),
-}
-
-impl Diagnostic for EditError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some("set VISUAL or EDITOR to choose the editor".to_owned())
-    }
-}
-
 /// Lets the user edit `text`. `note` follows it and is not part of it.
-pub(super) fn edit(text: &str, note: &str) -> Result<String, EditError> {
+pub(super) fn edit(text: &str, note: &str) -> Result<String, Complaint> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or(usual).to_owned();
-    let failed = |source| EditError::Failed { editor: editor.clone(), source };
+    let unedited = |message: String| Complaint::input(message).advising("set VISUAL or EDITOR to choose the editor");
+    let failed = |source: io::Error| unedited(format!("cannot start the editor `{editor}`")).because(source);
     // The extension selects the editor's Markdown mode.
     let mut file = tempfile::Builder::new().prefix("dialectic-").suffix(".md").tempfile().map_err(failed)?;
     write!(file, "{text}\n\n{SCISSORS}\n{note}\n").and_then(|()| file.flush()).map_err(failed)?;
@@ -65,10 +32,11 @@ pub(super) fn edit(text: &str, note: &str) -> Result<String, EditError> {
     // Standard output is for the result, and may be redirected.
     let status = command.arg(&path).stdout(Stdio::from(io::stderr())).status().map_err(failed)?;
     if !status.success() {
-        return Err(EditError::GaveUp { editor, status });
+        return Err(unedited(format!("the editor `{editor}` failed ({status})")));
     }
     let bytes = std::fs::read(&path).map_err(failed)?;
-    let written = String::from_utf8(bytes).map_err(|_| EditError::NotUtf8(editor.clone()))?;
+    let written = String::from_utf8(bytes)
+        .map_err(|_| unedited(format!("the text that the editor `{editor}` saved is not UTF-8")))?;
     Ok(above_scissors(&written).trim().to_owned())
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::error::Error;
 use dialectic_llm::command::end_all;
 use dialectic_report::display::LiveView;
 
@@ -49,6 +50,19 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
         #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by a stalled reader")]
         std::process::exit(130);
     });
+}
+
+/// Runs work that hears interrupts. From its end on, an interrupt ends the program.
+pub(super) fn run_with_interrupts<T>(work: impl AsyncFnOnce(&mut Interrupts) -> Result<T, Error>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let (done, interrupts) = runtime.block_on(async {
+        let mut interrupts = Interrupts::listen();
+        (work(&mut interrupts).await, interrupts)
+    });
+    runtime.shutdown_background();
+    // The same listener continues: a new one would miss an interrupt in between.
+    end_on_interrupt(Some(interrupts));
+    done
 }
 
 /// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk; without a handler, its signal

@@ -9,30 +9,12 @@ use clap::ValueEnum;
 use super::args::DebatePart;
 use super::session::debates;
 use super::terminal::Terminal;
-use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Directory, Entry, read_state};
 
 /// The name for the newest debate.
 const LATEST: &str = "latest";
-
-/// No debate was named to spend money on, and there is no terminal to show the default.
-#[derive(Debug, thiserror::Error)]
-#[error("no debate is named to {what}, and there is no terminal to show which one is the newest")]
-struct Unnamed {
-    what: &'static str,
-}
-
-impl Diagnostic for Unnamed {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(format!("name it; the newest is: dialectic {} {LATEST} ...", self.what))
-    }
-}
 
 /// The debate with that name, else the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
@@ -46,7 +28,9 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         return or_latest(name);
     }
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(Unnamed { what }.into());
+        let message = format!("no debate is named to {what}, and there is no terminal to show which one is the newest");
+        let hint = format!("name it; the newest is: dialectic {what} {LATEST} ...");
+        return Err(Complaint::input(message).advising(hint).into());
     }
     let directory = debates()?;
     let entry = directory.find(LATEST)?;

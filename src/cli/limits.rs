@@ -1,26 +1,13 @@
 //! Required limits of commands that start debates for others.
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::Complaint;
 use dialectic_engine::access::is_program;
 use dialectic_record::debate::Settings;
 
 /// A limit is missing, so that others could spend freely.
-#[derive(Debug, thiserror::Error)]
-#[error("{command} needs {option}: {reason}")]
-pub(in crate::cli) struct MissingLimit {
-    command: &'static str,
-    option: &'static str,
-    reason: String,
-}
-
-impl Diagnostic for MissingLimit {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(format!("give {}; `docs/models.md` explains the limits", self.option))
-    }
+fn missing(command: &str, option: &str, reason: &str) -> Complaint {
+    Complaint::input(format!("{command} needs {option}: {reason}"))
+        .advising(format!("give {option}; `docs/models.md` explains the limits"))
 }
 
 /// A program used by an agent or the judge.
@@ -30,16 +17,16 @@ fn called(settings: &Settings) -> Option<&str> {
 
 /// Checks that limits of calls are set if a program is used: a subscription has no price, so a cost limit does not
 /// apply.
-pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), MissingLimit> {
+pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), Complaint> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
     let Some(program) = called(settings).or_else(configured) else { return Ok(()) };
     let budget = settings.debate.budget;
     let options = [("--max-calls", budget.max_calls), ("--max-calls-per-day", budget.max_calls_per_day)];
-    let missing = options.into_iter().find(|(_, limit)| limit.is_none());
-    missing.map_or(Ok(()), |(option, _)| {
+    let lacking = options.into_iter().find(|(_, limit)| limit.is_none());
+    lacking.map_or(Ok(()), |(option, _)| {
         let reason = format!("the configuration calls models through a command-line program, `{program}`");
-        Err(MissingLimit { command, option, reason })
+        Err(missing(command, option, &reason))
     })
 }
 
@@ -49,12 +36,10 @@ pub(in crate::cli) fn check_cost(
     command: &'static str,
     settings: &Settings,
     options: [(&'static str, bool); 2],
-) -> Result<(), MissingLimit> {
+) -> Result<(), Complaint> {
     if called(settings).is_some() {
         return Ok(());
     }
-    let missing = options.into_iter().find(|(_, is_there)| !is_there);
-    missing.map_or(Ok(()), |(option, _)| {
-        Err(MissingLimit { command, option, reason: "its clients can start debates".to_owned() })
-    })
+    let lacking = options.into_iter().find(|(_, is_there)| !is_there);
+    lacking.map_or(Ok(()), |(option, _)| Err(missing(command, option, "its clients can start debates")))
 }

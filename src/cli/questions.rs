@@ -8,16 +8,16 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Error;
-use crate::status::OpenQuestion;
+use crate::error::{Complaint, Error};
+use crate::status::{OpenQuestion, askers};
 use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_base::sanitize::sanitize;
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{AgentId, Answerer, Debate};
+use dialectic_record::debate::{AgentId, Answerer, Debate, Question};
 use dialectic_report::display::Messages;
 
-use super::edit::{EditError, edit};
+use super::edit::edit;
 use super::line::{LineReader, TypedLine};
 use super::modes;
 
@@ -113,7 +113,7 @@ enum ReadLine {
     End,
     Interrupted,
     /// The editor returned no text.
-    Unwritten(EditError),
+    Unwritten(Complaint),
 }
 
 /// Asks every open question and records each answer at once. An empty answer is `NA`, as are all remaining ones at the
@@ -195,16 +195,14 @@ pub(super) async fn ask(
 /// The open questions, each once.
 fn questions(debate: &Debate) -> Vec<ShownQuestion> {
     let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
-    let question = |asked: dialectic_record::debate::Question<'_>| {
-        let mut from: Vec<String> = Vec::new();
-        for (group, _) in &asked.items {
-            let name = one_line(&format!("{} ({})", group.agent_name, group.role));
-            if !from.contains(&name) {
-                from.push(name);
-            }
-        }
+    let question = |asked: Question<'_>| {
         let items = asked.items.iter().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
-        ShownQuestion { number: asked.number, items: items.collect(), from, text: asked.text.to_owned() }
+        ShownQuestion {
+            number: asked.number,
+            items: items.collect(),
+            from: askers(&asked),
+            text: asked.text.to_owned(),
+        }
     };
     open.map(question).collect()
 }

@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "archive")]
 use crate::archive::PastDebates;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::features;
 use crate::trace::{TraceDestination, Tracer};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
@@ -27,7 +28,7 @@ use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, 
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::{Served, Server, Watched};
-use super::conclusion::{Files, ReviewEnd, conclude};
+use super::conclusion::{Files, ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
@@ -61,11 +62,14 @@ pub(super) struct Session<'a> {
     events: Option<EventSink>,
     trace: Option<(TraceDestination, reqwest::Client)>,
     after: After,
-    server: Option<Server>,
+    /// A server for watching and controlling the debate until the user interrupts.
+    pub(super) server: Option<Server>,
     is_first: bool,
-    given: Option<Given>,
-    on_questions: OnQuestions,
-    review: Option<ReviewEnd>,
+    /// The answers to the first questions, and the reaction to later ones.
+    pub(super) given: Option<Given>,
+    pub(super) on_questions: OnQuestions,
+    /// The result of a review.
+    pub(super) review: Option<ReviewEnd>,
 }
 
 /// The requested environment file.
@@ -155,21 +159,6 @@ impl<'a> Session<'a> {
             review: None,
             on_questions: if args.detach { OnQuestions::Leave } else { OnQuestions::Ask },
         })
-    }
-
-    /// Adds a server for watching and controlling the debate until the user interrupts.
-    pub(super) fn watched_by(self, server: Option<Server>) -> Self {
-        Self { server, ..self }
-    }
-
-    /// Adds answers to the first questions, and the reaction to later ones.
-    pub(super) fn answering(self, given: Option<Given>, on_questions: OnQuestions) -> Self {
-        Self { given, on_questions, ..self }
-    }
-
-    /// Sets the result of a review.
-    pub(super) fn reviewing(self, review: ReviewEnd) -> Self {
-        Self { review: Some(review), ..self }
     }
 
     /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.
@@ -422,7 +411,16 @@ async fn run_while_shown(
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {
         EngineError::Store(source) => {
             let has_journal = Entry::of_state(saved_to).journal.is_some();
-            Error::NotSaved { id: debate.id.clone(), has_journal, source }
+            let id = &debate.id;
+            let hint = if has_journal {
+                texts_are_saved(id)
+            } else {
+                format!("restore the debate's files, then: dialectic resume {id}")
+            };
+            Complaint::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
+                .advising(hint)
+                .because(source)
+                .into()
         }
         source => source.into(),
     }));

@@ -83,8 +83,8 @@ impl Terminal {
         self.result(&escaped_json(json))
     }
 
-    /// Writes text that is clean, or does not go to a terminal.
-    fn result(&self, text: &str) -> Result<(), Error> {
+    /// Writes text as the result that is clean, or does not go to a terminal.
+    pub(super) fn result(&self, text: &str) -> Result<(), Error> {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
     }
@@ -118,11 +118,6 @@ impl Terminal {
     /// [`Self::layout`] with the whole width of the terminal: for tables.
     pub(super) fn screen(&self) -> Layout {
         Layout { width: self.columns(), ..self.layout() }
-    }
-
-    /// Writes formatted, clean text as the result.
-    pub(super) fn clean(&self, text: &str) -> Result<(), Error> {
-        self.result(text)
     }
 
     /// Writes Markdown as the result: rendered on a terminal, otherwise raw.

@@ -24,4 +24,4 @@ pub use judging::{
 };
 pub use meter::{Meter, Metering};
 pub use notes::{Note, Notes, NotesError};
-pub use set::{Answer, Problem, ProblemSet, SetError};
+pub use set::{Answer, Problem, ProblemSet};

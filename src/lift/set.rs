@@ -7,13 +7,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::Complaint;
 
 /// The text added to a problem whose answer a program checks.
 const ASKS_FOR_ANSWER: &str =
     "End with a line of its own that has the result alone, in this form:\n\nAnswer: <the result>";
 /// Markdown marks that may surround a line.
 const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
+
+/// The forms of a set.
+const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have `id`, \
+    `problem` and, if a program can check it, `answer`";
 
 /// The problems of a set, in its order.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,63 +56,6 @@ pub enum Answer {
     },
 }
 
-/// Why a set cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SetError {
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file or directory.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// A line is not a problem.
-    #[error("{}, line {line}: {fault}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line number, from 1.
-        line: usize,
-        /// The fault.
-        fault: String,
-    },
-    /// The set has no problems.
-    #[error("{} has no problems", path.display())]
-    Empty {
-        /// The file or directory.
-        path: PathBuf,
-    },
-    /// Two problems have the same id.
-    #[error("two problems have the id `{id}`")]
-    Twice {
-        /// The id.
-        id: String,
-    },
-    /// Two problems have the same text.
-    #[error("the problems `{}` and `{}` are the same", ids[0], ids[1])]
-    Same {
-        /// Their ids.
-        ids: [String; 2],
-    },
-}
-
-impl Diagnostic for SetError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        let forms = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have \
-            `id`, `problem` and, if a program can check it, `answer`";
-        match self {
-            Self::Unreadable { .. } | Self::Line { .. } | Self::Empty { .. } => Some(forms.to_owned()),
-            Self::Twice { .. } => Some("rename one of them".to_owned()),
-            Self::Same { .. } => Some("remove one of them: one result would count twice".to_owned()),
-        }
-    }
-}
-
 /// A line of a set.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -125,7 +72,7 @@ impl ProblemSet {
     ///
     /// # Errors
     /// One of them cannot be used.
-    pub fn read(paths: &[PathBuf]) -> Result<Self, SetError> {
+    pub fn read(paths: &[PathBuf]) -> Result<Self, Complaint> {
         let mut problems = Vec::new();
         for path in paths {
             let before = problems.len();
@@ -139,21 +86,27 @@ impl ProblemSet {
                 problems.extend(of_markdown(path)?);
             }
             if problems.len() == before {
-                return Err(SetError::Empty { path: path.clone() });
+                return Err(Complaint::input(format!("{} has no problems", path.display())).advising(FORMS));
             }
         }
         let mut ids = BTreeSet::new();
         if let Some(twice) = problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
-            return Err(SetError::Twice { id: twice.id.clone() });
+            return Err(Self::twice(&twice.id));
         }
         // One result would count twice.
         let mut texts = BTreeMap::new();
         for Problem { id, text, .. } in &problems {
             if let Some(other) = texts.insert(text.as_str(), id) {
-                return Err(SetError::Same { ids: [other.clone(), id.clone()] });
+                return Err(Complaint::input(format!("the problems `{other}` and `{id}` are the same"))
+                    .advising("remove one of them: one result would count twice"));
             }
         }
         Ok(Self { problems })
+    }
+
+    /// Two problems have this id.
+    pub fn twice(id: &str) -> Complaint {
+        Complaint::input(format!("two problems have the id `{id}`")).advising("rename one of them")
     }
 }
 
@@ -212,13 +165,17 @@ fn plain(text: &str) -> String {
     bare(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-fn read(path: &Path) -> Result<String, SetError> {
-    fs::read_to_string(path).map_err(|source| SetError::Unreadable { path: path.to_owned(), source })
+fn read(path: &Path) -> Result<String, Complaint> {
+    fs::read_to_string(path).map_err(|source| unreadable(path, source))
+}
+
+fn unreadable(path: &Path, source: io::Error) -> Complaint {
+    Complaint::input(format!("cannot read {}", path.display())).advising(FORMS).because(source)
 }
 
 /// The Markdown files of a directory, by name. Its README describes the set.
-fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, SetError> {
-    let unreadable = |source| SetError::Unreadable { path: directory.to_owned(), source };
+fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
+    let unreadable = |source| unreadable(directory, source);
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -233,7 +190,7 @@ fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, SetError> {
 }
 
 /// A problem from a Markdown file. Its checklist may be next to it: `checklists/<name>.md`.
-fn of_markdown(path: &Path) -> Result<Option<Problem>, SetError> {
+fn of_markdown(path: &Path) -> Result<Option<Problem>, Complaint> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));
     let checklist = if list.is_file() { items(&read(&list)?) } else { Vec::new() };
@@ -246,25 +203,25 @@ fn items(text: &str) -> Vec<String> {
     text.lines().filter_map(item).filter(|item| !item.is_empty()).collect()
 }
 
-fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), SetError> {
+fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), Complaint> {
     for (line, text) in (1..).zip(read(path)?.lines()) {
         if text.trim().is_empty() {
             continue;
         }
-        let wrong = |fault: String| SetError::Line { path: path.to_owned(), line, fault };
+        let wrong = |fault: &str| Complaint::input(format!("{}, line {line}: {fault}", path.display())).advising(FORMS);
         let Line { id, problem, answer, checklist } = serde_json::from_str(text).map_err(|error| {
             // The error's own line is that of the JSON.
             let fault = error.to_string();
-            wrong(fault.split(" at line").next().unwrap_or_default().to_owned())
+            wrong(fault.split(" at line").next().unwrap_or_default())
         })?;
         if id.trim().is_empty() {
-            return Err(wrong("`id` is empty".to_owned()));
+            return Err(wrong("`id` is empty"));
         }
         if let Some(fault) = answer.as_ref().and_then(Answer::fault) {
-            return Err(wrong(fault.to_owned()));
+            return Err(wrong(fault));
         }
         let problem = Problem::new(&id, &problem, answer, checklist);
-        problems.push(problem.ok_or_else(|| wrong("`problem` is empty".to_owned()))?);
+        problems.push(problem.ok_or_else(|| wrong("`problem` is empty"))?);
     }
     Ok(())
 }
@@ -294,7 +251,7 @@ mod tests {
         assert!(!Answer::Number(0.0).is_in(""));
     }
 
-    fn lines(text: &str) -> Result<ProblemSet, SetError> {
+    fn lines(text: &str) -> Result<ProblemSet, Complaint> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("set.jsonl");
         fs::write(&path, text).unwrap();

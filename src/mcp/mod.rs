@@ -19,4 +19,4 @@ mod server;
 mod tools;
 mod words;
 
-pub use server::{McpError, Options, serve};
+pub use server::{Options, serve};

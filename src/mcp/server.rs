@@ -5,7 +5,6 @@ mod handler;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,8 +19,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
+use crate::error::{Complaint, in_full};
 use crate::status::{DebateStatus, Standing, load};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
@@ -67,59 +67,30 @@ pub struct Options {
     pub max_calls_per_day: Option<u32>,
 }
 
-/// Why the server cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum McpError {
-    /// The program cannot find its own path.
-    #[error("cannot find the path of this program")]
-    Program(#[source] std::io::Error),
-    /// The directory cannot be opened.
-    #[error("cannot open the context directory {path}")]
-    Context {
-        /// The directory.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// The client does not speak the protocol.
-    #[error("the client did not begin with an MCP handshake")]
-    Handshake(#[source] Box<rmcp::service::ServerInitializeError>),
-}
-
-impl Diagnostic for McpError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Program(_) => ErrorCategory::General,
-            Self::Context { .. } | Self::Handshake(_) => ErrorCategory::Arguments,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Handshake(_) => Some("a coding agent starts this command; `docs/agents.md` explains how".to_owned()),
-            Self::Program(_) | Self::Context { .. } => None,
-        }
-    }
-}
-
 /// Serves one client on standard input and output until it disconnects. Debates continue.
 ///
 /// # Errors
 /// It cannot start.
-pub async fn serve(options: Options) -> Result<(), McpError> {
-    let program = Program::this().map_err(McpError::Program)?;
-    let opened = options
-        .context
-        .as_ref()
-        .map(|path| ContextDirectory::open(path).map_err(|source| McpError::Context { path: path.clone(), source }));
-    let context = opened.transpose()?.map(Arc::new);
+pub async fn serve(options: Options) -> Result<(), Complaint> {
+    let program = Program::this().map_err(|source| {
+        Complaint::of(ErrorCategory::General, "cannot find the path of this program").because(source)
+    })?;
+    let open = |path: &PathBuf| {
+        let message = format!("cannot open the context directory {}", path.display());
+        ContextDirectory::open(path).map_err(|source| Complaint::input(message).because(source))
+    };
+    let context = options.context.as_ref().map(open).transpose()?.map(Arc::new);
     let limits = Limits { debate: options.max_cost, day: options.max_cost_per_day };
     let server = Server { options: Arc::new(options), program, context, limits, forms: Arc::default() };
     let running = match server.serve(rmcp::transport::io::stdio()).await {
         Ok(running) => running,
         // No client connected.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(McpError::Handshake(Box::new(error))),
+        Err(error) => {
+            return Err(Complaint::input("the client did not begin with an MCP handshake")
+                .advising("a coding agent starts this command; `docs/agents.md` explains how")
+                .because(error));
+        }
     };
     drop(running.waiting().await);
     Ok(())
@@ -169,14 +140,7 @@ struct Refusal(String);
 
 impl<E: std::error::Error> From<E> for Refusal {
     fn from(error: E) -> Self {
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            // Writing to a string cannot fail.
-            let _ = write!(text, ": {cause}");
-            source = cause.source();
-        }
-        Self(text)
+        Self(in_full(&error))
     }
 }
 
@@ -400,7 +364,6 @@ impl Server {
         let (leave, settings) = leave.await?;
         let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", by]);
         command.extend(self.configured());
-        command.extend(self.with_context());
         command.extend(leave.options());
         command.extend(self.calls(settings.as_ref()));
         command.extend(skip_rest.then(|| "--skip-rest".into()));
@@ -423,7 +386,6 @@ impl Server {
         let leave = self.leave(move |limits, directory| limits.leave_to_ask(directory, &of, asked)).await?;
         let mut command = words(&["ask", &entry.id(), "-", "--quiet"]);
         command.extend(self.configured());
-        command.extend(self.with_context());
         command.extend(leave.options());
         command.extend(self.calls(None));
         let asking = self.program.run(command, &wanted.question);

@@ -12,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use rand::RngExt;
 use sha2::{Digest, Sha256};
 
+use dialectic_base::encoding::hexadecimal;
+
 use super::listen::Seat;
 use super::problem::{Kind, ProblemDetails};
 use super::server::App;
@@ -223,13 +225,4 @@ pub(super) fn authority(host: &str, port: u16) -> String {
 /// 128 random bits.
 fn random() -> String {
     hexadecimal(&rand::rng().random::<[u8; 16]>())
-}
-
-/// Bytes as two digits each.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

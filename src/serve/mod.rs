@@ -31,5 +31,5 @@ mod settings;
 mod stream;
 
 pub use operations::openapi;
-pub use server::{ServeError, ServeOptions, Server, ServerHost, Watched};
+pub use server::{ServeOptions, Server, ServerHost, Watched};
 pub use settings::DebateInputs;

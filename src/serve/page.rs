@@ -12,7 +12,8 @@ use maud::{DOCTYPE, Markup, html};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::access::hexadecimal;
+use dialectic_base::encoding::hexadecimal;
+
 use super::server::App;
 
 /// The page's files: name, type and text. They refer to each other by name.

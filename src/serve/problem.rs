@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::in_full;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::sanitize::sanitize;
 use dialectic_config::ConfigError;
@@ -148,12 +149,7 @@ impl ProblemDetails {
 
     /// [`Self::validation`] or a server error, by the error's blame, with its causes.
     fn diagnosed(error: &dyn Diagnostic) -> Self {
-        let mut detail = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            detail = format!("{detail}: {error}");
-            cause = error.source();
-        }
+        let detail = in_full(error);
         let problem = match error.blame() {
             ErrorCategory::Arguments => Self::validation(detail),
             ErrorCategory::Configuration => Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::ModelError, detail),

@@ -12,11 +12,13 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{Run, spent_today};
 use dialectic_record::debate::DebateId;
 use dialectic_record::signals::Signals;
+
+use crate::error::Complaint;
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
 use super::catalogue::Catalogue;
@@ -49,60 +51,6 @@ pub struct ServeOptions {
     pub client_timeout: Duration,
     /// The inputs of its debates.
     pub workplace: DebateInputs,
-}
-
-/// Why a server cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The host is not an address.
-    #[error("--host must be an IP address or localhost, not `{0}`")]
-    Host(String),
-    /// An origin is invalid.
-    #[error("--origin must be an origin such as https://debates.example, not `{0}`")]
-    Origin(String),
-    /// The token is too short.
-    #[error("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters")]
-    ShortToken,
-    /// Others can reach it, and a required limit is missing.
-    #[error("{host} is reachable from other machines, but {missing} is missing")]
-    Unbounded {
-        /// The address.
-        host: String,
-        /// The missing option.
-        missing: &'static str,
-    },
-    /// The address cannot be used.
-    #[error("cannot listen at {address}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// A thread cannot be started.
-    #[error("cannot start")]
-    Start(#[source] std::io::Error),
-}
-
-impl Diagnostic for ServeError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Host(_) | Self::Origin(_) | Self::ShortToken | Self::Unbounded { .. } => ErrorCategory::Arguments,
-            Self::Listen { .. } | Self::Start(_) => ErrorCategory::General,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::ShortToken => "create one with: openssl rand -hex 16",
-            Self::Unbounded { .. } => {
-                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money"
-            }
-            Self::Listen { .. } => "name another port with --port; 0 takes a free one",
-            Self::Host(_) | Self::Origin(_) | Self::Start(_) => return None,
-        };
-        Some(hint.to_owned())
-    }
 }
 
 /// The state shared by request handlers. Clones share it.
@@ -161,25 +109,34 @@ pub struct Server {
     client_timeout: Duration,
 }
 
+/// A thread cannot be started, or the runtime cannot take over the address.
+fn not_started(source: std::io::Error) -> Complaint {
+    Complaint::of(ErrorCategory::General, "cannot start").because(source)
+}
+
 impl Server {
     /// Binds the address and prepares the server. `notices` receives messages for the user.
     ///
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
-    pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
+    pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, Complaint> {
         let ServeOptions { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
-        let ip = ip.map_err(|_| ServeError::Host(host.clone()))?;
+        let no_address = || Complaint::input(format!("--host must be an IP address or localhost, not `{host}`"));
+        let ip = ip.map_err(|_| no_address())?;
         for origin in &origins {
             let is_origin = reqwest::Url::parse(origin).is_ok_and(|url| {
                 ["http", "https"].contains(&url.scheme()) && url.origin().ascii_serialization() == *origin
             });
             if !is_origin {
-                return Err(ServeError::Origin(origin.clone()));
+                let message = format!("--origin must be an origin such as https://debates.example, not `{origin}`");
+                return Err(Complaint::input(message));
             }
         }
         if token.as_ref().is_some_and(|token| token.chars().count() < LEAST_TOKEN) {
-            return Err(ServeError::ShortToken);
+            let message =
+                format!("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters");
+            return Err(Complaint::input(message).advising("create one with: openssl rand -hex 16"));
         }
         if !ip.is_loopback() {
             let required = [
@@ -188,7 +145,10 @@ impl Server {
                 ("the limit --max-cost-per-day", workplace.max_cost_per_day.is_some()),
             ];
             if let Some((missing, _)) = required.into_iter().find(|(_, is_there)| !is_there) {
-                return Err(ServeError::Unbounded { host, missing });
+                let message = format!("{host} is reachable from other machines, but {missing} is missing");
+                return Err(Complaint::input(message).advising(
+                    "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money",
+                ));
             }
             if origins.iter().all(|origin| !origin.starts_with("https://")) {
                 let warning = "the traffic is not encrypted: put a TLS proxy before this server, and name it with \
@@ -197,7 +157,11 @@ impl Server {
             }
         }
         let wanted = SocketAddr::new(ip, port);
-        let listen = |source| ServeError::Listen { address: wanted, source };
+        let listen = |source: std::io::Error| {
+            Complaint::of(ErrorCategory::General, format!("cannot listen at {wanted}"))
+                .advising("name another port with --port; 0 takes a free one")
+                .because(source)
+        };
         let listener = StdListener::bind(wanted).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         bound_buffers(&listener);
@@ -208,7 +172,7 @@ impl Server {
         let url = origins.into_iter().next().unwrap_or(own);
         let app = App(Arc::new(Parts {
             access,
-            hall: RunRegistry::open(places, notices).map_err(ServeError::Start)?,
+            hall: RunRegistry::open(places, notices).map_err(not_started)?,
             catalogue: Catalogue::of(workplace.directory.clone()),
             workplace,
             closing: Closing::new(),
@@ -251,9 +215,9 @@ impl Server {
         self,
         until: impl Future<Output = ()>,
         hurry: impl Future<Output = ()>,
-    ) -> Result<Vec<DebateId>, ServeError> {
+    ) -> Result<Vec<DebateId>, Complaint> {
         let Self { app, listener, client_timeout, .. } = self;
-        let listener = TcpListener::from_std(listener).map_err(ServeError::Start)?;
+        let listener = TcpListener::from_std(listener).map_err(not_started)?;
         let answered = listen(listener, router(&app), client_timeout);
         tokio::select! {
             () = answered => {}

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use futures_util::stream::poll_fn;
+use futures_util::stream::unfold;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -324,20 +324,12 @@ impl Writer {
     }
 }
 
-fn respond(mut frames: mpsc::Receiver<Frame>, mut writer: Writer) -> Response {
+fn respond(frames: mpsc::Receiver<Frame>, writer: Writer) -> Response {
     let form = writer.form;
-    let bytes = poll_fn(move |context| {
+    let bytes = unfold((frames, writer), async |(mut frames, mut writer)| {
         loop {
-            let frame = match frames.poll_recv(context) {
-                std::task::Poll::Ready(frame) => frame,
-                std::task::Poll::Pending => return std::task::Poll::Pending,
-            };
-            match frame.map(|frame| writer.write(frame)) {
-                None => return std::task::Poll::Ready(None),
-                Some(None) => {}
-                Some(Some(text)) => {
-                    return std::task::Poll::Ready(Some(Ok::<_, std::convert::Infallible>(Bytes::from(text))));
-                }
+            if let Some(text) = writer.write(frames.recv().await?) {
+                return Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), (frames, writer)));
             }
         }
     });

@@ -8,7 +8,9 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use super::{NAMESPACE, Refusal, SignatureError};
+use super::{NAMESPACE, Refusal, Stop, not_signed};
+use crate::error::Complaint;
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::{find, searched};
@@ -33,65 +35,57 @@ pub(super) struct Keygen(PathBuf);
 
 impl Keygen {
     /// Searches `PATH`, except the working directory, for `ssh-keygen`.
-    ///
-    /// # Errors
-    /// It does not exist.
-    pub(super) fn find(environment: &Environment) -> Result<Self, SignatureError> {
+    pub(super) fn find(environment: &Environment) -> Option<Self> {
         let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
         let directories = environment.get("PATH").map(|path| searched(path, &here)).unwrap_or_default();
-        find("ssh-keygen", &directories).map(Self).map_err(|_| SignatureError::NoProgram)
+        find("ssh-keygen", &directories).map(Self).ok()
     }
 
     /// Signs `bytes`. `ssh-keygen` may ask the user for a passphrase or a touch, and prints why it does not sign.
     ///
     /// # Errors
     /// It cannot be run, or does not sign.
-    pub(super) fn sign(&self, key: &Path, bytes: &[u8]) -> Result<Vec<u8>, SignatureError> {
+    pub(super) fn sign(&self, key: &Path, bytes: &[u8]) -> Result<Vec<u8>, Complaint> {
         let place = place()?;
         let file = place.path().join(SIGNED);
-        fs::write(&file, bytes).map_err(SignatureError::Program)?;
+        fs::write(&file, bytes).map_err(not_run)?;
         let mut command = Command::new(&self.0);
         command.args(["-q", "-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(&file).stdout(Stdio::null());
-        let status = command.status().map_err(SignatureError::Program)?;
+        let status = command.status().map_err(not_run)?;
         let signature = fs::read(file.with_added_extension("sig")).ok().filter(|_| status.success());
-        signature.ok_or_else(|| SignatureError::NotSigned(key.to_owned()))
+        signature.ok_or_else(|| not_signed(key))
     }
 
-    /// Whether `signature` is a valid signature of `bytes`, by any key. Only known answers count: a program that
-    /// crashes, or is too old, does not judge the signature.
+    /// Checks that `signature` is a valid signature of `bytes`, read from `path`, by any key. Only known answers count: a
+    /// program that crashes, or is too old, does not judge the signature.
     ///
     /// # Errors
-    /// It cannot be run.
-    pub(super) fn fits(&self, signature: &[u8], bytes: &[u8]) -> Result<Fit, SignatureError> {
+    /// It is not, or the program cannot be run.
+    pub(super) fn check_fit(&self, signature: &[u8], bytes: &[u8], path: &Path) -> Result<(), Stop> {
         let place = Files::of(&[("signature", signature)])?;
         let of = ["-Y", "check-novalidate", "-n", NAMESPACE, "-s"].map(OsStr::new);
         let answer = self.ask(&[&of[..], &[place.path("signature").as_os_str()]].concat(), bytes)?;
-        Ok(if is_good(&answer) {
-            Fit::Fits
+        if is_good(&answer) {
+            Ok(())
         } else if refuses(&answer, b"Could not verify signature") && DAMAGED.iter().any(|why| refuses(&answer, why)) {
-            Fit::Altered
+            Err(Refusal::Altered(path.to_owned()).into())
         } else {
-            Fit::Unknown(described(&answer))
-        })
+            Err(unclear(&answer).into())
+        }
     }
 
     /// The `signers` who signed `bytes` with `signature`.
     ///
     /// # Errors
-    /// It cannot be run.
-    pub(super) fn signers(
-        &self,
-        signature: &[u8],
-        bytes: &[u8],
-        signers: &[u8],
-    ) -> Result<Result<Vec<String>, Refusal>, SignatureError> {
+    /// None did, or the program cannot be run.
+    pub(super) fn signers(&self, signature: &[u8], bytes: &[u8], signers: &[u8]) -> Result<Vec<String>, Stop> {
         let place = Files::of(&[("signature", signature), ("signers", signers)])?;
         let (signature, signers) = (place.path("signature"), place.path("signers"));
         let files = [OsStr::new("-s"), signature.as_os_str(), OsStr::new("-f"), signers.as_os_str()];
         let found = self.ask(&[&["-Y", "find-principals"].map(OsStr::new)[..], &files].concat(), b"")?;
         if !found.status.success() {
             let is_known = refuses(&found, b"No principal matched");
-            return Ok(Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }));
+            return Err(if is_known { Refusal::UnknownSigner(None) } else { unclear(&found) }.into());
         }
         let mut said = None;
         let mut signed_by = Vec::new();
@@ -103,31 +97,26 @@ impl Keygen {
             } else if refuses(&verified, b"Could not verify signature") {
                 said = first_line(&verified.stderr);
             } else {
-                return Ok(Err(unclear(&verified)));
+                return Err(unclear(&verified).into());
             }
         }
-        Ok(if signed_by.is_empty() { Err(Refusal::UnknownSigner(said)) } else { Ok(signed_by) })
+        if signed_by.is_empty() { Err(Refusal::UnknownSigner(said).into()) } else { Ok(signed_by) }
     }
 
     /// Runs `ssh-keygen` with `input`, silently.
-    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, SignatureError> {
+    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, Complaint> {
         let mut command = Command::new(&self.0);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(SignatureError::Program)?;
+        let mut child = command.spawn().map_err(not_run)?;
         // The program may have failed before it read any of this.
         drop(child.stdin.take().map(|mut stdin| stdin.write_all(input)));
-        child.wait_with_output().map_err(SignatureError::Program)
+        child.wait_with_output().map_err(not_run)
     }
 }
 
-/// The verdict of `ssh-keygen` on a signature and bytes.
-pub(super) enum Fit {
-    /// It is the signature of these bytes.
-    Fits,
-    /// It is the signature of other bytes.
-    Altered,
-    /// Another result, and how the program ended.
-    Unknown(String),
+/// The program cannot be started, or its input cannot be written.
+fn not_run(source: std::io::Error) -> Complaint {
+    Complaint::of(ErrorCategory::General, "cannot run ssh-keygen").because(source)
 }
 
 /// Whether the output confirms a signature for records. A successful exit is not enough: another program of this name
@@ -142,33 +131,28 @@ fn refuses(answer: &Output, why: &[u8]) -> bool {
     !answer.status.success() && (says(&answer.stderr) || says(&answer.stdout))
 }
 
+/// With its first words, or how it ended.
 fn unclear(answer: &Output) -> Refusal {
-    Refusal::Unclear(described(answer))
-}
-
-/// The first words, or how it ended.
-fn described(answer: &Output) -> String {
-    first_line(&answer.stderr)
-        .or_else(|| first_line(&answer.stdout))
-        .unwrap_or_else(|| format!("it said nothing ({})", answer.status))
+    let said = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
+    Refusal::Unclear(said.unwrap_or_else(|| format!("it said nothing ({})", answer.status)))
 }
 
 fn first_line(text: &[u8]) -> Option<String> {
     String::from_utf8_lossy(text).lines().map(one_line).find(|line| !line.trim().is_empty())
 }
 
-fn place() -> Result<TempDir, SignatureError> {
-    tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(SignatureError::Program)
+fn place() -> Result<TempDir, Complaint> {
+    tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(not_run)
 }
 
 /// Copies in a temporary directory: they cannot change any more, and no foreign file name becomes an argument.
 struct Files(TempDir);
 
 impl Files {
-    fn of(files: &[(&str, &[u8])]) -> Result<Self, SignatureError> {
+    fn of(files: &[(&str, &[u8])]) -> Result<Self, Complaint> {
         let place = place()?;
         for (name, bytes) in files {
-            fs::write(place.path().join(name), bytes).map_err(SignatureError::Program)?;
+            fs::write(place.path().join(name), bytes).map_err(not_run)?;
         }
         Ok(Self(place))
     }

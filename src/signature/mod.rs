@@ -7,14 +7,13 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_engine::access::Environment;
-use dialectic_record::store::{
-    Entry, Readers, Statement, StatementFault, StoreError, VerifiedRecord, write_atomically,
-};
+use dialectic_record::store::{Entry, Readers, Statement, StatementFault, VerifiedRecord, write_atomically};
 
 pub use envelope::{Envelope, NotAnEnvelope};
-use keygen::{Fit, Keygen};
+use keygen::Keygen;
 
 /// The namespace of record signatures. Signatures with another namespace are rejected.
 pub const NAMESPACE: &str = "dialectic-record@v1";
@@ -23,67 +22,6 @@ pub const NAMESPACE: &str = "dialectic-record@v1";
 const USUAL_KEYS: [&str; 5] = ["id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk"];
 /// The maximum number of bytes of a statement or a signature; a larger file is neither.
 const MOST_BYTES: u64 = 64 * 1024;
-
-/// Why nothing was signed, or a signature cannot be checked.
-#[derive(Debug, thiserror::Error)]
-pub enum SignatureError {
-    /// There is no `ssh-keygen`.
-    #[error("there is no program `ssh-keygen` on PATH")]
-    NoProgram,
-    /// The program cannot be started, or its input cannot be written.
-    #[error("cannot run ssh-keygen")]
-    Program(#[source] std::io::Error),
-    /// None of the usual keys exists.
-    #[error("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", "))]
-    NoKey,
-    /// The key cannot be read.
-    #[error("cannot read the key {path}")]
-    Key {
-        /// The key.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// `ssh-keygen` did not sign.
-    #[error("ssh-keygen did not sign with {0}")]
-    NotSigned(PathBuf),
-    /// The file of signers cannot be read.
-    #[error("cannot read the signers {path}")]
-    Signers {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// The record has no event.
-    #[error("there is nothing to sign: the journal is empty")]
-    Empty,
-    /// A file cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl Diagnostic for SignatureError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::NoProgram | Self::Program(_) | Self::NotSigned(_) => ErrorCategory::General,
-            Self::NoKey | Self::Key { .. } | Self::Signers { .. } | Self::Empty => ErrorCategory::Arguments,
-            Self::Store(error) => error.blame(),
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::NoProgram => "install OpenSSH 8.9 or newer",
-            Self::NoKey => "name one with --key, or make one: ssh-keygen -t ed25519",
-            Self::Key { .. } => "name a private key, or a public one whose private key your agent holds",
-            Self::NotSigned(_) => "the lines above say why; for a public key, `ssh-add -l` must list it",
-            Self::Store(error) => return error.hint(),
-            Self::Program(_) | Self::Signers { .. } | Self::Empty => return None,
-        };
-        Some(hint.to_owned())
-    }
-}
 
 /// Signs all lines of an undamaged record and replaces an earlier signature. `ssh-keygen` may ask for a passphrase.
 ///
@@ -95,24 +33,43 @@ pub fn sign(
     record: &VerifiedRecord,
     key: Option<&Path>,
     environment: &Environment,
-) -> Result<(Statement, Envelope), SignatureError> {
-    let statement = Statement::of(record).ok_or(SignatureError::Empty)?;
+) -> Result<(Statement, Envelope), Error> {
+    let empty = || Complaint::input("there is nothing to sign: the journal is empty");
+    let statement = Statement::of(record).ok_or_else(empty)?;
     let key = match key {
         Some(key) => key.to_owned(),
         None => usual_key(environment)?,
     };
-    fs::File::open(&key).map_err(|source| SignatureError::Key { path: key.clone(), source })?;
-    let signature = Keygen::find(environment)?.sign(&key, &statement.bytes())?;
-    let envelope = Envelope::read(&signature).map_err(|_| SignatureError::NotSigned(key))?;
+    fs::File::open(&key).map_err(|source| {
+        Complaint::input(format!("cannot read the key {}", key.display()))
+            .advising("name a private key, or a public one whose private key your agent holds")
+            .because(source)
+    })?;
+    let signature = Keygen::find(environment).ok_or_else(no_program)?.sign(&key, &statement.bytes())?;
+    let envelope = Envelope::read(&signature).map_err(|_| not_signed(&key))?;
     write_atomically(&entry.signature_path(), Readers::Owner, |out| out.write_all(&signature))?;
     write_atomically(&entry.statement_path(), Readers::Owner, |out| out.write_all(&statement.bytes()))?;
     Ok((statement, envelope))
 }
 
-fn usual_key(environment: &Environment) -> Result<PathBuf, SignatureError> {
+fn no_program() -> Complaint {
+    Complaint::of(ErrorCategory::General, "there is no program `ssh-keygen` on PATH")
+        .advising("install OpenSSH 8.9 or newer")
+}
+
+/// `ssh-keygen` did not sign with this key.
+fn not_signed(key: &Path) -> Complaint {
+    Complaint::of(ErrorCategory::General, format!("ssh-keygen did not sign with {}", key.display()))
+        .advising("the lines above say why; for a public key, `ssh-add -l` must list it")
+}
+
+fn usual_key(environment: &Environment) -> Result<PathBuf, Complaint> {
     let directory = environment.home().map(|home| home.join(".ssh"));
     let keys = directory.iter().flat_map(|directory| USUAL_KEYS.map(|name| directory.join(name)));
-    keys.into_iter().find(|key| key.is_file()).ok_or(SignatureError::NoKey)
+    keys.into_iter().find(|key| key.is_file()).ok_or_else(|| {
+        Complaint::input(format!("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", ")))
+            .advising("name one with --key, or make one: ssh-keygen -t ed25519")
+    })
 }
 
 /// The result of checking the signature next to a record.
@@ -213,22 +170,25 @@ pub fn check(
     record: &VerifiedRecord,
     signers: Option<&Path>,
     environment: &Environment,
-) -> Result<Option<CheckedSignature>, SignatureError> {
-    let read = |path: &Path| fs::read(path).map_err(|source| SignatureError::Signers { path: path.to_owned(), source });
+) -> Result<Option<CheckedSignature>, Error> {
+    let read = |path: &Path| {
+        let unreadable = format!("cannot read the signers {}", path.display());
+        fs::read(path).map_err(|source| Complaint::input(unreadable).because(source))
+    };
     let signers = signers.map(read).transpose()?;
     let (statement, signature) = (entry.statement_path(), entry.signature_path());
     if !is_there(&statement) && !is_there(&signature) {
         return Ok(None);
     }
     let keygen = match (Keygen::find(environment), &signers) {
-        (Err(SignatureError::NoProgram), None) => None,
-        (keygen, _) => Some(keygen?),
+        (None, Some(_)) => return Err(no_program().into()),
+        (keygen, _) => keygen,
     };
     let mut checked = CheckedSignature::default();
     match steps(&mut checked, [&statement, &signature], record, signers.as_deref(), keygen.as_ref()) {
         Ok(()) => {}
         Err(Stop::Refused(refusal)) => checked.refusal = Some(refusal),
-        Err(Stop::Failed(error)) => return Err(error),
+        Err(Stop::Failed(error)) => return Err(error.into()),
     }
     Ok(Some(checked))
 }
@@ -241,12 +201,18 @@ fn is_there(path: &Path) -> bool {
 /// Why a check stops.
 enum Stop {
     Refused(Refusal),
-    Failed(SignatureError),
+    Failed(Complaint),
 }
 
 impl<R: Into<Refusal>> From<R> for Stop {
     fn from(refusal: R) -> Self {
         Self::Refused(refusal.into())
+    }
+}
+
+impl From<Complaint> for Stop {
+    fn from(error: Complaint) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -267,16 +233,12 @@ fn steps(
         return Err(Refusal::OtherNamespace(found).into());
     }
     let keygen = keygen.ok_or(Refusal::Unchecked)?;
-    match keygen.fits(&signature, &bytes).map_err(Stop::Failed)? {
-        Fit::Fits => {}
-        Fit::Altered => return Err(Refusal::Altered(statement_path.to_owned()).into()),
-        Fit::Unknown(said) => return Err(Refusal::Unclear(said).into()),
-    }
+    keygen.check_fit(&signature, &bytes, statement_path)?;
     let statement = Statement::read(&bytes).map_err(|error| unreadable(statement_path, &error))?;
     let later = statement.hold_against(record)?;
     checked.signed = Some(SignedLines { lines: statement.lines, later });
     if let Some(signers) = signers {
-        checked.signers = keygen.signers(&signature, &bytes, signers).map_err(Stop::Failed)??;
+        checked.signers = keygen.signers(&signature, &bytes, signers)?;
     }
     Ok(())
 }

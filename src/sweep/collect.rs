@@ -8,14 +8,13 @@ use csv::{IntoInnerError, WriterBuilder};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, fold};
 
 use super::group::{finished, left_out};
 use super::plan::{Plan, PlannedArm, PlannedDebate, SavedPlan, Variant, label};
 use super::segment::SegmentError;
-use super::store::{AT_ONCE, Store, StoreFault};
+use super::store::{AT_ONCE, Store};
 use crate::lift::{Arm, Bill, Done, LeftOut};
 
 /// The result of a debate.
@@ -74,67 +73,19 @@ pub struct Collected {
     pub missing: usize,
 }
 
-/// Why results cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The store cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreFault),
-    /// A debate is damaged.
-    #[error(transparent)]
-    Segment(#[from] SegmentError),
-    /// The journal of a debate is damaged.
-    #[error("the debate {id} in the store {place} is damaged: {fault}")]
-    Journal {
-        /// The debate.
-        id: DebateId,
-        /// The store.
-        place: String,
-        /// The fault.
-        fault: String,
-    },
-    /// The store belongs to another set.
-    #[error("the store {place} belongs to another plan")]
-    OtherSet {
-        /// The store.
-        place: String,
-    },
-}
-
-impl Diagnostic for ReadError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Store(error) => error.blame(),
-            Self::Segment(error) => error.blame(),
-            Self::Journal { .. } | Self::OtherSet { .. } => ErrorCategory::Arguments,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Store(error) => error.hint(),
-            Self::Segment(error) => error.hint(),
-            Self::Journal { .. } => Some("restore it, or plan the set again with another store".to_owned()),
-            Self::OtherSet { .. } => {
-                Some("name the plan that started the store, or another store with --store".to_owned())
-            }
-        }
-    }
-}
-
 /// Checks that a store, unless it is empty, belongs to this plan.
 ///
 /// # Errors
 /// It belongs to another plan, or cannot be read.
-pub async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), ReadError> {
+pub async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
     let Some(bytes) = store.get("set").await? else { return Ok(()) };
     let set: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).unwrap_or_default();
     let is_same = set.get("plan").is_some_and(|of| *of == plan.sha256);
-    if is_same { Ok(()) } else { Err(ReadError::OtherSet { place: store.place() }) }
+    if is_same { Ok(()) } else { Err(SegmentError::OtherSet { place: store.place() }) }
 }
 
 /// The debate that a journal records.
-pub(super) fn debate_of(store: &dyn Store, id: &DebateId, journal: &[u8]) -> Result<Debate, ReadError> {
+pub(super) fn debate_of(store: &dyn Store, id: &DebateId, journal: &[u8]) -> Result<Debate, SegmentError> {
     Ok(events_of(store, id, journal)?.0)
 }
 
@@ -143,8 +94,8 @@ pub(super) fn events_of(
     store: &dyn Store,
     id: &DebateId,
     journal: &[u8],
-) -> Result<(Debate, Vec<Recorded>), ReadError> {
-    let damaged = |fault: String| ReadError::Journal { id: id.clone(), place: store.place(), fault };
+) -> Result<(Debate, Vec<Recorded>), SegmentError> {
+    let damaged = |fault: String| SegmentError::damaged(store, id, fault);
     let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let events: Vec<Recorded> =
         lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|error| damaged(error.to_string()))?;
@@ -160,7 +111,7 @@ impl Collected {
     ///
     /// # Errors
     /// The store cannot be read, belongs to another set, or contains a damaged debate.
-    pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, ReadError> {
+    pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
         check_set(plan, store).await?;
         let read = |planned| Box::pin(Row::read(planned, store));
         let groups: Vec<Vec<Row>> = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE).try_collect().await?;
@@ -246,7 +197,7 @@ fn harmless(text: &str) -> String {
 
 impl Row {
     /// The rows of a debate and its arms, as far as they are finished.
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<Self>, ReadError> {
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<Self>, SegmentError> {
         let mut rows = Vec::new();
         let debate = finished(store, &planned.id).await?;
         rows.extend(debate.as_ref().map(|done| Self::of(planned, None, done)));

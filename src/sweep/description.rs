@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::TerminationKind;
 
-use crate::lift::{Arm, Problem, ProblemSet, SetError};
+use crate::error::Complaint;
+use crate::lift::{Arm, Problem, ProblemSet};
 
 /// The maximum number of debates in a set.
 pub const MOST_DEBATES: usize = 1_000_000;
@@ -78,43 +78,6 @@ pub struct VariantDescription {
     pub against: Option<Vec<Arm>>,
 }
 
-/// Why a description cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum DescriptionError {
-    /// The file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// A part of it is invalid.
-    #[error("{}: {fault}", path.display())]
-    Fault {
-        /// The file.
-        path: PathBuf,
-        /// The fault.
-        fault: String,
-    },
-    /// The problems cannot be used.
-    #[error(transparent)]
-    Set(#[from] SetError),
-}
-
-impl Diagnostic for DescriptionError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unreadable { .. } | Self::Fault { .. } => None,
-            Self::Set(error) => error.hint(),
-        }
-    }
-}
-
 /// The file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -157,10 +120,10 @@ impl Description {
     ///
     /// # Errors
     /// It, or one of its problems, cannot be used.
-    pub fn read(path: &Path) -> Result<Self, DescriptionError> {
-        let fault = |fault: String| DescriptionError::Fault { path: path.to_owned(), fault };
+    pub fn read(path: &Path) -> Result<Self, Complaint> {
+        let fault = |fault: String| Complaint::input(format!("{}: {fault}", path.display()));
         let text = fs::read_to_string(path)
-            .map_err(|source| DescriptionError::Unreadable { path: path.to_owned(), source })?;
+            .map_err(|source| Complaint::input(format!("cannot read {}", path.display())).because(source))?;
         let mut json = serde_json::Deserializer::from_str(&text);
         let file: File = serde_path_to_error::deserialize(&mut json).map_err(|error| fault(said(&error)))?;
         json.end().map_err(|error| fault(error.to_string()))?;
@@ -197,7 +160,7 @@ impl Description {
         let mut ids = BTreeSet::new();
         for problem in groups.iter().flat_map(|group| &group.problems) {
             if !ids.insert(problem.id.as_str()) {
-                return Err(SetError::Twice { id: problem.id.clone() }.into());
+                return Err(ProblemSet::twice(&problem.id));
             }
         }
         if ids.is_empty() {
@@ -244,7 +207,7 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
 mod tests {
     use super::*;
 
-    fn described(text: &str) -> Result<Description, DescriptionError> {
+    fn described(text: &str) -> Result<Description, Complaint> {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("[rfcs]")).unwrap();

@@ -7,49 +7,25 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, Status};
 use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, matching, write_atomically};
 
+use crate::error::{Complaint, Error};
+
 use super::Stored;
-use super::collect::{ReadError, debate_of};
+use super::collect::debate_of;
 use super::plan::Plan;
 use super::store::Store;
 
-/// Why debates cannot be copied.
+/// A record cannot be copied: it is not where another command could examine it.
 #[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// No debate of the plan has this id.
-    #[error("the plan has no debate `{0}`")]
-    Unknown(String),
-    /// Several debates of the plan have an id with this beginning or ending.
-    #[error("`{0}` matches several debates of the plan")]
-    Ambiguous(String),
-    /// The debate has not ended.
-    #[error("the debate {0} has not ended")]
-    NotEnded(DebateId),
-    /// The store cannot be read, or a debate in it is damaged.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The directory cannot be written, or the hashes of a journal do not match.
-    #[error(transparent)]
-    Write(#[from] StoreError),
-}
+#[error(transparent)]
+struct NotCopied(StoreError);
 
-impl Diagnostic for FetchError {
+impl Diagnostic for NotCopied {
     fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Unknown(_) | Self::Ambiguous(_) => ErrorCategory::Arguments,
-            Self::NotEnded(_) => ErrorCategory::Busy,
-            Self::Read(error) => error.blame(),
-            Self::Write(error) => error.blame(),
-        }
+        self.0.blame()
     }
 
     fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unknown(_) => Some("`dialectic sweep collect` prints the ids of finished debates".to_owned()),
-            Self::Ambiguous(_) => Some("type more of the id".to_owned()),
-            Self::NotEnded(_) => Some("`dialectic sweep run` runs it".to_owned()),
-            Self::Read(error) => error.hint(),
-            Self::Write(error) => error.hint(),
-        }
+        self.0.hint()
     }
 }
 
@@ -58,13 +34,16 @@ impl Diagnostic for FetchError {
 ///
 /// # Errors
 /// A name fits none or several.
-pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, FetchError> {
+pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, Complaint> {
     let all: Vec<&DebateId> = plan.records().map(|record| record.id).collect();
-    let find = |name: &String| match *matching(all.clone(), ToString::to_string, name) {
-        [] => Err(FetchError::Unknown(name.clone())),
-        [one] => Ok(one),
-        [_, _, ..] => Err(FetchError::Ambiguous(name.clone())),
-    };
+    let find =
+        |name: &String| match *matching(all.clone(), ToString::to_string, name) {
+            [] => Err(Complaint::input(format!("the plan has no debate `{name}`"))
+                .advising("`dialectic sweep collect` prints the ids of finished debates")),
+            [one] => Ok(one),
+            [_, _, ..] => Err(Complaint::input(format!("`{name}` matches several debates of the plan"))
+                .advising("type more of the id")),
+        };
     if names.is_empty() { Ok(all) } else { names.iter().map(find).collect() }
 }
 
@@ -73,12 +52,12 @@ pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, 
 ///
 /// # Errors
 /// The store cannot be read, the debate is damaged, or the directory cannot be written.
-pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, FetchError> {
+pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let (state, path) = (directory.state_path(id), directory.journal_path(id));
     if state.exists() && path.exists() {
         return Ok(Some(state));
     }
-    let journal = match Stored::read(store, id).await.map_err(ReadError::from)? {
+    let journal = match Stored::read(store, id).await? {
         Stored::Nothing => return Ok(None),
         Stored::Begun(chain) => chain.journal,
         Stored::Finished(finished) => finished.journal,
@@ -99,7 +78,7 @@ pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> R
                 // A journal that cannot be read is of no use.
                 drop(fs::remove_file(&path));
             }
-            return Err(error.into());
+            return Err(NotCopied(error).into());
         }
     }
     Ok(Some(state))

@@ -8,8 +8,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{DebateId, Status};
 
-use super::collect::{ReadError, check_set, debate_of, events_of};
+use super::collect::{check_set, debate_of, events_of};
 use super::plan::{PlannedArm, PlannedDebate, SavedPlan, Variant};
+use super::segment::SegmentError;
 use super::store::{AT_ONCE, Store};
 use super::{Finished, Stored};
 use crate::lift::{Allowance, Arm, Arms, Bill, Done, LeftOut, Meter};
@@ -87,7 +88,7 @@ impl GroupState {
     ///
     /// # Errors
     /// The store cannot be read, or a record is damaged.
-    pub async fn read(store: &dyn Store, group: &PlannedDebate) -> Result<Self, ReadError> {
+    pub async fn read(store: &dyn Store, group: &PlannedDebate) -> Result<Self, SegmentError> {
         let Some(debate) = finished(store, &group.id).await? else { return Self::open(store, &group.id).await };
         let mut arms: Vec<(Arm, Result<Done, LeftOut>)> = Vec::new();
         let mut open = None;
@@ -110,7 +111,7 @@ impl GroupState {
     }
 
     /// The state of a record that is not finished.
-    async fn open(store: &dyn Store, id: &DebateId) -> Result<Self, ReadError> {
+    async fn open(store: &dyn Store, id: &DebateId) -> Result<Self, SegmentError> {
         match Stored::read(store, id).await? {
             Stored::Begun(chain) if !chain.journal.is_empty() => {
                 let is_failed = debate_of(store, id, &chain.journal)?.status == Status::Failed;
@@ -129,7 +130,7 @@ pub async fn read_all(
     plan: &SavedPlan,
     store: &dyn Store,
     groups: &[&PlannedDebate],
-) -> Result<Vec<GroupState>, ReadError> {
+) -> Result<Vec<GroupState>, SegmentError> {
     check_set(plan, store).await?;
     let read = |group: &&PlannedDebate| {
         let group = (*group).clone();
@@ -142,7 +143,7 @@ pub async fn read_all(
 ///
 /// # Errors
 /// The store cannot be read, or the record is damaged.
-pub async fn finished(store: &dyn Store, id: &DebateId) -> Result<Option<Done>, ReadError> {
+pub async fn finished(store: &dyn Store, id: &DebateId) -> Result<Option<Done>, SegmentError> {
     match Stored::read(store, id).await? {
         Stored::Nothing | Stored::Begun(_) => Ok(None),
         Stored::Finished(Finished { journal, .. }) => {

@@ -46,13 +46,19 @@ pub enum SegmentError {
         /// The fault, as a clause.
         fault: String,
     },
+    /// The store belongs to another set.
+    #[error("the store {place} belongs to another plan")]
+    OtherSet {
+        /// The store.
+        place: String,
+    },
 }
 
 impl Diagnostic for SegmentError {
     fn blame(&self) -> ErrorCategory {
         match self {
             Self::Store(error) => error.blame(),
-            Self::Damaged { .. } => ErrorCategory::Arguments,
+            Self::Damaged { .. } | Self::OtherSet { .. } => ErrorCategory::Arguments,
         }
     }
 
@@ -60,6 +66,9 @@ impl Diagnostic for SegmentError {
         match self {
             Self::Store(error) => error.hint(),
             Self::Damaged { .. } => Some("restore it, or plan the set again with another store".to_owned()),
+            Self::OtherSet { .. } => {
+                Some("name the plan that started the store, or another store with --store".to_owned())
+            }
         }
     }
 }

@@ -10,12 +10,14 @@ use serde::Serialize;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::Status;
 
-use super::budget::{self, BudgetError, Sums};
-use super::collect::{ReadError, check_set, events_of};
+use super::budget::{self, Sums};
+use super::collect::{check_set, events_of};
 use super::group::left_out;
 use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan};
+use super::segment::SegmentError;
 use super::store::{AT_ONCE, SharedStore, Store};
 use super::{Finished, Lost, Stored};
+use crate::error::Error;
 use crate::lift::{Arm, Bill, Done};
 
 /// The progress of a set or a variant.
@@ -41,7 +43,7 @@ pub struct Progress {
 }
 
 /// The state of a set.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetStatus {
     /// The whole set.
@@ -64,33 +66,6 @@ pub struct BudgetStatus {
     pub held_usd: Usd,
     /// The amount that can still be granted.
     pub left_usd: Usd,
-}
-
-/// Why the state cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum StatusError {
-    /// A debate.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The budget.
-    #[error(transparent)]
-    Budget(#[from] BudgetError),
-}
-
-impl dialectic_base::diagnostic::Diagnostic for StatusError {
-    fn blame(&self) -> dialectic_base::diagnostic::ErrorCategory {
-        match self {
-            Self::Read(error) => error.blame(),
-            Self::Budget(error) => error.blame(),
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Read(error) => error.hint(),
-            Self::Budget(error) => error.hint(),
-        }
-    }
 }
 
 impl Default for Progress {
@@ -118,7 +93,7 @@ impl AddAssign<&Self> for Progress {
 
 impl Progress {
     /// The state of each record of a group, with the name of its row.
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, ReadError> {
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, SegmentError> {
         let mut all: Vec<(String, Self)> = Vec::new();
         let (mut debate, mut single) = (None, None);
         for record in planned.records() {
@@ -139,7 +114,7 @@ impl Progress {
     }
 
     /// The state of a record; with the record if it is finished.
-    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<(Self, Option<Done>), ReadError> {
+    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<(Self, Option<Done>), SegmentError> {
         let one = Self { debates: 1, ..Self::default() };
         let id = planned.id;
         let mut done = None;
@@ -175,44 +150,46 @@ impl Progress {
 impl SetStatus {
     /// The state of a plan's debates without a store.
     pub fn of_nothing(plan: &Plan) -> Self {
-        let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
+        let mut status = Self::default();
         for planned in &plan.debates {
             for record in planned.records() {
                 let one = Progress { debates: 1, waiting: 1, expected_usd: record.likely, ..Progress::default() };
-                all += &one;
-                *variants.entry(record.label(&planned.variant.name)).or_default() += &one;
+                status.count(record.label(&planned.variant.name), &one);
             }
         }
-        Self { all, variants, budget: None }
+        status
+    }
+
+    fn count(&mut self, name: String, one: &Progress) {
+        self.all += one;
+        *self.variants.entry(name).or_default() += one;
     }
 
     /// Reads the state of a plan's debates. Changes nothing.
     ///
     /// # Errors
     /// The store cannot be read, belongs to another set, or is damaged.
-    pub async fn read(plan: &SavedPlan, store: &SharedStore) -> Result<Self, StatusError> {
+    pub async fn read(plan: &SavedPlan, store: &SharedStore) -> Result<Self, Error> {
         check_set(plan, &**store).await?;
         let read = |planned: &'_ PlannedDebate| {
             let (planned, store) = (planned.clone(), Arc::clone(store));
             async move { Progress::read(&planned, &*store).await }
         };
         let mut debates = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE);
-        let (mut all, mut variants) = (Progress::default(), BTreeMap::<String, Progress>::new());
+        let mut status = Self::default();
         while let Some(records) = debates.try_next().await? {
             for (name, progress) in records {
-                all += &progress;
-                *variants.entry(name).or_default() += &progress;
+                status.count(name, &progress);
             }
         }
-        let budget = match plan.plan.budget {
-            Some(budget) => {
-                let sums = budget::Chain::read_sums(Arc::clone(store), budget).await?;
-                let status =
-                    |Sums { balance, held }| BudgetStatus { budget_usd: budget, held_usd: held, left_usd: balance };
-                sums.map(status)
-            }
-            None => None,
-        };
-        Ok(Self { all, variants, budget })
+        if let Some(budget) = plan.plan.budget {
+            let sums = budget::Chain::read_sums(Arc::clone(store), budget).await?;
+            status.budget = sums.map(|Sums { balance, held }| BudgetStatus {
+                budget_usd: budget,
+                held_usd: held,
+                left_usd: balance,
+            });
+        }
+        Ok(status)
     }
 }

@@ -13,19 +13,19 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
-use dialectic_engine::runner::{Runner, RunnerError, Services};
+use dialectic_engine::runner::{Runner, Services};
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
 
-use super::budget::{self, BudgetError};
-use super::collect::ReadError;
+use super::budget;
 use super::lease::Times;
 use super::plan::{Machine, PlannedDebate, SavedPlan};
 use super::segment::SegmentError;
-use super::store::{Creation, SharedStore, StoreFault};
+use super::store::{Creation, SharedStore};
 use super::takeover::is_finished;
+use crate::error::{Complaint, Error, in_full};
 
 pub use queue::RunOptions;
 pub use tally::Tally;
@@ -113,77 +113,6 @@ pub enum Ended {
     },
 }
 
-/// Why a worker cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkerError {
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreFault),
-    /// A debate in the store.
-    #[error(transparent)]
-    Segment(#[from] SegmentError),
-    /// A finished record.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The budget of the set.
-    #[error(transparent)]
-    Budget(#[from] BudgetError),
-    /// The store belongs to another set.
-    #[error("the store {place} belongs to another plan")]
-    OtherSet {
-        /// The store.
-        place: String,
-    },
-    /// The set's workers use different times.
-    #[error("the workers of the set in {place} use a different interval between beats")]
-    OtherTimes {
-        /// The store.
-        place: String,
-    },
-    /// A debate cannot run on this machine.
-    #[error(transparent)]
-    Runner(#[from] RunnerError),
-}
-
-impl Diagnostic for WorkerError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Store(error) => error.blame(),
-            Self::Segment(error) => error.blame(),
-            Self::Read(error) => error.blame(),
-            Self::Budget(error) => error.blame(),
-            Self::OtherSet { .. } | Self::OtherTimes { .. } => ErrorCategory::Arguments,
-            Self::Runner(error) => error.blame(),
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Store(error) => error.hint(),
-            Self::Segment(error) => error.hint(),
-            Self::Read(error) => error.hint(),
-            Self::Budget(error) => error.hint(),
-            Self::OtherSet { .. } => {
-                Some("name the plan that started the store, or another store with --store".to_owned())
-            }
-            Self::OtherTimes { .. } => Some("all workers of a set need the same version of the program".to_owned()),
-            Self::Runner(error) => error.hint(),
-        }
-    }
-
-    fn remedy(&self) -> Option<dialectic_base::diagnostic::Remedy> {
-        match self {
-            Self::Runner(error) => error.remedy(),
-            Self::Store(_)
-            | Self::Segment(_)
-            | Self::Read(_)
-            | Self::Budget(_)
-            | Self::OtherSet { .. }
-            | Self::OtherTimes { .. } => None,
-        }
-    }
-}
-
 /// The identity of a store's set.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Set {
@@ -206,7 +135,7 @@ impl Worker {
         directory: &Path,
         stop: Stop,
         news: UnboundedSender<News>,
-    ) -> Result<Self, WorkerError> {
+    ) -> Result<Self, Error> {
         let set = Set { plan: plan.sha256.clone(), times };
         // It always has a JSON form.
         let mut bytes = serde_json::to_vec(&set).unwrap_or_default();
@@ -215,8 +144,12 @@ impl Worker {
             let found = store.get(SET).await?.and_then(|bytes| serde_json::from_slice::<Set>(&bytes).ok());
             let place = store.place();
             return Err(match found {
-                Some(found) if found.plan == set.plan => WorkerError::OtherTimes { place },
-                _ => WorkerError::OtherSet { place },
+                Some(found) if found.plan == set.plan => Complaint::input(format!(
+                    "the workers of the set in {place} use a different interval between beats"
+                ))
+                .advising("all workers of a set need the same version of the program")
+                .into(),
+                _ => SegmentError::OtherSet { place }.into(),
             });
         }
         let budget = match plan.plan.budget {
@@ -233,7 +166,7 @@ impl Worker {
     ///
     /// # Errors
     /// An unfinished debate cannot run on this machine.
-    pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), WorkerError> {
+    pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
         let runner = Runner::new(self.0.directory.clone(), self.0.services.clone());
         let mut checked: Vec<&str> = Vec::new();
         for debate in debates {
@@ -258,16 +191,4 @@ impl Inner {
         // The receiver may be gone.
         drop(self.news.send(news));
     }
-}
-
-/// An error with its causes on one line.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

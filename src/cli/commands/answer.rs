@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::args::{AnswerArgs, By};
 use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
 use dialectic_base::figures::list;
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::problem::NO_ANSWER;
@@ -20,70 +19,6 @@ use super::resume::{ResumeOrder, go_on};
 
 /// The maximum size of a file with answers.
 const MOST_BYTES: u64 = 1024 * 1024;
-
-/// Why answers are invalid.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AnswersError {
-    /// No question is open.
-    #[error("the debate {0} has no open questions")]
-    NotAsking(DebateId),
-    /// There is no answer.
-    #[error("no answer is given")]
-    None,
-    /// The text does not have the form of an answer.
-    #[error("`{0}` is not an answer: write the question's id, `=` and the answer")]
-    NoAnswer(String),
-    /// Two answers to one question.
-    #[error("`{0}` is answered twice")]
-    Twice(String),
-    /// The question is not open.
-    #[error("there is no open question `{id}`; open are {open}")]
-    Unknown {
-        /// The id as typed.
-        id: String,
-        /// The open questions.
-        open: String,
-    },
-    /// Questions are missing an answer.
-    #[error("{0} would remain unanswered")]
-    Unanswered(String),
-    /// The file cannot be read.
-    #[error("cannot read the answers from {path}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// The file has another form.
-    #[error("{path} contains no answers")]
-    NotJson {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: serde_json::Error,
-    },
-}
-
-impl Diagnostic for AnswersError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Unanswered(_) => "answer it, skip it with `q1=`, or skip all others with --skip-rest",
-            Self::None => "such as q1=\"500 a second\"; --skip-rest skips all questions",
-            Self::NotJson { .. } => "an object such as {\"q1\": \"500 a second\", \"q2\": null}",
-            Self::NotAsking(_)
-            | Self::NoAnswer(_)
-            | Self::Twice(_)
-            | Self::Unknown { .. }
-            | Self::Unreadable { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
-}
 
 /// Answers by the questions' ids; empty ones skip.
 #[derive(Debug)]
@@ -113,20 +48,23 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
     go_on(&order, terminal)
 }
 
-fn read(args: &AnswerArgs) -> Result<TypedAnswers, AnswersError> {
+fn read(args: &AnswerArgs) -> Result<TypedAnswers, Complaint> {
     let mut answers = BTreeMap::new();
     let from_file = args.file.as_deref().map(read_file).transpose()?.unwrap_or_default();
     let typed = args.answers.iter().map(|text| {
-        let (id, answer) = text.split_once('=').ok_or_else(|| AnswersError::NoAnswer(text.clone()))?;
+        let (id, answer) = text.split_once('=').ok_or_else(|| {
+            Complaint::input(format!("`{text}` is not an answer: write the question's id, `=` and the answer"))
+        })?;
         Ok((id.trim().to_owned(), answer.to_owned()))
     });
-    for (id, answer) in typed.collect::<Result<Vec<_>, AnswersError>>()?.into_iter().chain(from_file) {
+    for (id, answer) in typed.collect::<Result<Vec<_>, Complaint>>()?.into_iter().chain(from_file) {
         if answers.insert(id.clone(), answer).is_some() {
-            return Err(AnswersError::Twice(id));
+            return Err(Complaint::input(format!("`{id}` is answered twice")));
         }
     }
     if answers.is_empty() && !args.skip_rest {
-        return Err(AnswersError::None);
+        return Err(Complaint::input("no answer is given")
+            .advising("such as q1=\"500 a second\"; --skip-rest skips all questions"));
     }
     let by = match args.by {
         By::User => None,
@@ -135,8 +73,10 @@ fn read(args: &AnswerArgs) -> Result<TypedAnswers, AnswersError> {
     Ok(TypedAnswers { answers, skip_rest: args.skip_rest, by })
 }
 
-fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswersError> {
-    let unreadable = |source| AnswersError::Unreadable { path: path.to_owned(), source };
+fn read_file(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
+    let unreadable = |source: io::Error| {
+        Complaint::input(format!("cannot read the answers from {}", path.display())).because(source)
+    };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -145,28 +85,38 @@ fn read_file(path: &Path) -> Result<Vec<(String, String)>, AnswersError> {
         file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
-    let read = read.map_err(|source| AnswersError::NotJson { path: path.to_owned(), source })?;
+    let read = read.map_err(|source| {
+        Complaint::input(format!("{} contains no answers", path.display()))
+            .advising("an object such as {\"q1\": \"500 a second\", \"q2\": null}")
+            .because(source)
+    })?;
     Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())
+}
+
+/// No question of the debate is open.
+pub(super) fn not_asking(id: &DebateId) -> Complaint {
+    Complaint::input(format!("the debate {id} has no open questions"))
 }
 
 impl TypedAnswers {
     /// The answers to the questions of `debate`: to all open ones, unless the rest is skipped.
-    pub(super) fn to(&self, debate: &Debate) -> Result<Given, AnswersError> {
+    pub(super) fn to(&self, debate: &Debate) -> Result<Given, Complaint> {
         let questions = debate.questions();
         let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
         if open.is_empty() {
-            return Err(AnswersError::NotAsking(debate.id.clone()));
+            return Err(not_asking(&debate.id));
         }
         let id = |number: usize| format!("q{number}");
         let named = |ids: Vec<String>| list(&ids);
         if let Some(unknown) = self.answers.keys().find(|typed| !open.iter().any(|one| id(one.number) == **typed)) {
             let open = named(open.iter().map(|one| id(one.number)).collect());
-            return Err(AnswersError::Unknown { id: unknown.clone(), open });
+            return Err(Complaint::input(format!("there is no open question `{unknown}`; open are {open}")));
         }
         let is_left = |number: usize| !self.answers.contains_key(&id(number));
         let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();
         if !left.is_empty() && !self.skip_rest {
-            return Err(AnswersError::Unanswered(named(left)));
+            return Err(Complaint::input(format!("{} would remain unanswered", named(left)))
+                .advising("answer it, skip it with `q1=`, or skip all others with --skip-rest"));
         }
         let mut answers = Vec::new();
         for question in open {

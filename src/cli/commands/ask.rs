@@ -18,8 +18,8 @@ use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error, INTERRUPTED};
+use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::{BudgetLimit, Usd};
@@ -33,23 +33,6 @@ use dialectic_record::debate::{AgentId, Debate, DebateId};
 use dialectic_record::store::{Entry, read_state};
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 use dialectic_report::report::View;
-
-/// Why there is no question.
-#[derive(Debug, thiserror::Error)]
-enum QuestionError {
-    /// Standard input cannot be read, or is not UTF-8.
-    #[error("cannot read the question from standard input")]
-    Unreadable(#[source] io::Error),
-    /// The question is empty.
-    #[error("the question is empty")]
-    Empty,
-}
-
-impl Diagnostic for QuestionError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-}
 
 /// The prompt for a typed question.
 const PROMPT: &str = "Question (empty line: end, Ctrl-G: editor): ";
@@ -223,7 +206,13 @@ impl AskSession<'_> {
         let id = asking.debate().id.clone();
         let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
             Ok(answered) => answered,
-            Err(FollowUpError::Interrupted) => return Err(Error::QuestionInterrupted(id)),
+            Err(FollowUpError::Interrupted) => {
+                return Err(Error::Coded {
+                    code: INTERRUPTED,
+                    said: format!("interrupted; the question about {id} is saved without an answer"),
+                    hint: Some(format!("ask it again: dialectic ask {id}")),
+                });
+            }
             Err(error @ (FollowUpError::Failed { .. } | FollowUpError::TooDear { .. })) => {
                 return Ok(Asked::Failed(error));
             }
@@ -274,10 +263,11 @@ fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> Stri
 }
 
 /// The question, from the command line or from standard input.
-fn read(text: &str) -> Result<Arc<str>, QuestionError> {
+fn read(text: &str) -> Result<Arc<str>, Complaint> {
     let mut read = String::new();
     let text = if text == "-" {
-        io::stdin().lock().read_to_string(&mut read).map_err(QuestionError::Unreadable)?;
+        let unreadable = |source| Complaint::input("cannot read the question from standard input").because(source);
+        io::stdin().lock().read_to_string(&mut read).map_err(unreadable)?;
         &read
     } else {
         text
@@ -285,9 +275,9 @@ fn read(text: &str) -> Result<Arc<str>, QuestionError> {
     read_text(text)
 }
 
-fn read_text(text: &str) -> Result<Arc<str>, QuestionError> {
+fn read_text(text: &str) -> Result<Arc<str>, Complaint> {
     let text = text.trim();
-    if text.is_empty() { Err(QuestionError::Empty) } else { Ok(text.into()) }
+    if text.is_empty() { Err(Complaint::input("the question is empty")) } else { Ok(text.into()) }
 }
 
 /// Asks while the user watches.

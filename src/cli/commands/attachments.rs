@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
 use dialectic_base::figures::counted;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_engine::access::Environment;
@@ -17,40 +17,8 @@ use dialectic_record::debate::{Attachment, Settings};
 /// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Why an argument of `--attach` cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AttachError {
-    /// Standard input can only be read once.
-    #[error("standard input is used twice")]
-    StdinTwice,
-    /// It cannot be read.
-    #[error("cannot read the attachment {name}")]
-    Unreadable {
-        /// The user's name for it.
-        name: String,
-        /// The reason.
-        source: io::Error,
-    },
-    /// It is a directory.
-    #[error("the attachment {0} is a directory")]
-    Directory(String),
-    /// The content cannot be attached.
-    #[error(transparent)]
-    Unfit(#[from] AttachmentError),
-}
-
-impl Diagnostic for AttachError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::StdinTwice => Some("give the problem as text, or attach a file".to_owned()),
-            Self::Unfit(error) => error.hint(),
-            Self::Unreadable { .. } | Self::Directory(_) => None,
-        }
-    }
+fn unreadable(name: &str, source: io::Error) -> Complaint {
+    Complaint::input(format!("cannot read the attachment {name}")).because(source)
 }
 
 fn is_dash(path: &Path) -> bool {
@@ -64,9 +32,10 @@ pub(super) fn read(
     settings: &Settings,
     environment: &Environment,
     terminal: &mut Terminal,
-) -> Result<Arc<[Attachment]>, AttachError> {
+) -> Result<Arc<[Attachment]>, Error> {
     if paths.iter().filter(|path| is_dash(path)).count() + usize::from(problem_is_stdin) > 1 {
-        return Err(AttachError::StdinTwice);
+        let hint = "give the problem as text, or attach a file";
+        return Err(Complaint::input("standard input is used twice").advising(hint).into());
     }
     let mut attachments = Attachments::new(settings, environment);
     for path in paths {
@@ -74,7 +43,7 @@ pub(super) fn read(
         let most = attachments.most_bytes();
         let bytes = if is_dash(path) {
             let read = stdin::read("the attachment", most, terminal);
-            read.map_err(|source| AttachError::Unreadable { name: name.clone(), source })?
+            read.map_err(|source| unreadable(&name, source))?
         } else {
             read_file(path, &name, most, environment)?
         };
@@ -89,7 +58,7 @@ pub(super) fn read_below(
     names: &[String],
     settings: &Settings,
     environment: &Environment,
-) -> Result<Arc<[Attachment]>, AttachError> {
+) -> Result<Arc<[Attachment]>, Error> {
     let mut attachments = Attachments::new(settings, environment);
     for name in names {
         let bytes = read_file(&base.join(name), name, attachments.most_bytes(), environment)?;
@@ -98,10 +67,10 @@ pub(super) fn read_below(
     Ok(attachments.into_all())
 }
 
-fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> Result<Vec<u8>, AttachError> {
-    let unreadable = |source| AttachError::Unreadable { name: name.to_owned(), source };
+fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> Result<Vec<u8>, Error> {
+    let unreadable = |source| unreadable(name, source);
     if path.is_dir() {
-        return Err(AttachError::Directory(name.to_owned()));
+        return Err(Complaint::input(format!("the attachment {name} is a directory")).into());
     }
     let file = File::open(path).map_err(unreadable)?;
     // A link's own name and its target's name are both checked.

@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         terminal.warnings(&warnings);
         return dry_run::run(&spec, &runner(environment)?, terminal);
     }
-    let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
+    let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
@@ -81,7 +81,8 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
-    session.watched_by(server).run(prepared.begin()?, foreseen, terminal)
+    session.server = server;
+    session.run(prepared.begin()?, foreseen, terminal)
 }
 
 /// Reports settings that the command line does not name.

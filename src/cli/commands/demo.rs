@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path};
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
@@ -12,8 +12,8 @@ use super::replay::{ReplayEnd, show_again};
 use crate::cli::args::{DemoArgs, Watch};
 use crate::cli::conclusion::with_brief;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error, INTERRUPTED};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{clock, counted};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;
@@ -30,28 +30,16 @@ const LENGTH: Duration = Duration::from_secs(20);
 /// The variable that overrides the cache directory.
 const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CACHE_HOME" };
 
-/// The recorded debate cannot be saved.
-#[derive(Debug, thiserror::Error)]
-enum NotKept {
-    #[error("cannot save the recorded debate: your home directory is unknown")]
-    NoHome,
-    #[error("the recorded debate cannot be written to {}", directory.display())]
-    Unwritable { directory: PathBuf, source: Box<dyn StdError + Send + Sync> },
-}
-
-impl Diagnostic for NotKept {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::General
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
-    }
-}
-
 pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let directory = cache_directory().ok_or(NotKept::NoHome)?;
-    let entry = keep(&directory).map_err(|source| NotKept::Unwritable { directory, source })?;
+    let not_kept = |message: String| {
+        Complaint::of(ErrorCategory::General, message)
+            .advising(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
+    };
+    let no_home = || not_kept("cannot save the recorded debate: your home directory is unknown".to_owned());
+    let directory = cache_directory().ok_or_else(no_home)?;
+    let entry = keep(&directory).map_err(|source| {
+        not_kept(format!("the recorded debate cannot be written to {}", directory.display())).because(source)
+    })?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
@@ -67,7 +55,11 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let speed = if is_watched { speed(took) } else { Speed::Max };
     match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        ReplayEnd::Interrupted => return Err(Error::DemoInterrupted(typed(&entry.state))),
+        ReplayEnd::Interrupted => {
+            let (said, state) = ("interrupted; the recorded debate is saved for reading", typed(&entry.state));
+            let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
+            return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
+        }
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
         ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
     }

@@ -8,11 +8,10 @@ use serde_json::Value;
 use crate::cli::args::DiffArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
 use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::debate::Debate;
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{Cell, Layout, Table, TableColumn, compared};
 use dialectic_report::report::{Comparison, Decided, Figures, Line, Side, draft_and_final};
@@ -31,7 +30,11 @@ pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<()
     };
     let first = load(&args.a)?;
     let Some(second) = &args.b else {
-        let lines = draft_and_final(&first).ok_or_else(|| NoFinalText { id: first.id.clone() })?;
+        let lines = draft_and_final(&first).ok_or_else(|| {
+            let id = &first.id;
+            Complaint::input(format!("the debate {id} has no final text that replaced a draft"))
+                .advising(format!("name another debate to compare it with: dialectic diff {id} latest"))
+        })?;
         return if args.json {
             terminal.json(&lines)
         } else {
@@ -45,23 +48,6 @@ pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<()
     }
     let names = [&first, &second].map(|debate| one_line(directory.short_name(&debate.id)));
     terminal.clean_pages(&text(&comparison, &names, terminal.screen()), !args.no_pager)
-}
-
-/// A debate whose answer has only one text.
-#[derive(Debug, thiserror::Error)]
-#[error("the debate {id} has no final text that replaced a draft")]
-struct NoFinalText {
-    id: DebateId,
-}
-
-impl Diagnostic for NoFinalText {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(format!("name another debate to compare it with: dialectic diff {} latest", self.id))
-    }
 }
 
 fn text(comparison: &Comparison, names: &[String; 2], layout: Layout) -> String {

@@ -85,7 +85,7 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         return Ok(());
     }
     let layout = terminal.screen();
-    terminal.clean(&match layout.width {
+    terminal.result(&match layout.width {
         Some(_) => for_people(&rows, &ShortNames::of(&entries)).drawn(layout),
         None => for_pipes(&rows).drawn(layout),
     })
@@ -102,26 +102,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
     let unread = if is_newer { "newer format" } else { "unreadable" };
     let row = match &read {
         Some(debate) => of_debate(debate, standing(entry, debate)),
-        None => ListRow {
-            id: entry.id(),
-            created_at: None,
-            status: unread,
-            standing: unread,
-            outcome: None,
-            rounds: 0,
-            confidence: None,
-            cost_usd: None,
-            is_offline: false,
-            notional_usd: None,
-            problem: String::new(),
-            title: String::new(),
-            protocol: None,
-            winner: None,
-            winner_stable: None,
-            forked_from: None,
-            tags: Vec::new(),
-            usage: BTreeMap::new(),
-        },
+        None => ListRow { id: entry.id(), status: unread, ..of_debate(&Debate::default(), unread) },
     };
     is_wanted(&row, read.as_ref(), args).then_some(row)
 }

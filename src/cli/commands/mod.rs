@@ -55,10 +55,10 @@ mod verify;
 mod wait;
 
 /// Declares [`Command`], the function of each command, and the groups of the help. A row has a command's description,
-/// arguments, module, required feature and examples; modules are named like commands.
+/// arguments, module, options of the run, required feature and examples; modules are named like commands.
 macro_rules! commands {
     ($($group:literal {
-        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+
+        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)? $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+
     })+) => {
         #[derive(Debug, Subcommand)]
         pub(super) enum Command {
@@ -79,6 +79,16 @@ macro_rules! commands {
                     )+)+
                 }
             }
+
+            /// The name and options of a command that runs a debate.
+            pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
+                $($($(
+                    if let Self::$name(args) = self {
+                        return Some((stringify!($module), &args.$run));
+                    }
+                )?)+)+
+                None
+            }
         }
 
         /// The commands of each group of the help, in the order of display.
@@ -89,19 +99,19 @@ macro_rules! commands {
 commands! {
     "Debate" {
         /// Debate a problem and print the solution
-        Debate(Box<DebateArgs>) = debate, [
+        Debate(Box<DebateArgs>) = debate with run, [
             "dialectic debate \"Design a rate limiting system\"",
             "dialectic debate -p problem.md --panel mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
         /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
-        Review(Box<ReviewArgs>) = review, [
+        Review(Box<ReviewArgs>) = review with run, [
             "dialectic review",
             "dialectic review --base main src --fail-on blocking --max-cost 0.50",
             "git diff main | dialectic review --format markdown",
         ];
         /// Continue a paused, failed or killed debate from its last finished call
-        Resume(ResumeArgs) = resume, [
+        Resume(ResumeArgs) = resume with run, [
             "dialectic resume latest",
             "dialectic resume vhkp --finish",
         ];
@@ -112,7 +122,7 @@ commands! {
             "dialectic ask vhkp",
         ];
         /// Fork a past debate: change something and continue from there
-        Fork(Box<ForkArgs>) = fork, [
+        Fork(Box<ForkArgs>) = fork with run, [
             "dialectic fork latest --at 2.critique --set debate.rounds=4",
             "dialectic fork latest --at start --model gpt-5.6-luna --provider openai",
         ];
@@ -134,7 +144,7 @@ commands! {
             "dialectic status vhkp --json",
         ];
         /// Answer a debate's questions, so that it continues
-        Answer(AnswerArgs) = answer, [
+        Answer(AnswerArgs) = answer with run, [
             "dialectic answer vhkp q1=\"500 a second\" q2=",
             "dialectic answer vhkp --detach --file answers.json",
         ];
@@ -277,47 +287,5 @@ commands! {
             "dialectic man | man -l -",
             "dialectic man --dir ./man",
         ];
-    }
-}
-
-impl Command {
-    /// The name and options of a command that runs a debate.
-    pub(super) fn run_args(&self) -> Option<(&'static str, &RunArgs)> {
-        match self {
-            Self::Debate(args) => Some(("debate", &args.run)),
-            Self::Review(args) => Some(("review", &args.run)),
-            Self::Resume(args) => Some(("resume", &args.run)),
-            Self::Answer(args) => Some(("answer", &args.run)),
-            Self::Fork(args) => Some(("fork", &args.run)),
-            Self::Ask(_)
-            | Self::Serve(_)
-            | Self::Wait(_)
-            | Self::Status(_)
-            | Self::Stop(_)
-            | Self::Demo(_)
-            | Self::List(_)
-            | Self::Show(_)
-            | Self::Report(_)
-            | Self::Diff(_)
-            | Self::Replay(_)
-            | Self::Rate(_)
-            | Self::Tag(_)
-            | Self::Sign(_)
-            | Self::Rm(_)
-            | Self::Memory(_)
-            | Self::Eval(_)
-            | Self::Lift(_)
-            | Self::Sweep(_)
-            | Self::Ratings(_)
-            | Self::Verify(_)
-            | Self::Init(_)
-            | Self::Config(_)
-            | Self::Models(_)
-            | Self::Protocols(_)
-            | Self::Mcp(_)
-            | Self::Skill(_)
-            | Self::Completions(_)
-            | Self::Man(_) => None,
-        }
     }
 }

@@ -108,7 +108,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
         return terminal.json(&rows);
     }
     // Every cell is already one clean line.
-    terminal.clean(&shown(&rows, &servers, terminal.screen()))
+    terminal.result(&shown(&rows, &servers, terminal.screen()))
 }
 
 /// Whether a pattern matches a model by name or `provider:name`.

@@ -32,7 +32,7 @@ pub(in crate::cli) fn run(args: &RatingsArgs, terminal: &mut Terminal) -> Result
         ));
         return Ok(());
     }
-    terminal.clean(&table(&ratings).drawn(terminal.layout()))
+    terminal.result(&table(&ratings).drawn(terminal.layout()))
 }
 
 fn table(ratings: &[Rating]) -> Table {

@@ -39,7 +39,7 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let moments = timeline(&events);
     let took = moments.last().map(|moment| moment.at).unwrap_or_default();
     match show_again(&debate, journal, moments, args.speed, options, sink)? {
-        ReplayEnd::Interrupted => Err(Error::ReplayInterrupted),
+        ReplayEnd::Interrupted => Err(Error::stopped("interrupted; nothing was changed")),
         ReplayEnd::Left => Ok(()),
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
         ReplayEnd::ToTheEnd(end) => {

@@ -8,7 +8,7 @@ use crate::cli::output::{Readership, detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
@@ -17,7 +17,7 @@ use dialectic_engine::runner::{RunnerError, renew_limit};
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
 
-use super::answer::{AnswersError, TypedAnswers};
+use super::answer::{TypedAnswers, not_asking};
 use super::debate::today;
 
 /// The debate to resume, and how.
@@ -64,24 +64,13 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
 
 /// Resumes and runs a debate.
 pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
-    let ResumeOrder {
-        environment,
-        entry,
-        is_agreed,
-        finish,
-        limit,
-        max_calls_per_day,
-        vouch,
-        run,
-        answers,
-        on_questions,
-    } = *order;
+    let ResumeOrder { environment, entry, finish, limit, vouch, run, answers, .. } = *order;
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
             terminal.warnings(&warnings);
             if answers.is_some() {
-                return Err(AnswersError::NotAsking(id).into());
+                return Err(not_asking(&id).into());
             }
             return finished(&id, entry, run, terminal);
         }
@@ -90,13 +79,17 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     terminal.warnings(saved.warnings());
     let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
     if finish && saved.debate().final_round().is_none() {
-        return Err(Error::NothingToFinish(saved.debate().id.clone()));
+        let id = &saved.debate().id;
+        return Err(Complaint::input(format!("the debate {id} cannot be closed yet: it has no proposal"))
+            .advising(format!("continue it: dialectic resume {id}"))
+            .into());
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
     let files = config_files(vouch.config.as_ref(), environment);
-    let session = Session::open(run, &settings, files.hooks()?, environment, terminal)?;
-    let provenance = vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(max_calls_per_day);
+    let mut session = Session::open(run, &settings, files.hooks()?, environment, terminal)?;
+    let provenance =
+        vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(order.max_calls_per_day);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
     terminal.warnings(environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings));
@@ -104,14 +97,15 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }
-    let foreseen = if is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
+    let foreseen = if order.is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
     // A server with a daily limit counts the maximum spending of this run, not that of an earlier one.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
     let ready = if finish { ready.closing() } else { ready };
-    session.answering(given, on_questions).run(ready, foreseen, terminal)
+    (session.given, session.on_questions) = (given, order.on_questions);
+    session.run(ready, foreseen, terminal)
 }
 
 /// Agents whose model differs in the directory's current configuration. The debate uses the saved model, which may

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::change::{Change, ChangeError, Found, Repository, Wanted, paths_of, piped};
+use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable};
 use crate::cli::args::{FailOn, ReviewArgs};
 use crate::cli::conclusion::ReviewEnd;
 use crate::cli::consent;
@@ -76,7 +76,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         tell(&read, choice.as_ref(), &warnings, terminal);
         return dry_run::run(&spec, &runner(environment)?, terminal);
     }
-    let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
+    let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
@@ -86,7 +86,8 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?));
     prepared.check_limit()?;
     let foreseen = consent::agreed(&prepared, &settings, terminal)?;
-    session.reviewing(end).run(prepared.begin()?, foreseen, terminal)
+    session.review = Some(end);
+    session.run(prepared.begin()?, foreseen, terminal)
 }
 
 /// Ends a review that has nothing to read.
@@ -119,16 +120,15 @@ fn receipt(set: &ChangeSet) -> Vec<String> {
     lines
 }
 
-fn working_directory() -> Result<PathBuf, ChangeError> {
-    let unreadable = |source| ChangeError::Unreadable { path: PathBuf::from("."), source };
-    Path::new(".").canonicalize().map_err(unreadable)
+fn working_directory() -> Result<PathBuf, Error> {
+    Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
 /// A diff from a pipe if no option names what to compare, else the repository.
-fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, ChangeError> {
+fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && stdin::may_have_text() {
-        let unreadable = |source| ChangeError::Unreadable { path: PathBuf::from("-"), source };
+        let unreadable = |source| unreadable(Path::new("-"), source);
         let bytes = stdin::read("the diff", MOST, terminal).map_err(unreadable)?;
         if !bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Source::Pipe(bytes));
@@ -144,7 +144,7 @@ fn config_path(
     source: &Source,
     directory: &Path,
     terminal: &mut Terminal,
-) -> Result<ConfigPath, ChangeError> {
+) -> Result<ConfigPath, Error> {
     if let Some(path) = &args.config {
         return Ok(ConfigPath::Named(path.clone()));
     }

@@ -4,9 +4,8 @@ use crate::cli::args::RmArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::standing::standing;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
@@ -16,23 +15,6 @@ use dialectic_record::store::{AccessMode, Entry};
 
 /// The maximum number of characters shown of a problem.
 const PROBLEM_WIDTH: usize = 60;
-
-/// There is no terminal to ask on, and no `--yes`.
-#[derive(Debug, thiserror::Error)]
-#[error("{} would be removed, but there is no terminal to ask for confirmation", counted(*.debates as u64, "debate"))]
-struct NoConfirmation {
-    debates: usize,
-}
-
-impl Diagnostic for NoConfirmation {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some("nothing was removed; use --yes to remove without asking".to_owned())
-    }
-}
 
 pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
@@ -44,7 +26,11 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         for entry in &entries {
             terminal.notice(&described(entry));
         }
-        let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| NoConfirmation { debates: entries.len() })?;
+        let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| {
+            let debates = counted(entries.len() as u64, "debate");
+            Complaint::input(format!("{debates} would be removed, but there is no terminal to ask for confirmation"))
+                .advising("nothing was removed; use --yes to remove without asking")
+        })?;
         let what =
             if entries.len() == 1 { "this debate".to_owned() } else { format!("these {} debates", entries.len()) };
         if !dialogue.confirm(&format!("Remove {what} for good?"), false)? {

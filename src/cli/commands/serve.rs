@@ -97,7 +97,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     for id in paused? {
         terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));
     }
-    Err(Error::Stopped)
+    Err(Error::stopped("stopped; running debates are saved"))
 }
 
 /// A server for this machine only.
@@ -192,7 +192,7 @@ impl Served {
             let _ = hurry.send(());
             drop(ended.await);
         });
-        Err(Error::Stopped)
+        Err(Error::stopped("stopped; running debates are saved"))
     }
 }
 

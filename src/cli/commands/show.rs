@@ -2,15 +2,15 @@
 
 mod choice;
 
+use choice::TextSelection;
 pub(in crate::cli::commands) use choice::agent;
-use choice::{ChoiceError, TextSelection};
 use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs};
 use crate::cli::latest::or_latest;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::standing::standing;
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
@@ -48,7 +48,10 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
 
 /// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution(debate.id.clone()))?;
+    let solution = debate.final_solution.as_ref().ok_or_else(|| {
+        Complaint::input(format!("the debate {} has no solution", debate.id))
+            .advising(format!("see how far it got: dialectic show {}", debate.id))
+    })?;
     if args.json {
         return terminal.json(solution);
     }

@@ -1,49 +1,19 @@
 //! `dialectic verify`: checks whether a debate's record is intact, signed, and signed by someone you trust.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
 use crate::cli::args::VerifyArgs;
 use crate::cli::latest::or_latest;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::signature::{CheckedSignature, Refusal, SignedLines, check};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
 use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
-
-/// A record that is intact, but lacks the required signature.
-#[derive(Debug, thiserror::Error)]
-enum SignatureRefused {
-    #[error("the record of {id} is not signed")]
-    Unsigned { id: String },
-    #[error("the signature of {id} is not valid")]
-    Broken { id: String },
-    #[error("the signature of {id} was not checked")]
-    Unclear { id: String },
-    #[error("the record of {id} is signed, but by none of the signers in {}", .signers.display())]
-    Untrusted { id: String, signers: PathBuf },
-}
-
-impl Diagnostic for SignatureRefused {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Unclear { .. } => ErrorCategory::General,
-            Self::Unsigned { .. } | Self::Broken { .. } | Self::Untrusted { .. } => ErrorCategory::Arguments,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unsigned { id } => Some(format!("to sign it: dialectic sign {id}")),
-            Self::Unclear { .. } => Some("check that `ssh-keygen` is OpenSSH 8.9 or newer".to_owned()),
-            Self::Broken { .. } | Self::Untrusted { .. } => None,
-        }
-    }
-}
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
@@ -56,17 +26,24 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         terminal.text(&text(&entry, journal, &found, signature.as_ref()))?;
     }
     if !found.is_whole() {
-        return Err(Error::NotWhole(entry.id()));
+        return Err(Complaint::input(format!("the record of {} is damaged", entry.id())).into());
     }
     let id = entry.id();
     let refused = match (signature, &args.signers) {
-        (None, Some(_)) => SignatureRefused::Unsigned { id },
+        (None, Some(_)) => Complaint::input(format!("the record of {id} is not signed"))
+            .advising(format!("to sign it: dialectic sign {id}")),
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // No option required more than an undamaged record.
             (Refusal::Unchecked, None) => return Ok(()),
-            (Refusal::Unclear(_), _) => SignatureRefused::Unclear { id },
-            (Refusal::UnknownSigner(_), Some(signers)) => SignatureRefused::Untrusted { id, signers: signers.clone() },
-            (_, _) => SignatureRefused::Broken { id },
+            (Refusal::Unclear(_), _) => {
+                Complaint::of(ErrorCategory::General, format!("the signature of {id} was not checked"))
+                    .advising("check that `ssh-keygen` is OpenSSH 8.9 or newer")
+            }
+            (Refusal::UnknownSigner(_), Some(signers)) => Complaint::input(format!(
+                "the record of {id} is signed, but by none of the signers in {}",
+                signers.display()
+            )),
+            (_, _) => Complaint::input(format!("the signature of {id} is not valid")),
         },
         (None, None) | (Some(CheckedSignature { refusal: None, .. }), _) => return Ok(()),
     };

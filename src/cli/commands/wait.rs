@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::WaitArgs;
-use crate::cli::conclusion::verdict;
+use crate::cli::conclusion::{still_running, verdict};
 use crate::cli::latest::or_latest;
 use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
@@ -32,7 +32,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     }
     super::status::say(&status, args.json, terminal)?;
     if before.is_any() {
-        return Err(Error::StillRunning(debate.id));
+        return Err(still_running(&debate.id));
     }
     verdict(&entry, &debate, before, args.strict)
 }

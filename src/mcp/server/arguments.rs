@@ -23,14 +23,10 @@ pub(super) fn words(all: &[&str]) -> Vec<OsString> {
 impl Server {
     /// Options for commands that load a configuration.
     pub(super) fn configured(&self) -> Vec<OsString> {
-        let Options { config, env_file, .. } = &*self.options;
+        let Options { config, env_file, context, .. } = &*self.options;
         let named = |name: &str, path: &Option<PathBuf>| path.as_ref().map(|path| option(name, path.as_os_str()));
-        [named("--config", config), named("--env-file", env_file)].into_iter().flatten().flatten().collect()
-    }
-
-    pub(super) fn with_context(&self) -> Vec<OsString> {
-        let context = self.options.context.as_ref().map(|path| option("--context", path.as_os_str()));
-        context.into_iter().flatten().collect()
+        let all = [named("--config", config), named("--env-file", env_file), named("--context", context)];
+        all.into_iter().flatten().flatten().collect()
     }
 
     /// The command for a debate, without its limits. Its problem goes to standard input.
@@ -40,7 +36,6 @@ impl Server {
         }
         let mut command = words(&["debate", "-"]);
         command.extend(self.configured());
-        command.extend(self.with_context());
         for (name, value) in [
             ("--protocol", wanted.protocol.clone()),
             ("--rounds", wanted.rounds.map(|rounds| rounds.to_string())),

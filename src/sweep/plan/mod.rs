@@ -24,6 +24,7 @@ use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings, Terms};
 use dialectic_record::protocol::Protocol;
 
+use crate::error::Complaint;
 use crate::lift::{Answer, Arm};
 
 pub use prompts::Prompts;
@@ -196,31 +197,9 @@ impl Diagnostic for PlanError {
     }
 }
 
-/// A setting that a plan cannot contain: it needs one machine, or has no effect in a set.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Unplannable {
-    /// An agent reads files.
-    #[error("{agent} has the tool `{tool}`, which reads files of one machine")]
-    Tool {
-        /// The agent.
-        agent: String,
-        /// The tool.
-        tool: String,
-    },
-    /// Commands collect material.
-    #[error("`debate.arena.contextCommands` is set, but a plan cannot contain commands")]
-    Commands,
-    /// Calls per day are limited.
-    #[error("`debate.budget.maxCallsPerDay` is set, but it does not apply to sets")]
-    CallsPerDay,
-    /// A prompt cannot be packed.
-    #[error("the prompt {} of {agent} cannot be read", path.display())]
-    Prompt {
-        /// The file.
-        path: PathBuf,
-        /// The agent.
-        agent: String,
-    },
+/// A variant cannot be planned with these settings.
+fn unplannable(message: impl Into<String>) -> Complaint {
+    Complaint::of(ErrorCategory::Configuration, message)
 }
 
 impl Variant {
@@ -228,7 +207,7 @@ impl Variant {
     ///
     /// # Errors
     /// A plan cannot contain one of the settings.
-    pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, Unplannable> {
+    pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, Complaint> {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
         let settings = Self::portable(settings, protocol)?;
@@ -240,17 +219,22 @@ impl Variant {
     ///
     /// # Errors
     /// A plan cannot contain one of the settings.
-    fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, Unplannable> {
+    fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, Complaint> {
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
-                return Err(Unplannable::Tool { agent: agent.id.to_string(), tool: tool.name.clone() });
+                let (agent, tool) = (&agent.id, &tool.name);
+                let message = format!("{agent} has the tool `{tool}`, which reads files of one machine");
+                let hint = "attach the files that agents should read, and remove the tool from this configuration";
+                return Err(unplannable(message).advising(hint));
             }
         }
         if !settings.debate.arena.context_commands.is_empty() {
-            return Err(Unplannable::Commands);
+            return Err(unplannable("`debate.arena.contextCommands` is set, but a plan cannot contain commands")
+                .advising("attach their output, and remove them from this configuration"));
         }
         if settings.max_calls_per_day().is_some() {
-            return Err(Unplannable::CallsPerDay);
+            return Err(unplannable("`debate.budget.maxCallsPerDay` is set, but it does not apply to sets")
+                .advising("remove it from this configuration, and use `maxCost`"));
         }
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();

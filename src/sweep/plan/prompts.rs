@@ -12,7 +12,9 @@ use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::prompt::{Role, read_prompt, version};
 use dialectic_record::protocol::Protocol;
 
-use super::{Unplannable, hash};
+use crate::error::Complaint;
+
+use super::{hash, unplannable};
 
 /// The prompts of a variant.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -30,9 +32,14 @@ pub(super) fn built_in(protocol: &Protocol) -> String {
     version(&[protocol.prompts, &[protocol.system]].concat())
 }
 
+/// A prompt cannot be packed.
+fn unreadable(path: &Path, agent: &str) -> Complaint {
+    unplannable(format!("the prompt {} of {agent} cannot be read", path.display()))
+}
+
 impl Prompts {
     /// Packs the files that the settings name, and points the settings to the packed files.
-    pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, Unplannable> {
+    pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, Complaint> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };
         for (path, owner) in paths(settings) {
@@ -44,7 +51,7 @@ impl Prompts {
             if Role::built_in(&agent.role).is_some() && !(Role::gives_way(&agent.role) && path.is_file()) {
                 continue;
             }
-            let unreadable = || Unplannable::Prompt { path: path.clone(), agent: agent.id.to_string() };
+            let unreadable = || unreadable(&path, agent.id.as_str());
             if !is_below(&role) {
                 return Err(unreadable());
             }
@@ -54,10 +61,9 @@ impl Prompts {
     }
 
     /// Packs a file under a name derived from its content, so that the plan contains no path of this machine.
-    fn take(&mut self, base: &Path, path: &mut PathBuf, agent: &str) -> Result<(), Unplannable> {
+    fn take(&mut self, base: &Path, path: &mut PathBuf, agent: &str) -> Result<(), Complaint> {
         let file = base.join(&*path);
-        let unreadable = |_| Unplannable::Prompt { path: file.clone(), agent: agent.to_owned() };
-        let text = read_prompt(&file).map_err(unreadable)?;
+        let text = read_prompt(&file).map_err(|_| unreadable(&file, agent))?;
         let name = format!("prompts/{}.md", hexadecimal(&hash([text.as_bytes()])[..8]));
         *path = PathBuf::from(&name);
         self.files.insert(name, text);

@@ -2,7 +2,6 @@
 
 use dialectic_base::money::Usd;
 
-use super::super::collect::ReadError;
 use super::super::group::{Unit, finished};
 use super::super::plan::PlannedDebate;
 use super::super::segment::SegmentError;
@@ -42,7 +41,7 @@ impl Candidate {
     ///
     /// # Errors
     /// The store cannot be read, or a record is damaged.
-    pub(super) async fn advance(&mut self, store: &dyn Store, ended: Ended) -> Result<Option<Ended>, ReadError> {
+    pub(super) async fn advance(&mut self, store: &dyn Store, ended: Ended) -> Result<Option<Ended>, SegmentError> {
         match (ended, &self.unit.arm) {
             (Ended::Finished { cost, before }, _) => {
                 self.cost = [self.cost, cost].into_iter().flatten().reduce(std::ops::Add::add);

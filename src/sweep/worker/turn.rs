@@ -20,7 +20,7 @@ use super::super::segment::SegmentError;
 use super::super::takeover::{Holding, Sight, Taking};
 use super::group::Candidate;
 use super::queue::Obstacle;
-use super::{Ended, News, STOPPED, Worker, WorkerError, in_full};
+use super::{Ended, News, STOPPED, Worker, in_full};
 use crate::lift::Metering;
 
 /// The result of a turn.
@@ -75,7 +75,7 @@ impl Worker {
             Ok(Outcome::Ended(ended)) => Turn::Ended(id, ended),
             Ok(Outcome::Lost) => Turn::Later(Box::new(candidate), Obstacle::Held),
             Ok(Outcome::NoMoney) => Turn::Later(Box::new(candidate), Obstacle::Money),
-            Err(error) => match error.into() {
+            Err(ended) => match ended {
                 Ended::Later { reason } => Turn::CutOff(id, reason),
                 ended => Turn::Ended(id, ended),
             },
@@ -83,7 +83,7 @@ impl Worker {
     }
 
     /// Goes through the records of a group.
-    async fn through(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
+    async fn through(&self, candidate: &mut Candidate) -> Result<Outcome, Ended> {
         loop {
             let ended = match self.look_and_run(candidate).await? {
                 Outcome::Ended(ended) => ended,
@@ -98,7 +98,7 @@ impl Worker {
         }
     }
 
-    async fn look_and_run(&self, candidate: &mut Candidate) -> Result<Outcome, WorkerError> {
+    async fn look_and_run(&self, candidate: &mut Candidate) -> Result<Outcome, Ended> {
         let worker = &self.0;
         let debate = &candidate.unit.debate;
         let before = Outcome::Ended(Ended::Finished { cost: None, before: true });
@@ -190,7 +190,7 @@ impl Held<'_> {
         }
         match self.finish(epoch, &events).await {
             Ok(()) => outcome,
-            Err(error) => Outcome::Ended(error.into()),
+            Err(ended) => Outcome::Ended(ended),
         }
     }
 
@@ -201,7 +201,7 @@ impl Held<'_> {
             Ok(Ok(grant)) => grant,
             // Without a grant it holds nothing.
             Ok(Err(outcome)) => return (before.map_or(outcome, Outcome::Ended), past),
-            Err(error) => return (Outcome::Ended(error.into()), past),
+            Err(ended) => return (Outcome::Ended(ended), past),
         };
         let is_before = before.is_some();
         let (outcome, events) = match before {
@@ -220,14 +220,14 @@ impl Held<'_> {
         };
         // What this run was granted follows every claim before it.
         let last = self.claim.filter(|_| is_before);
-        if is_over && let Err(error) = self.give_back(grant, last, &events).await {
-            return (Outcome::Ended(error.into()), events);
+        if is_over && let Err(ended) = self.give_back(grant, last, &events).await {
+            return (Outcome::Ended(ended), events);
         }
         (outcome, events)
     }
 
     /// The amount that the budget grants it, if there is one.
-    async fn grant(&self, before: Option<&Ended>) -> Result<Result<Option<Usd>, Outcome>, WorkerError> {
+    async fn grant(&self, before: Option<&Ended>) -> Result<Result<Option<Usd>, Outcome>, Ended> {
         let Unit { debate, limit, .. } = &self.candidate.unit;
         let Some((budget, limit)) = self.worker.0.budget.as_ref().zip(*limit) else {
             return Ok(Ok(None));
@@ -256,7 +256,7 @@ impl Held<'_> {
     }
 
     /// Returns the rest of the grant after these events.
-    async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), WorkerError> {
+    async fn give_back(&self, grant: Option<Usd>, last: Option<Claim>, events: &[Recorded]) -> Result<(), Ended> {
         let Some((budget, granted)) = self.worker.0.budget.as_ref().zip(grant) else { return Ok(()) };
         let limit = self.candidate.unit.limit.unwrap_or(granted);
         let mut books = Books::default();
@@ -339,7 +339,7 @@ impl Held<'_> {
     }
 
     /// Compacts a debate whose journal, with these events, is complete in the store.
-    async fn finish(&self, epoch: u32, events: &[Recorded]) -> Result<(), WorkerError> {
+    async fn finish(&self, epoch: u32, events: &[Recorded]) -> Result<(), Ended> {
         let Self { worker, candidate: Candidate { unit, .. }, directory, .. } = self;
         let debate = &unit.debate;
         let unreadable =

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::evaluation::Evaluated;
 use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown, table};
 use dialectic_base::sanitize::one_line;
@@ -58,7 +58,7 @@ impl<'a> ScoresDestination<'a> {
             Self::Stdout => {
                 let layout = terminal.screen();
                 return match layout.width {
-                    Some(width) => terminal.clean(&for_people(&table(evaluated, repeat), width, layout)),
+                    Some(width) => terminal.result(&for_people(&table(evaluated, repeat), width, layout)),
                     None => terminal.text(&markdown(evaluated, repeat)),
                 };
             }
@@ -122,7 +122,12 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 fn check_table(path: &Path) -> Result<(), Error> {
     match std::fs::read(path) {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
-        Ok(_) => Err(Error::OtherTable { path: path.to_owned() }),
+        Ok(_) => Err(Complaint::input(format!(
+            "{} is not an evaluation file: its first line is a different header",
+            path.display()
+        ))
+        .advising("name another file, or one written by `dialectic eval`")
+        .into()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(source) => Err(unwritable(path, source)),
     }

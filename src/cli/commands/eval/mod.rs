@@ -13,11 +13,12 @@ use retries::RetryNotices;
 use crate::cli::args::EvalArgs;
 use crate::cli::consent::{Offer, agree};
 use crate::cli::dialogue::NotAsked;
-use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
@@ -45,9 +46,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let per_day = calls_per_day(args, &environment)?;
     let (evaluators, prompt_warnings) = panel(&settings, &environment, per_day, &retries)?;
     let destination = ScoresDestination::prepare(args.output.as_deref())?;
-    for warning in settings.warnings.iter().chain(&prompt_warnings) {
-        terminal.warning(warning);
-    }
+    terminal.warnings(settings.warnings.iter().chain(&prompt_warnings));
     for subject in &subjects {
         for (agent, round) in &subject.uncovered {
             terminal.warning(&format!(
@@ -66,9 +65,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let evaluated = evaluated?;
     // Everything below follows these messages.
     retries.finish();
-    for warning in report::warnings(&evaluated) {
-        terminal.warning(&warning);
-    }
+    terminal.warnings(report::warnings(&evaluated));
     if args.verbose {
         terminal.notice(&report::details(&evaluated));
     }
@@ -117,7 +114,7 @@ fn finish(
             terminal.notice("Offline: no model was called, and there are no scores.");
         }
     }
-    if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }
+    if debates.is_empty() { Ok(()) } else { Err(not_evaluated(&debates)) }
 }
 
 fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSettings, Error> {
@@ -134,9 +131,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     let mut subjects = Vec::new();
     for entry in &entries {
         let saved = entry.load(AccessMode::State)?;
-        for warning in &saved.warnings {
-            terminal.warning(warning);
-        }
+        terminal.warnings(&saved.warnings);
         match Subject::of(&entry.state, &saved.debate) {
             Ok(subject) => subjects.push(subject),
             Err(error) if error.is_unfinished() && entries.len() > 1 => {
@@ -223,6 +218,14 @@ pub(super) fn callers<'a>(
     })
 }
 
+/// No evaluator answered for these debates.
+fn not_evaluated(debates: &[String]) -> Error {
+    Complaint::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
+}
+
+/// How an interrupted evaluation ends.
+const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
+
 fn evaluate_or_stop<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],
@@ -230,17 +233,10 @@ fn evaluate_or_stop<'a>(
     spent: &Mutex<Usd>,
 ) -> Result<Vec<Evaluated<'a>>, Error> {
     let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let (evaluated, interrupts) = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen();
-        let evaluated = tokio::select! {
+    run_with_interrupts(async |interrupts| {
+        tokio::select! {
             evaluated = evaluate(evaluators, subjects, args.repeat, &noted) => Ok(evaluated),
-            () = interrupts.next() => Err(Error::EvaluationInterrupted),
-        };
-        (evaluated, interrupts)
-    });
-    runtime.shutdown_background();
-    // The same listener continues: a new one would miss an interrupt in between.
-    end_on_interrupt(Some(interrupts));
-    evaluated
+            () = interrupts.next() => Err(Error::stopped(NOTHING_WRITTEN)),
+        }
+    })
 }

@@ -2,20 +2,19 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::cli::args::EvalArgs;
 use crate::cli::commands::lift::judging::{Ruled, open_questions, relations, rulings};
 use crate::cli::commands::lift::{Purse, text_of};
-use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::evaluation::Subject;
 use crate::lift::{Decision, Judge, Notes, Problem, Question, Ruling, Side, decide, foreseen_checklist};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
@@ -25,70 +24,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{agree_to_calls, callers, calls_per_day, settings};
-
-/// Why two answers cannot be compared.
-#[derive(Debug, thiserror::Error)]
-enum PairError {
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A file is not UTF-8.
-    #[error("{} is not UTF-8 text", path.display())]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// The likely encoding.
-        fault: NotUtf8,
-    },
-    /// A file has no text.
-    #[error("{} is empty", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A debate ended without a text.
-    #[error("the debate {id} has no answer")]
-    NoAnswer {
-        /// The id.
-        id: String,
-    },
-    /// Only files were given.
-    #[error("the problem of the two answers is unknown")]
-    NoProblem,
-    /// They answer different problems.
-    #[error("{first} and {second} have different problems")]
-    OtherProblem {
-        /// The origin of the first answer.
-        first: String,
-        /// The origin of the second answer.
-        second: String,
-    },
-    /// There is nothing to compare.
-    #[error("the two answers are the same text")]
-    SameText,
-}
-
-impl Diagnostic for PairError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unreadable { .. } | Self::Empty { .. } | Self::SameText => None,
-            Self::NotUtf8 { fault, .. } => Some(fault.hint()),
-            Self::NoAnswer { .. } => Some("only a debate that ended with a text can be compared".to_owned()),
-            Self::NoProblem => Some("name its file: --problem-file problem.md".to_owned()),
-            Self::OtherProblem { .. } => Some("only answers to the same problem can be compared".to_owned()),
-        }
-    }
-}
+use super::{NOTHING_WRITTEN, agree_to_calls, callers, calls_per_day, not_evaluated, settings};
 
 /// One of the two answers.
 struct Answered {
@@ -108,13 +44,15 @@ impl Answered {
         }
         let entry = debates()?.find(name)?;
         let saved = entry.load(AccessMode::State)?;
-        for warning in &saved.warnings {
-            terminal.warning(warning);
-        }
+        terminal.warnings(&saved.warnings);
         let debate = saved.debate;
         // Says what is missing.
         let subject = Subject::of(&entry.state, &debate)?;
-        let text = text_of(&debate).ok_or_else(|| PairError::NoAnswer { id: subject.name.clone() })?.to_owned();
+        let no_answer = || {
+            Complaint::input(format!("the debate {} has no answer", subject.name))
+                .advising("only a debate that ended with a text can be compared")
+        };
+        let text = text_of(&debate).ok_or_else(no_answer)?.to_owned();
         if debate.clarifications.iter().flatten().any(|group| !group.items.is_empty()) {
             terminal.warning(&format!("{}: judges are not shown the answers to its agents' questions", subject.name));
         }
@@ -126,14 +64,16 @@ impl Answered {
     }
 }
 
-fn read_text(path: &Path) -> Result<String, PairError> {
-    let bytes = fs::read(path).map_err(|source| PairError::Unreadable { path: path.to_owned(), source })?;
-    let text = decode(&bytes).map_err(|fault| PairError::NotUtf8 { path: path.to_owned(), fault })?;
-    if text.trim().is_empty() { Err(PairError::Empty { path: path.to_owned() }) } else { Ok(text.to_owned()) }
+fn read_text(path: &Path) -> Result<String, Complaint> {
+    let name = path.display();
+    let bytes = fs::read(path).map_err(|source| Complaint::input(format!("cannot read {name}")).because(source))?;
+    let not_text = |fault: NotUtf8| Complaint::input(format!("{name} is not UTF-8 text")).advising(fault.hint());
+    let text = decode(&bytes).map_err(not_text)?;
+    if text.trim().is_empty() { Err(Complaint::input(format!("{name} is empty"))) } else { Ok(text.to_owned()) }
 }
 
 /// The problem of both: the debates', or the file's if one is given.
-fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, PairError> {
+fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, Complaint> {
     let mut known: Option<(String, String)> = None;
     if let Some(path) = &args.problem_file {
         known = Some((path.display().to_string(), read_text(path)?));
@@ -143,12 +83,16 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, PairE
         match &known {
             Some((_, problem)) if problem.trim() == debate.problem.trim() => {}
             Some((first, _)) => {
-                return Err(PairError::OtherProblem { first: first.clone(), second: answer.name.clone() });
+                return Err(Complaint::input(format!("{first} and {} have different problems", answer.name))
+                    .advising("only answers to the same problem can be compared"));
             }
             None => known = Some((answer.name.clone(), debate.problem.to_string())),
         }
     }
-    let (id, text) = known.ok_or(PairError::NoProblem)?;
+    let (id, text) = known.ok_or_else(|| {
+        Complaint::input("the problem of the two answers is unknown")
+            .advising("name its file: --problem-file problem.md")
+    })?;
     Ok(Problem { id, text: text.trim().to_owned(), answer: None, checklist: Vec::new() })
 }
 
@@ -166,26 +110,22 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     let answers = [Answered::read(names[0], terminal)?, Answered::read(names[1], terminal)?];
     let problem = problem_of(args, &answers)?;
     if answers[0].text.trim() == answers[1].text.trim() {
-        return Err(PairError::SameText.into());
+        return Err(Complaint::input("the two answers are the same text").into());
     }
     let caller = callers(&settings, &environment, calls_per_day(args, &environment)?)?;
     let judges: Vec<Judge> =
         settings.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     let is_rehearsal = judges.iter().all(|judge| judge.settings.provider == OFFLINE);
-    for warning in settings.warnings.iter().chain(&related(&judges, &answers)) {
-        terminal.warning(warning);
-    }
+    terminal.warnings(settings.warnings.iter().chain(&related(&judges, &answers)));
     let texts = [answers[0].text.as_str(), answers[1].text.as_str()];
     let repeat = args.repeat.get();
     let questions = open_questions(&judges, &Notes::in_memory(), &problem, foreseen_checklist().high, texts, repeat);
     let paid = questions.iter().filter(|question| question.judge.settings.provider != OFFLINE);
     agree_to_calls(paid.flat_map(Question::planned).collect(), terminal)?;
     let compared = compare(&judges, &problem, texts, repeat)?;
-    for fault in &compared.faults {
-        terminal.warning(fault);
-    }
+    terminal.warnings(&compared.faults);
     if compared.rulings.is_empty() {
-        return Err(Error::NotEvaluated { debates: answers.into_iter().map(|answer| answer.name).collect() });
+        return Err(not_evaluated(&answers.map(|answer| answer.name)));
     }
     if args.json {
         terminal.json(&as_json(&answers, &judges, args, &compared, is_rehearsal))?;
@@ -210,19 +150,14 @@ fn related(judges: &[Judge], answers: &[Answered; 2]) -> Vec<String> {
 }
 
 fn compare(judges: &[Judge], problem: &Problem, texts: [&str; 2], repeat: u32) -> Result<Compared, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let (compared, interrupts) = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen();
+    let compared = run_with_interrupts(async |interrupts| {
         let (mut notes, mut purse) = (Notes::in_memory(), Purse::unlimited());
-        let ruled = rulings(judges, &mut notes, problem, texts, repeat, &mut purse, &mut interrupts).await;
-        (ruled.map(|(rulings, faults)| Compared { rulings, faults, cost: notes.judging() }), interrupts)
+        let ruled = rulings(judges, &mut notes, problem, texts, repeat, &mut purse, interrupts).await;
+        ruled.map(|(rulings, faults)| Compared { rulings, faults, cost: notes.judging() })
     });
-    runtime.shutdown_background();
-    // The same listener continues: a new one would miss an interrupt in between.
-    end_on_interrupt(Some(interrupts));
     compared.map_err(|error| match error {
         // Incomplete answers are not saved.
-        Error::LiftInterrupted => Error::EvaluationInterrupted,
+        Error::LiftInterrupted => Error::stopped(NOTHING_WRITTEN),
         error => error,
     })
 }

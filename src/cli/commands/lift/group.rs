@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use crate::cli::args::VouchArgs;
+use crate::cli::conclusion::{limit_reached, paused, server_gone};
 use crate::cli::interrupt::Interrupts;
 use crate::cli::session::vouched;
 use crate::error::Error;
@@ -239,12 +240,12 @@ pub(super) async fn run(
                 RunEnding::Failed => {
                     Err(Lacking::LeftOut(debate.error.clone().unwrap_or_else(|| "it has no answer".to_owned())))
                 }
-                RunEnding::ServerGone => Err(Lacking::Stop(Error::ServerGone { id: debate.id.clone() })),
-                RunEnding::LimitReached => Err(Lacking::Stop(Error::LimitReached { id: debate.id.clone() })),
+                RunEnding::ServerGone => Err(Lacking::Stop(server_gone(&debate.id))),
+                RunEnding::LimitReached => Err(Lacking::Stop(limit_reached(&debate.id))),
                 RunEnding::Paused | RunEnding::Suspended if is_interrupted => {
                     Err(Lacking::Stop(Error::LiftInterrupted))
                 }
-                RunEnding::Paused | RunEnding::Suspended => Err(Lacking::Stop(Error::Paused { id: debate.id.clone() })),
+                RunEnding::Paused | RunEnding::Suspended => Err(Lacking::Stop(paused(&debate.id))),
             };
             (Some(debate), result)
         }

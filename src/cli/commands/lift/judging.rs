@@ -23,17 +23,19 @@ use super::purse::{Purse, Spent};
 /// The maximum number of questions in flight.
 const IN_FLIGHT: usize = 8;
 
-/// The two questions of each ruling: the debate's text is shown first, then the arm's.
-struct Pair {
-    questions: [Question; 2],
-}
-
-/// The questions for both orders of the texts, for each judge and repetition.
-fn pairs(judges: &[Judge], problem: &Problem, checklist: &[String], texts: [&str; 2], repeat: u32) -> Vec<Pair> {
+/// The two questions of each ruling, by each judge and in each repetition: the debate's text is shown first, then the
+/// arm's.
+fn pairs(
+    judges: &[Judge],
+    problem: &Problem,
+    checklist: &[String],
+    texts: [&str; 2],
+    repeat: u32,
+) -> Vec<[Question; 2]> {
     let [debate, arm] = texts;
     let pair = |judge: &Judge, number| {
         let ask = |texts| ruling_question(judge, &problem.text, checklist, texts, number);
-        Pair { questions: [ask([debate, arm]), ask([arm, debate])] }
+        [ask([debate, arm]), ask([arm, debate])]
     };
     judges.iter().flat_map(|judge| (1..=repeat).map(move |number| pair(judge, number))).collect()
 }
@@ -58,7 +60,7 @@ pub(in crate::cli) fn open_questions(
             foreseen
         }
     };
-    open.extend(pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions));
+    open.extend(pairs(judges, problem, &checklist, texts, repeat).into_iter().flatten());
     open.retain(|question| notes.answer(&question.id).is_none());
     open
 }
@@ -122,17 +124,16 @@ pub(in crate::cli) async fn rulings(
         // Rulings without a checklist are not comparable.
         None => return Ok((Vec::new(), faults)),
     };
-    let open = pairs(judges, problem, &checklist, texts, repeat).into_iter().flat_map(|pair| pair.questions);
+    let open = pairs(judges, problem, &checklist, texts, repeat).into_iter().flatten();
     let open: Vec<Question> = open.filter(|question| notes.answer(&question.id).is_none()).collect();
     faults.extend(ask(open, notes, purse, interrupts).await?);
     let said = |question: &Question, order| {
         let preference = notes.answer(&question.id).and_then(Preference::read)?;
         Some((preference.of(order), preference.reason))
     };
-    let ruling = |pair: Pair| {
-        let [one, other] = &pair.questions;
+    let ruling = |[one, other]: [Question; 2]| {
         let judge = one.judge.settings.id.clone();
-        let said = [said(one, [Side::Debate, Side::Arm])?, said(other, [Side::Arm, Side::Debate])?];
+        let said = [said(&one, [Side::Debate, Side::Arm])?, said(&other, [Side::Arm, Side::Debate])?];
         Some(Ruled { judge, ruling: Ruling::of(said[0].0, said[1].0), said })
     };
     Ok((pairs(judges, problem, &checklist, texts, repeat).into_iter().filter_map(ruling).collect(), faults))

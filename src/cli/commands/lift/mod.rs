@@ -20,12 +20,12 @@ use report::{Outcome, Rival, RivalResult};
 use sides::{load, sides, variants};
 
 use crate::cli::args::LiftArgs;
-use crate::cli::interrupt::{Interrupts, end_on_interrupt};
+use crate::cli::interrupt::{Interrupts, run_with_interrupts};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error, FINISHED_WORK};
 use crate::lift::{Allowance, Arm, Compared, Done, Judge, Notes, Problem, ProblemSet};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
@@ -37,65 +37,6 @@ use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{AgentSettings, Debate};
 
 use super::eval::callers;
-
-/// Why nothing can be compared.
-#[derive(Debug, thiserror::Error)]
-enum LiftError {
-    /// There are no judges.
-    #[error("no judges are configured, and {problems} of the problems have no `answer` to check")]
-    NoJudges { problems: usize },
-    /// The limit of an arm is unknown.
-    #[error("the price of {model} is {fault}, so nothing can be limited to the debate's cost")]
-    NoPrice { model: String, fault: &'static str },
-    /// A limit may never be reached.
-    #[error("--equal-money cannot limit {model} of the program {provider}: a subscription may cover its calls")]
-    Program { model: String, provider: String },
-    /// The protocol ends with a verdict.
-    #[error("the protocol {protocol} produces no text to compare")]
-    NoText { protocol: &'static str },
-    /// Judges' calls do not count towards this limit.
-    #[error("`debate.budget.maxCalls` is set, but comparisons do not count towards it")]
-    CallLimit,
-    /// Nothing could be compared.
-    #[error("the two variants have the same settings")]
-    SameVariants,
-    /// The limit does not cover the next step.
-    #[error("the limit of {limit} does not cover {what}: {spent} is spent, and it may cost {most}")]
-    TooDear { limit: Usd, what: String, spent: Usd, most: Usd },
-    /// The amount spent is unknown.
-    #[error("the cost of {what} is unknown, so the limit cannot be enforced")]
-    UnknownCost { what: String },
-}
-
-impl Diagnostic for LiftError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::NoJudges { .. } | Self::NoText { .. } | Self::SameVariants | Self::TooDear { .. } => {
-                ErrorCategory::Arguments
-            }
-            Self::NoPrice { .. } | Self::Program { .. } | Self::CallLimit | Self::UnknownCost { .. } => {
-                ErrorCategory::Configuration
-            }
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoJudges { .. } => "name judges that did not take part: --judges evaluators.json".to_owned(),
-            Self::NoPrice { model, .. } => {
-                format!("set one in `prices`; for your own model, use the price of a model like {model} elsewhere")
-            }
-            Self::Program { .. } => "omit --equal-money: the result shows the cost of each variant".to_owned(),
-            Self::NoText { .. } => "use another one: --protocol dialectic".to_owned(),
-            Self::CallLimit => "remove it from this configuration, and use --max-cost or `maxCallsPerDay`".to_owned(),
-            Self::SameVariants => {
-                "change one of them; to compare a setting with itself, give one another `debate.seed`".to_owned()
-            }
-            Self::TooDear { .. } => "all results so far are saved; continue with a higher --max-cost".to_owned(),
-            Self::UnknownCost { .. } => "set its price, or omit --max-cost".to_owned(),
-        })
-    }
-}
 
 /// A prepared comparison.
 pub(super) struct Lift<'a> {
@@ -128,13 +69,9 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
         if set.problems.is_empty() {
             return unfinished.map_or(Ok(()), |error| Err(error.into()));
         }
-        let judged = compare(
-            args,
-            Prepared { set, groups, other: None, planned: Some(finished) },
-            Said::default(),
-            &environment,
-            terminal,
-        );
+        let lift =
+            Lift { args, set, groups, other: None, judges: Vec::new(), arms: Vec::new(), planned: Some(finished) };
+        let judged = compare(lift, (Vec::new(), Vec::new()), &environment, terminal);
         return match unfinished {
             // What was judged is shown, whatever is missing in it.
             Some(error) => judged.and(Err(error.into())),
@@ -155,58 +92,44 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     if let Some(other) = &other
         && set.problems.iter().any(|problem| groups.notes_path(problem) == other.notes_path(problem))
     {
-        return Err(LiftError::SameVariants.into());
+        return Err(Complaint::input("the two variants have the same settings")
+            .advising("change one of them; to compare a setting with itself, give one another `debate.seed`")
+            .into());
     }
     // A limit is one of what is paid.
     if args.equal_money
         && let Some(Groups { settings, .. }) = &other
         && let Some(agent) = settings.everybody().find(|agent| is_program(&agent.provider, &settings.providers))
     {
-        return Err(LiftError::Program { model: agent.model.clone(), provider: agent.provider.clone() }.into());
+        let (model, provider) = (&agent.model, &agent.provider);
+        let message =
+            format!("--equal-money cannot limit {model} of the program {provider}: a subscription may cover its calls");
+        let hint = "omit --equal-money: the result shows the cost of each variant";
+        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
     }
-    let said = Said { warnings, choices };
-    compare(args, Prepared { set, groups, other, planned: None }, said, &environment, terminal)
+    let lift = Lift { args, set, groups, other, judges: Vec::new(), arms: Vec::new(), planned: None };
+    compare(lift, (warnings, choices), &environment, terminal)
 }
 
-/// What is compared.
-struct Prepared<'a> {
-    set: ProblemSet,
-    groups: Groups<'a>,
-    other: Option<Groups<'a>>,
-    planned: Option<FinishedGroups>,
-}
-
-/// What was noticed about the configurations.
-#[derive(Default)]
-struct Said {
-    warnings: Vec<String>,
-    choices: Vec<ModelChoice>,
-}
-
-/// Compares what is prepared.
+/// Adds judges and arms to what is prepared, and compares it. The configurations gave rise to warnings and choices.
 fn compare(
-    args: &LiftArgs,
-    prepared: Prepared<'_>,
-    said: Said,
+    mut lift: Lift<'_>,
+    (mut warnings, choices): (Vec<String>, Vec<ModelChoice>),
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let Prepared { set, groups, other, planned } = prepared;
-    let Said { mut warnings, choices } = said;
-    let evaluation = evaluation(args, &set, environment)?;
-    let per_day = |groups: &Groups| groups.settings.debate.budget.max_calls_per_day;
-    let per_day = [&groups].into_iter().chain(&other).filter_map(per_day).min();
+    let args = lift.args;
+    let evaluation = evaluation(args, &lift.set, environment)?;
+    let per_day = lift.sides().filter_map(|groups| groups.settings.debate.budget.max_calls_per_day).min();
     let caller = callers(&evaluation, environment, per_day)?;
-    let judges: Vec<Judge> =
+    lift.judges =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());
-    let mut arms: Vec<Arm> = Vec::new();
-    for arm in args.against.iter().filter(|_| other.is_none()) {
-        if !arms.contains(arm) {
-            arms.push(*arm);
+    for arm in args.against.iter().filter(|_| lift.other.is_none()) {
+        if !lift.arms.contains(arm) {
+            lift.arms.push(*arm);
         }
     }
-    let lift = Lift { args, set, groups, other, judges, arms, planned };
     warnings.extend(relations(&lift.judges, || lift.took_part()));
     let mut said = BTreeSet::new();
     for warning in warnings.iter().filter(|warning| said.insert(warning.as_str())) {
@@ -237,7 +160,11 @@ fn evaluation(args: &LiftArgs, set: &ProblemSet, environment: &Environment) -> R
         _ if problems == 0 => Ok(EvaluationSettings { evaluators: Vec::new(), ..offline_evaluator(environment) }),
         Some(path) => Ok(load_evaluators(path, environment, offline)?),
         None if args.offline => Ok(offline_evaluator(environment)),
-        None => Err(LiftError::NoJudges { problems }.into()),
+        None => {
+            let message = format!("no judges are configured, and {problems} of the problems have no `answer` to check");
+            let hint = "name judges that did not take part: --judges evaluators.json";
+            Err(Complaint::input(message).advising(hint).into())
+        }
     }
 }
 
@@ -273,25 +200,15 @@ impl Lift<'_> {
 
     /// Runs all groups, one after the other.
     fn all(&self, terminal: &mut Terminal) -> Result<Vec<Outcome>, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        let (outcomes, interrupts) = runtime.block_on(async {
-            let mut interrupts = Interrupts::listen();
-            (self.all_until(&mut interrupts, terminal).await, interrupts)
-        });
-        runtime.shutdown_background();
-        // The same listener continues: a new one would miss an interrupt in between.
-        end_on_interrupt(Some(interrupts));
-        outcomes
-    }
-
-    async fn all_until(&self, interrupts: &mut Interrupts, terminal: &mut Terminal) -> Result<Vec<Outcome>, Error> {
-        let mut purse = self.purse()?;
-        let mut running = Running { purse: &mut purse, interrupts, terminal };
-        let mut outcomes = Vec::new();
-        for problem in &self.set.problems {
-            outcomes.push(Box::pin(self.group(problem, &mut running)).await?);
-        }
-        Ok(outcomes)
+        run_with_interrupts(async |interrupts| {
+            let mut purse = self.purse()?;
+            let mut running = Running { purse: &mut purse, interrupts, terminal };
+            let mut outcomes = Vec::new();
+            for problem in &self.set.problems {
+                outcomes.push(Box::pin(self.group(problem, &mut running)).await?);
+            }
+            Ok(outcomes)
+        })
     }
 
     /// The spending of earlier runs on this set counts.
@@ -384,20 +301,12 @@ impl Lift<'_> {
         let spec = groups.debate(problem, left.into_iter().chain(held).min());
         let is_held = held.is_some_and(|held| left.is_none_or(|left| held <= left));
         let part = Part { name, what: groups.what(problem), most, meter: None, is_held };
-        let what = part.what.clone();
-        let debate = match Box::pin(self.part(groups, part, spec, notes, running)).await {
-            Ok(debate) => debate,
-            Err(Lacking::LeftOut(why)) => {
-                running.terminal.warning(&format!("{what} has no answer: {why}"));
-                return Ok(None);
-            }
-            Err(Lacking::Stop(error)) => return Err(error),
-        };
-        if text_of(&debate.debate).is_none() {
-            running.terminal.warning(&format!("{what} has no answer"));
+        let debate = Box::pin(self.part(groups, part, spec, notes, running)).await?;
+        if debate.as_ref().is_some_and(|debate| text_of(&debate.debate).is_none()) {
+            running.terminal.warning(&format!("{} has no answer", groups.what(problem)));
             return Ok(None);
         }
-        Ok(Some(debate))
+        Ok(debate)
     }
 
     /// Runs the arms of a group, and compares the debate with each.
@@ -437,15 +346,8 @@ impl Lift<'_> {
                     money.zip(answer).map(|(money, answer)| money + answer)
                 }
             };
-            let part = Part { name: groups.part_of(arm), what: what.clone(), most, meter, is_held: false };
-            let done = match Box::pin(self.part(groups, part, spec, notes, running)).await {
-                Ok(done) => done,
-                Err(Lacking::LeftOut(why)) => {
-                    running.terminal.warning(&format!("{what} has no answer: {why}"));
-                    continue;
-                }
-                Err(Lacking::Stop(error)) => return Err(error),
-            };
+            let part = Part { name: groups.part_of(arm), what, most, meter, is_held: false };
+            let Some(done) = Box::pin(self.part(groups, part, spec, notes, running)).await? else { continue };
             if let Some(index) = self.arms.iter().position(|wanted| *wanted == arm) {
                 outcome.rivals[index] = self.compare(problem, debate, &done, notes, running).await?;
             }
@@ -456,7 +358,8 @@ impl Lift<'_> {
         Ok(())
     }
 
-    /// Runs a part of a group, if it is not finished. Reports which part of its cost is an estimate.
+    /// Runs a part of a group, if it is not finished. Reports why it has no answer, or which part of its cost is an
+    /// estimate.
     async fn part(
         &self,
         groups: &Groups<'_>,
@@ -464,9 +367,16 @@ impl Lift<'_> {
         spec: Spec,
         notes: &mut Notes,
         running: &mut Running<'_>,
-    ) -> Result<Done, Lacking> {
+    ) -> Result<Option<Done>, Error> {
         let what = part.what.clone();
-        let done = Box::pin(self.run_part(groups, part, spec, notes, running)).await?;
+        let done = match Box::pin(self.run_part(groups, part, spec, notes, running)).await {
+            Ok(done) => done,
+            Err(Lacking::LeftOut(why)) => {
+                running.terminal.warning(&format!("{what} has no answer: {why}"));
+                return Ok(None);
+            }
+            Err(Lacking::Stop(error)) => return Err(error),
+        };
         let estimated = done.bill.estimated();
         if estimated > 0 && !self.is_rehearsal() {
             let calls = counted(estimated, "call");
@@ -474,7 +384,7 @@ impl Lift<'_> {
                 .terminal
                 .warning(&format!("{what}: the cost of {calls} is unknown and estimated as the mean of the others"));
         }
-        Ok(done)
+        Ok(Some(done))
     }
 
     async fn run_part(
@@ -558,6 +468,10 @@ impl Lift<'_> {
         }
         let all = outcomes.len() * self.rivals().len();
         let there = outcomes.iter().flat_map(|one| &one.rivals).filter(|rival| rival.compared.is_some()).count();
-        if there < all { Err(Error::NotCompared { missing: all - there, all }) } else { Ok(()) }
+        if there == all {
+            return Ok(());
+        }
+        let message = format!("{} of {all} comparisons are missing", all - there);
+        Err(Complaint::of(ErrorCategory::Provider, message).advising(FINISHED_WORK).into())
     }
 }

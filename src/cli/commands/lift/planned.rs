@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::cli::args::{LiftArgs, store_of};
 use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::session::{config_files, debates};
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::lift::{Arm, Done, LeftOut, Problem, ProblemSet};
 use crate::sweep::group::{GroupState, read_all};
 use crate::sweep::plan::{Plan, PlannedDebate, Variant};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{counted, list};
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::runner::Runner;
@@ -21,69 +21,10 @@ use super::group::Groups;
 /// How many names an error has.
 const NAMED: usize = 10;
 
-/// Why groups of a plan cannot be judged.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum PlannedError {
-    /// It is not clear which groups to judge.
-    #[error("{}", which(_0))]
-    Variant(Vec<String>),
-    /// A problem would count several times.
-    #[error("the plan has several repeats of each problem, and a problem counts once")]
-    Repeats,
-    /// The groups have no such arm.
-    #[error("the groups of the variant `{variant}` have no arm {arm}; they have {}", list(.has))]
-    NoArm {
-        /// The variant.
-        variant: String,
-        /// The missing arm.
-        arm: &'static str,
-        /// Its arms.
-        has: Vec<String>,
-    },
-    /// Some groups are not finished.
-    #[error("{} of {} not finished: {}", .names.len(), counted(*.all as u64, "group"), first(.names))]
-    Unfinished {
-        /// The problems of the unfinished ones.
-        names: Vec<String>,
-        /// The number of groups.
-        all: usize,
-        /// Whether all of the unfinished ones failed.
-        is_failed: bool,
-    },
-}
-
-fn which(names: &[String]) -> String {
-    match names {
-        [] => "no variant of the plan has arms".to_owned(),
-        names => format!("which variant? The plan has groups of {}", list(names)),
-    }
-}
-
 fn first(names: &[String]) -> String {
     let more = names.len().saturating_sub(NAMED);
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown}, and {more} more") } else { shown }
-}
-
-impl Diagnostic for PlannedError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Variant(_) | Self::Repeats | Self::NoArm { .. } => ErrorCategory::Arguments,
-            Self::Unfinished { is_failed: true, .. } => ErrorCategory::Provider,
-            Self::Unfinished { is_failed: false, .. } => ErrorCategory::Busy,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Variant(names) if names.is_empty() => "plan the set with `against`",
-            Self::Variant(_) => "name one: --of VARIANT",
-            Self::Repeats => "plan the set with `repeats` 1",
-            Self::NoArm { .. } => "name other arms with --against",
-            Self::Unfinished { .. } => "`dialectic sweep run` goes on with them; judged groups are not judged again",
-        };
-        Some(hint.to_owned())
-    }
 }
 
 /// The finished groups of a plan, by their problem's id.
@@ -110,7 +51,7 @@ pub(super) struct Loaded<'a> {
     pub(super) set: ProblemSet,
     pub(super) groups: Groups<'a>,
     pub(super) finished: FinishedGroups,
-    pub(super) unfinished: Option<PlannedError>,
+    pub(super) unfinished: Option<Complaint>,
 }
 
 /// Reads the groups of a plan.
@@ -125,12 +66,14 @@ pub(super) fn load<'a>(
     let groups: Vec<&PlannedDebate> =
         plan.plan.debates.iter().filter(|group| group.variant.name == variant.name).collect();
     if groups.iter().any(|group| group.repeat > 1) {
-        return Err(PlannedError::Repeats.into());
+        let message = "the plan has several repeats of each problem, and a problem counts once";
+        return Err(Complaint::input(message).advising("plan the set with `repeats` 1").into());
     }
     if let Some(arm) = args.against.iter().find(|arm| !variant.against.contains(arm)) {
-        let has = variant.against.iter().map(|arm| arm.protocol().name.to_owned()).collect();
-        let (variant, arm) = (variant.name.clone(), arm.protocol().name);
-        return Err(PlannedError::NoArm { variant, arm, has }.into());
+        let has: Vec<String> = variant.against.iter().map(|arm| arm.protocol().name.to_owned()).collect();
+        let (variant, arm, has) = (&variant.name, arm.protocol().name, list(&has));
+        let message = format!("the groups of the variant `{variant}` have no arm {arm}; they have {has}");
+        return Err(Complaint::input(message).advising("name other arms with --against").into());
     }
     let states = block_on(async {
         Ok(match &store {
@@ -159,8 +102,12 @@ pub(super) fn load<'a>(
             }
         }
     }
-    let all = groups.len();
-    let unfinished = (!names.is_empty()).then_some(PlannedError::Unfinished { names, all, is_failed });
+    let unfinished = (!names.is_empty()).then(|| {
+        let all = counted(groups.len() as u64, "group");
+        let blame = if is_failed { ErrorCategory::Provider } else { ErrorCategory::Busy };
+        Complaint::of(blame, format!("{} of {all} not finished: {}", names.len(), first(&names)))
+            .advising("`dialectic sweep run` goes on with them; judged groups are not judged again")
+    });
     let groups = Groups {
         name: "the debate".to_owned(),
         runner,
@@ -175,12 +122,19 @@ pub(super) fn load<'a>(
 }
 
 /// The variant whose groups are judged.
-fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, PlannedError> {
+fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, Complaint> {
     let with_arms: Vec<&Arc<Variant>> = plan.variants.iter().filter(|variant| !variant.against.is_empty()).collect();
     let named = |variant: &&&Arc<Variant>| args.of_variant.as_ref().is_none_or(|name| *name == variant.name);
     let fitting: Vec<_> = with_arms.iter().filter(named).collect();
     match fitting.as_slice() {
         [one] => Ok(Arc::clone(one)),
-        _ => Err(PlannedError::Variant(with_arms.iter().map(|variant| variant.name.clone()).collect())),
+        _ if with_arms.is_empty() => {
+            Err(Complaint::input("no variant of the plan has arms").advising("plan the set with `against`"))
+        }
+        _ => {
+            let names: Vec<String> = with_arms.iter().map(|variant| variant.name.clone()).collect();
+            let message = format!("which variant? The plan has groups of {}", list(&names));
+            Err(Complaint::input(message).advising("name one: --of VARIANT"))
+        }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::ops::AddAssign;
 
-use crate::error::Error;
+use crate::error::{Complaint, Error};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::Debate;
-
-use super::LiftError;
 
 /// A cost so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +65,17 @@ impl Purse {
     pub(super) fn check(&self, most: Option<Usd>, what: &str) -> Result<(), Error> {
         let Some(limit) = self.limit else { return Ok(()) };
         let Some((spent, most)) = self.spent.listed.zip(most) else {
-            return Err(LiftError::UnknownCost { what: what.to_owned() }.into());
+            let message = format!("the cost of {what} is unknown, so the limit cannot be enforced");
+            let hint = "set its price, or omit --max-cost";
+            return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
         };
         if spent + most <= limit {
             return Ok(());
         }
-        Err(LiftError::TooDear { limit, what: what.to_owned(), spent, most }.into())
+        let message = format!("the limit of {limit} does not cover {what}: {spent} is spent, and it may cost {most}");
+        Err(Complaint::input(message)
+            .advising("all results so far are saved; continue with a higher --max-cost")
+            .into())
     }
 
     /// Records the cost of a step.

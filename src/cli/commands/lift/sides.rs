@@ -4,14 +4,14 @@ use crate::cli::args::{LiftArgs, VariantArg};
 use crate::cli::commands::debate::today;
 use crate::cli::commands::protocols;
 use crate::cli::session::{config_files, debates};
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::lift::{Arms, has_text};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, Loaded, ModelChoice, Overrides, Switch, model_warnings};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Runner;
 use dialectic_record::debate::AgentSettings;
 
-use super::LiftError;
 use super::group::Groups;
 
 pub(super) fn variants(fault: &str) -> Error {
@@ -51,14 +51,17 @@ pub(super) fn load<'a>(
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
     if !has_text(protocol) {
-        return Err(LiftError::NoText { protocol: protocol.name }.into());
+        let message = format!("the protocol {} produces no text to compare", protocol.name);
+        return Err(Complaint::input(message).advising("use another one: --protocol dialectic").into());
     }
     // There is no one to answer, and debates must be independent.
     settings.debate.interactive_clarifications = false;
     settings.debate.memory = false;
     settings.debate.trace = None;
     if settings.debate.budget.max_calls.is_some() {
-        return Err(LiftError::CallLimit.into());
+        let message = "`debate.budget.maxCalls` is set, but comparisons do not count towards it";
+        let hint = "remove it from this configuration, and use --max-cost or `maxCallsPerDay`";
+        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
     }
     let arm = AgentSettings {
         model: args.arm_model.clone().filter(|_| !args.offline).unwrap_or_else(|| settings.judge.model.clone()),
@@ -67,7 +70,9 @@ pub(super) fn load<'a>(
     let is_by_money = args.variants.is_empty() || args.equal_money;
     let arms = Arms { debate: &settings, model: &arm };
     if let Some((model, fault)) = arms.unpriced().filter(|_| is_by_money) {
-        return Err(LiftError::NoPrice { model: model.to_owned(), fault }.into());
+        let message = format!("the price of {model} is {fault}, so nothing can be limited to the debate's cost");
+        let hint = format!("set one in `prices`; for your own model, use the price of a model like {model} elsewhere");
+        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
     }
     let directory = debates()?;
     let groups = Groups { name: name.clone(), runner, files, directory, protocol, settings, provenance, arm };

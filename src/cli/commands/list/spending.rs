@@ -104,7 +104,7 @@ pub(super) fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Re
     if spent.len() > 1 {
         table.row(line(&all, "all", String::new(), Style::new().bold()));
     }
-    terminal.clean(&table.drawn(terminal.screen()))?;
+    terminal.result(&table.drawn(terminal.screen()))?;
     if all.silent_calls > 0 {
         let tokens = all.input_tokens.saturating_add(all.output_tokens);
         terminal.notice(&format!("In all: {}.", sum_of_tokens(tokens, all.silent_calls)));

@@ -1,14 +1,11 @@
 //! `dialectic resume` without a debate: selects and confirms the newest one.
 
-use std::path::PathBuf;
-
 use crate::cli::args::ResumeArgs;
 use crate::cli::consent::has_tools;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, debates, vouched};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Complaint, Error};
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
@@ -20,32 +17,6 @@ use dialectic_report::display::price_tag;
 /// The maximum number of characters shown of a problem.
 const PROBLEM_WIDTH: usize = 100;
 
-/// Why no unnamed debate is resumed.
-#[derive(Debug, thiserror::Error)]
-enum NewestError {
-    /// There is none.
-    #[error("no debate in {} can be resumed", .0.display())]
-    None(PathBuf),
-    /// There is no terminal to ask on, and no `--yes`.
-    #[error("no debate is named to resume, and there is no terminal to ask")]
-    Unasked(String),
-}
-
-impl Diagnostic for NewestError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::None(_) => "`dialectic list` shows the saved debates".to_owned(),
-            Self::Unasked(name) => {
-                format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes")
-            }
-        })
-    }
-}
-
 /// The newest resumable debate, once the user has confirmed its cost; `None` if declined.
 pub(super) fn agreed(
     runner: &Runner,
@@ -54,8 +25,10 @@ pub(super) fn agreed(
     terminal: &mut Terminal,
 ) -> Result<Option<Entry>, Error> {
     let directory = debates()?;
-    let (entry, saved) =
-        newest(&directory, runner, terminal)?.ok_or_else(|| NewestError::None(directory.path().to_owned()))?;
+    let (entry, saved) = newest(&directory, runner, terminal)?.ok_or_else(|| {
+        Complaint::input(format!("no debate in {} can be resumed", directory.path().display()))
+            .advising("`dialectic list` shows the saved debates")
+    })?;
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
     let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
@@ -73,7 +46,10 @@ pub(super) fn agreed(
     if args.yes {
         return Ok(Some(entry));
     }
-    let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| NewestError::Unasked(name))?;
+    let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| {
+        Complaint::input("no debate is named to resume, and there is no terminal to ask")
+            .advising(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
+    })?;
     let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {
         terminal.notice("Nothing was resumed.");

@@ -1,8 +1,8 @@
 //! Selects texts of a debate.
 
 use crate::cli::args::DebatePart;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-use dialectic_record::debate::{AgentId, Debate, DebateId, ResultKind, StageId};
+use crate::error::Complaint;
+use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId};
 use dialectic_report::report::{Said, View};
 
 /// The selected texts.
@@ -20,55 +20,13 @@ pub(super) enum TextSelection {
     All,
 }
 
-/// Why a selection fails.
-#[derive(Debug, thiserror::Error)]
-pub(in crate::cli::commands) enum ChoiceError {
-    /// A part that needs a name.
-    #[error("which {what}? {}", known_of(known))]
-    Unnamed {
-        /// The kind of part.
-        what: &'static str,
-        /// The possible names.
-        known: Vec<String>,
-    },
-    /// An unknown name.
-    #[error("the debate has no {what} `{name}`; {}", known_of(known))]
-    Unknown {
-        /// The kind of part.
-        what: &'static str,
-        /// The name as given.
-        name: String,
-        /// The possible names.
-        known: Vec<String>,
-    },
-    /// A name for a part that has none.
-    #[error("`{part}` takes no name: drop `{name}`")]
-    NotNamed {
-        /// The part.
-        part: &'static str,
-        /// The name as given.
-        name: String,
-    },
-    /// A debate without an answer.
-    #[error("the debate {0} has no solution")]
-    NoSolution(DebateId),
-}
-
-impl Diagnostic for ChoiceError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::NoSolution(id) => Some(format!("see how far it got: dialectic show {id}")),
-            Self::Unnamed { .. } | Self::Unknown { .. } | Self::NotNamed { .. } => None,
-        }
-    }
-}
-
-fn known_of(known: &[String]) -> String {
-    if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) }
+/// A name is missing, or unknown to the debate, which knows others.
+fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> Complaint {
+    let known = if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) };
+    Complaint::input(match name {
+        None => format!("which {what}? {known}"),
+        Some(name) => format!("the debate has no {what} `{name}`; {known}"),
+    })
 }
 
 impl TextSelection {
@@ -76,7 +34,7 @@ impl TextSelection {
     ///
     /// # Errors
     /// A name is missing, unknown or ambiguous.
-    pub(super) fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, ChoiceError> {
+    pub(super) fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, Complaint> {
         match part {
             Some(DebatePart::Round) => round(view.debate, name).map(Self::Round),
             Some(DebatePart::Agent) => agent(view, name).map(Self::Agent),
@@ -101,23 +59,21 @@ impl TextSelection {
     }
 }
 
-fn not_named(part: &'static str, name: Option<&str>) -> Result<(), ChoiceError> {
-    name.map_or(Ok(()), |name| Err(ChoiceError::NotNamed { part, name: name.to_owned() }))
+fn not_named(part: &'static str, name: Option<&str>) -> Result<(), Complaint> {
+    name.map_or(Ok(()), |name| Err(Complaint::input(format!("`{part}` takes no name: drop `{name}`"))))
 }
 
-fn round(debate: &Debate, name: Option<&str>) -> Result<u32, ChoiceError> {
-    let what = "round";
-    let known = || debate.rounds.iter().map(|round| round.round_number.to_string()).collect();
-    let name = name.ok_or_else(|| ChoiceError::Unnamed { what, known: known() })?;
-    let number = name.parse().ok().filter(|number| debate.round(*number).is_some());
-    number.ok_or_else(|| ChoiceError::Unknown { what, name: name.to_owned(), known: known() })
+fn round(debate: &Debate, name: Option<&str>) -> Result<u32, Complaint> {
+    let number = name.and_then(|name| name.parse().ok()).filter(|number| debate.round(*number).is_some());
+    let known = || debate.rounds.iter().map(|round| round.round_number.to_string()).collect::<Vec<_>>();
+    number.ok_or_else(|| misnamed("round", name, &known()))
 }
 
 /// The agent or judge with that id, role or name.
 ///
 /// # Errors
 /// None or several match.
-pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, ChoiceError> {
+pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, Complaint> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
@@ -126,7 +82,7 @@ pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Re
     one_of("agent", &names.collect::<Vec<_>>(), name)
 }
 
-fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, ChoiceError> {
+fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, Complaint> {
     let stages = debate.stages.iter().filter(|stage| stage.yields.is_some());
     let names = stages.map(|stage| (stage.id, vec![stage.id.as_str(), &stage.words.noun, &stage.words.plural]));
     one_of("stage", &names.collect::<Vec<_>>(), name)
@@ -137,9 +93,9 @@ fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],
     name: Option<&str>,
-) -> Result<T, ChoiceError> {
+) -> Result<T, Complaint> {
     let known = || all.iter().filter_map(|(_, names)| Some((*names.first()?).to_owned())).collect::<Vec<_>>();
-    let name = name.ok_or_else(|| ChoiceError::Unnamed { what, known: known() })?;
+    let name = name.ok_or_else(|| misnamed(what, None, &known()))?;
     let wanted = name.to_lowercase();
     let fitting = |fits: &dyn Fn(&str) -> bool| {
         let fitting = all.iter().filter(|(_, names)| names.iter().any(|name| fits(&name.to_lowercase())));
@@ -149,6 +105,6 @@ fn one_of<T: PartialEq + Clone>(
     let found = if same.is_empty() { fitting(&|name| name.starts_with(&wanted)) } else { same };
     match found.as_slice() {
         [one] => Ok(one.clone()),
-        _ => Err(ChoiceError::Unknown { what, name: name.to_owned(), known: known() }),
+        _ => Err(misnamed(what, Some(name), &known())),
     }
 }

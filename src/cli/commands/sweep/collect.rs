@@ -3,31 +3,13 @@
 use crate::cli::args::{CollectFormat, SweepCollectArgs};
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::sweep::collect::{Collected, OfVariant, Row};
 use crate::sweep::plan::{Plan, label};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_report::report::{SetDebate, SetPage, SetVariant};
 
 use super::{block_on, opened};
-
-/// Debates are not finished, under `--complete`.
-#[derive(Debug, thiserror::Error)]
-#[error("{missing} of {debates} not finished")]
-struct Incomplete {
-    missing: usize,
-    debates: String,
-}
-
-impl Diagnostic for Incomplete {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Busy
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some("`dialectic sweep status` shows their progress; omit --complete to collect the finished ones".to_owned())
-    }
-}
 
 pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let output = args.output.as_deref().map(OutputTarget::prepare).transpose()?;
@@ -41,7 +23,9 @@ pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<()
     })?;
     let (missing, debates) = (collected.missing, plan.counted());
     if args.complete && missing > 0 {
-        return Err(Incomplete { missing, debates }.into());
+        let hint = "`dialectic sweep status` shows their progress; omit --complete to collect the finished ones";
+        let message = format!("{missing} of {debates} not finished");
+        return Err(Complaint::of(ErrorCategory::Busy, message).advising(hint).into());
     }
     let bytes = match args.format() {
         CollectFormat::Jsonl => collected.jsonl(),

@@ -6,10 +6,11 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::cli::args::SweepFetchArgs;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::sweep::collect::check_set;
-use crate::sweep::fetch::{FetchError, fetch, named};
+use crate::sweep::fetch::{fetch, named};
 use crate::sweep::store::AT_ONCE;
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_record::debate::DebateId;
 use dialectic_record::store::Directory;
 
@@ -52,7 +53,8 @@ async fn fetched(args: &SweepFetchArgs, directory: &Directory) -> Result<Fetched
     };
     let missing = states.iter().filter(|state| state.is_none()).count();
     if let Some(at) = states.iter().position(Option::is_none).filter(|_| !args.debates.is_empty()) {
-        return Err(FetchError::NotEnded(wanted[at].clone()).into());
+        let message = format!("the debate {} has not ended", wanted[at]);
+        return Err(Complaint::of(ErrorCategory::Busy, message).advising("`dialectic sweep run` runs it").into());
     }
     Ok(Fetched { states: states.into_iter().flatten().collect(), missing, all: plan.plan.counted() })
 }

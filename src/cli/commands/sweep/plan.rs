@@ -11,12 +11,12 @@ use crate::cli::consent::has_tools;
 use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::features;
 use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
-use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Unplannable, Variant};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Variant};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::{
@@ -29,112 +29,19 @@ use dialectic_engine::runner::{Runner, Services, Spec};
 use dialectic_record::debate::{Attachment, Settings, Span};
 use dialectic_record::store::Directory;
 
-/// Why there is no plan.
-#[derive(Debug, thiserror::Error)]
-enum PlanningError {
-    /// A variant cannot be planned.
-    #[error("the variant `{name}` cannot be planned")]
-    Variant {
-        /// The name.
-        name: String,
-        /// The reason.
-        source: Box<Error>,
-    },
-    /// The set has a budget, but a debate of the variant has no limit.
-    #[error("the set has a budget, but a debate of the variant `{name}` has no limit")]
-    NoLimit {
-        /// The name.
-        name: String,
-    },
-    /// The budget is below the limit of a single debate.
-    #[error("the budget of {budget} does not cover one debate of the variant `{name}`, which may cost {limit}")]
-    Budget {
-        /// The budget.
-        budget: Usd,
-        /// The name.
-        name: String,
-        /// The limit of its debates.
-        limit: Usd,
-    },
-    /// The protocol of debates with arms ends with a verdict.
-    #[error("the protocol {protocol} produces no text to compare with arms")]
-    NoText {
-        /// The protocol.
-        protocol: &'static str,
-    },
-    /// The limit of an arm is unknown.
-    #[error("the price of {model} is {fault}, so no arm can be limited to the debate's cost")]
-    NoPrice {
-        /// The model.
-        model: String,
-        /// What is wrong with its price.
-        fault: &'static str,
-    },
-    /// The budget is below the limit of a single arm.
-    #[error("the budget of {budget} does not cover an arm of the variant `{name}`, which may cost {limit}")]
-    ArmBudget {
-        /// The budget.
-        budget: Usd,
-        /// The name of the variant.
-        name: String,
-        /// The limit of the arm.
-        limit: Usd,
-    },
-    /// Two debates are duplicates.
-    #[error("{first} and {second} are the same debate")]
-    Same {
-        /// The first.
-        first: String,
-        /// The second.
-        second: String,
-    },
-}
-
-impl Diagnostic for PlanningError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Variant { source, .. } => match source.exit_code() {
-                4 => ErrorCategory::Configuration,
-                2 => ErrorCategory::Arguments,
-                _ => ErrorCategory::General,
-            },
-            Self::NoPrice { .. } => ErrorCategory::Configuration,
-            Self::NoText { .. }
-            | Self::NoLimit { .. }
-            | Self::Budget { .. }
-            | Self::ArmBudget { .. }
-            | Self::Same { .. } => ErrorCategory::Arguments,
-        }
+/// A variant cannot be planned.
+fn unplanned(name: &str, source: Error) -> Complaint {
+    let blame = match source.exit_code() {
+        4 => ErrorCategory::Configuration,
+        2 => ErrorCategory::Arguments,
+        _ => ErrorCategory::General,
+    };
+    let complaint = Complaint::of(blame, format!("the variant `{name}` cannot be planned"));
+    match source.hint() {
+        Some(hint) => complaint.advising(hint),
+        None => complaint,
     }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Variant { source, .. } => source.hint(),
-            Self::NoLimit { .. } => Some("set `maxCost`, for the set or for the variant".to_owned()),
-            Self::NoText { .. } => Some("remove `against` from the variant, or use another protocol".to_owned()),
-            Self::NoPrice { .. } => Some("set one in `prices`".to_owned()),
-            Self::Budget { .. } | Self::ArmBudget { .. } => Some("raise `budget`, or lower `maxCost`".to_owned()),
-            Self::Same { .. } => Some("remove one of them; for more debates of a kind use `repeats`".to_owned()),
-        }
-    }
-}
-
-impl Diagnostic for Unplannable {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Tool { .. } => {
-                "attach the files that agents should read, and remove the tool from this configuration"
-            }
-            Self::Commands => "attach their output, and remove them from this configuration",
-            Self::CallsPerDay => "remove it from this configuration, and use `maxCost`",
-            Self::Prompt { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
+    .because(source)
 }
 
 /// A variant with the settings of the planning machine.
@@ -151,9 +58,8 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     let mut warnings = BTreeSet::new();
     let mut resolved = Vec::new();
     for variant in &description.variants {
-        let name = variant.name.clone();
         let one = resolve(variant, &description.base, args.offline, &environment, &mut warnings)
-            .map_err(|source| PlanningError::Variant { name, source: source.into() })?;
+            .map_err(|source| unplanned(&variant.name, source))?;
         check_budget(description.budget, &one.variant)?;
         resolved.push(one);
     }
@@ -175,9 +81,7 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
     check_arm_budgets(&plan)?;
-    for warning in &warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&warnings);
     let bytes = plan.to_bytes();
     match output {
         Some(target) => target.write(|out| out.write_all(&bytes))?,
@@ -230,12 +134,16 @@ fn arms(variant: &Variant) -> Arms<'_> {
 }
 
 /// Checks that arms can be compared with debates of a variant, and limited to their cost.
-fn check_arms(variant: &Variant) -> Result<(), PlanningError> {
+fn check_arms(variant: &Variant) -> Result<(), Complaint> {
     if !has_text(variant.protocol) {
-        return Err(PlanningError::NoText { protocol: variant.protocol.name });
+        let message = format!("the protocol {} produces no text to compare with arms", variant.protocol.name);
+        return Err(Complaint::input(message).advising("remove `against` from the variant, or use another protocol"));
     }
     match arms(variant).unpriced() {
-        Some((model, fault)) => Err(PlanningError::NoPrice { model: model.to_owned(), fault }),
+        Some((model, fault)) => {
+            let message = format!("the price of {model} is {fault}, so no arm can be limited to the debate's cost");
+            Err(Complaint::of(ErrorCategory::Configuration, message).advising("set one in `prices`"))
+        }
         None => Ok(()),
     }
 }
@@ -262,13 +170,24 @@ fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Over
 }
 
 /// Checks that the budget can be kept: each debate has a limit, and the budget covers at least one.
-fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), PlanningError> {
-    let (Some(budget), name) = (budget, variant.name.clone()) else { return Ok(()) };
+fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), Complaint> {
+    let (Some(budget), name) = (budget, &variant.name) else { return Ok(()) };
     match variant.settings.max_cost() {
-        None => Err(PlanningError::NoLimit { name }),
-        Some(limit) if limit > budget => Err(PlanningError::Budget { budget, name, limit }),
+        None => {
+            let message = format!("the set has a budget, but a debate of the variant `{name}` has no limit");
+            Err(Complaint::input(message).advising("set `maxCost`, for the set or for the variant"))
+        }
+        Some(limit) if limit > budget => Err(too_small(budget, "one debate", name, limit)),
         Some(_) => Ok(()),
     }
+}
+
+/// The budget does not even cover one record.
+fn too_small(budget: Usd, record: &str, name: &str, limit: Usd) -> Complaint {
+    Complaint::input(format!(
+        "the budget of {budget} does not cover {record} of the variant `{name}`, which may cost {limit}"
+    ))
+    .advising("raise `budget`, or lower `maxCost`")
 }
 
 /// Reads the attachments of a group of problems, as permitted by every variant.
@@ -286,12 +205,13 @@ fn attached(
 }
 
 /// Refuses duplicate debates, because one result would count twice.
-fn check_ids(plan: &Plan) -> Result<(), PlanningError> {
+fn check_ids(plan: &Plan) -> Result<(), Complaint> {
     let mut known = BTreeMap::new();
     for debate in &plan.debates {
         let name = format!("`{}` by `{}`", debate.problem.id, debate.variant.name);
         if let Some(first) = known.insert(&debate.id, name.clone()) {
-            return Err(PlanningError::Same { first, second: name });
+            return Err(Complaint::input(format!("{first} and {name} are the same debate"))
+                .advising("remove one of them; for more debates of a kind use `repeats`"));
         }
     }
     Ok(())
@@ -318,8 +238,7 @@ fn price(
         }
         let mut costs = BTreeMap::new();
         for (length, problem) in longest {
-            let (own, cost) = cost(one, problem, runner)
-                .map_err(|source| PlanningError::Variant { name: one.variant.name.clone(), source: source.into() })?;
+            let (own, cost) = cost(one, problem, runner).map_err(|source| unplanned(&one.variant.name, source))?;
             warnings.extend(own);
             costs.insert(length, cost);
         }
@@ -353,11 +272,11 @@ fn price_arms(debate: &mut PlannedDebate) {
 }
 
 /// Checks that the budget covers every arm.
-fn check_arm_budgets(plan: &Plan) -> Result<(), PlanningError> {
+fn check_arm_budgets(plan: &Plan) -> Result<(), Complaint> {
     let Some(budget) = plan.budget else { return Ok(()) };
     for debate in &plan.debates {
         if let Some(limit) = debate.arms.iter().filter_map(|arm| arm.most).find(|most| *most > budget) {
-            return Err(PlanningError::ArmBudget { budget, name: debate.variant.name.clone(), limit });
+            return Err(too_small(budget, "an arm", &debate.variant.name, limit));
         }
     }
     Ok(())

@@ -11,54 +11,26 @@ use crate::cli::args::SweepRunArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Complaint, Error};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
 use crate::sweep::worker::{Ended, News, RunOptions, Stop, Tally, Worker};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::end_all;
 
-/// Why no debate runs.
-#[derive(Debug, thiserror::Error)]
-enum RunError {
-    /// There is no such debate.
-    #[error("the plan has no debate {index}: the indices are 0 to {last}")]
-    NoDebate {
-        /// The requested index.
-        index: usize,
-        /// The last index.
-        last: usize,
-    },
-    /// A directory for the files of running debates cannot be created.
-    #[error("cannot make a temporary directory")]
-    Directory(#[source] std::io::Error),
-}
-
-impl Diagnostic for RunError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::NoDebate { .. } => ErrorCategory::Arguments,
-            Self::Directory(_) => ErrorCategory::General,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::NoDebate { .. } => None,
-            Self::Directory(_) => Some("set TMPDIR to another directory".to_owned()),
-        }
-    }
-}
-
 pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let saved = SavedPlan::read(&args.plan.plan)?;
     let debates = chosen(args, &saved)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    let own = tempfile::Builder::new().prefix("dialectic-sweep-").tempdir().map_err(RunError::Directory)?;
+    let own = tempfile::Builder::new().prefix("dialectic-sweep-").tempdir().map_err(|source| {
+        Complaint::of(ErrorCategory::General, "cannot make a temporary directory")
+            .advising("set TMPDIR to another directory")
+            .because(source)
+    })?;
     let prompts = own.path().join("prompts");
     saved.plan.unpack(&prompts)?;
     let machine = machine(args, environment.clone(), &prompts, terminal)?;
@@ -80,15 +52,22 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     runtime.shutdown_background();
     end_on_interrupt(None);
     let tally = tally?;
-    if tally.is_complete() { Ok(()) } else { Err(Error::SetUnfinished(Box::new(tally))) }
+    if tally.is_complete() {
+        return Ok(());
+    }
+    let (code, hint) = (tally.exit_code(), Some(tally.hint().to_owned()));
+    Err(Error::Coded { code, said: format!("the set is not finished: {tally}"), hint })
 }
 
 /// The requested debates.
-fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, RunError> {
+fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, Complaint> {
     let debates = &saved.plan.debates;
     if let Some(index) = args.index {
         let last = debates.len().saturating_sub(1);
-        return debates.get(index).map(|debate| vec![debate.clone()]).ok_or(RunError::NoDebate { index, last });
+        let debate = debates
+            .get(index)
+            .ok_or_else(|| Complaint::input(format!("the plan has no debate {index}: the indices are 0 to {last}")))?;
+        return Ok(vec![debate.clone()]);
     }
     let is_chosen = |debate: &&PlannedDebate| args.shard.is_none_or(|shard| shard.has(debate.index));
     Ok(debates.iter().filter(is_chosen).cloned().collect())
@@ -103,9 +82,7 @@ fn machine(
 ) -> Result<Machine, Error> {
     let files = config_files(args.config.as_ref(), &environment);
     let Loaded { settings, warnings, provenance, .. } = files.load(&Overrides::default())?;
-    for warning in &warnings {
-        terminal.warning(warning);
-    }
+    terminal.warnings(&warnings);
     let prompts = prompts.to_owned();
     Ok(Machine { providers: settings.providers, trust: provenance, environment, prompts })
 }

@@ -25,7 +25,7 @@ pub(super) fn run(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(),
     if args.json {
         return terminal.json(&status);
     }
-    terminal.clean(&format!("{}\n{}", said(&status, &counted), table(&status).drawn(terminal.layout())))
+    terminal.result(&format!("{}\n{}", said(&status, &counted), table(&status).drawn(terminal.layout())))
 }
 
 fn said(status: &SetStatus, counted: &str) -> String {

@@ -1,5 +1,7 @@
 //! The frame of the page: head, navigation, sections, footer.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -176,19 +178,7 @@ fn footer(view: &View<'_>) -> Markup {
 
 /// The SHA-256 in Base64, for a Content-Security-Policy.
 fn hash(text: &str) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digest = Sha256::digest(text.as_bytes());
-    let mut encoded = String::with_capacity(44);
-    for chunk in digest.chunks(3) {
-        let bytes = [0, 1, 2].map(|at| chunk.get(at).copied().map_or(0, u32::from));
-        let bits = bytes[0] << 16 | bytes[1] << 8 | bytes[2];
-        for place in 0..4 {
-            let sextet = (bits >> (18 - 6 * place)) & 63;
-            let digit = ALPHABET.get(sextet as usize).copied().map_or('A', char::from);
-            encoded.push(if place > chunk.len() { '=' } else { digit });
-        }
-    }
-    encoded
+    STANDARD.encode(Sha256::digest(text.as_bytes()))
 }
 
 #[cfg(test)]
