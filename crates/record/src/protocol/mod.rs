@@ -4,17 +4,6 @@
 //! function of the record, and a table of transitions. It does no work and depends only on the record. The engine runs
 //! any protocol, including those declared elsewhere.
 
-/// A prompt in `prompts`, and the section of the role that it uses.
-macro_rules! prompt {
-    ($file:literal, $focus:ident) => {
-        $crate::prompt::Prompt {
-            file: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../prompts/", $file)),
-            focus: $crate::prompt::Focus::$focus,
-        }
-    };
-}
-
 mod arena;
 mod arms;
 mod check;
