@@ -43,7 +43,7 @@ pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
-pub use oxford::{FloorVote, OXFORD, floor_vote};
+pub use oxford::OXFORD;
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
