@@ -345,6 +345,16 @@ fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
+/// Checks that enough agents take part for proposals to compete.
+fn enough_agents(settings: &Settings, who: &str) -> Result<(), Unfit> {
+    let agents = settings.agents.len();
+    if agents >= FEWEST_PROPOSALS {
+        return Ok(());
+    }
+    let problem = format!("{who} needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
+    Err(Unfit::new(problem, "choose more in the configuration").about("agents"))
+}
+
 fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
