@@ -545,7 +545,7 @@ fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, show
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
     let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
     let points = shown.listed().map(str::to_owned);
-    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(Objection::is_final_word));
+    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(|one| one.is_final_word));
     Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, (points.as_deref(), answered)))
 }
 

@@ -142,11 +142,11 @@ impl Debate {
         if self.final_text().is_some() {
             // Accepted points of the debate among them, which the check did not find.
             let is_changed = |one: &Objection| {
-                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
+                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last;
                 is_of_end && matches!(one.answer, Answered::Accepted | Answered::Partly)
             };
             say("Nobody has checked what was changed because of", numbers(&is_changed));
-            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last();
+            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last;
             let is_silent = |one: &Objection| {
                 is_of_draft(one) && one.answer == Answered::Unanswered || one.draft.is_none() && is_missing(one)
             };
