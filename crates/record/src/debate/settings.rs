@@ -347,14 +347,49 @@ fn first_round() -> u32 {
 
 /// How many agents criticise each proposal: `"all"` or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(from = "CriticsOnTheWire", into = "CriticsOnTheWire")]
 pub enum Critics {
     /// All other agents.
     #[default]
     All,
     /// This many agents, rotating each round.
-    #[serde(untagged)]
+    Number(u32),
+}
+
+/// A number of critics.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum CriticsOnTheWire {
+    /// This many.
     Number(#[schemars(range(min = 1))] u32),
+    /// All other agents.
+    All(AllCritics),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum AllCritics {
+    All,
+}
+
+impl From<Critics> for CriticsOnTheWire {
+    fn from(critics: Critics) -> Self {
+        match critics {
+            Critics::All => Self::All(AllCritics::All),
+            Critics::Number(number) => Self::Number(number),
+        }
+    }
+}
+
+impl From<CriticsOnTheWire> for Critics {
+    fn from(critics: CriticsOnTheWire) -> Self {
+        match critics {
+            CriticsOnTheWire::All(AllCritics::All) => Self::All,
+            CriticsOnTheWire::Number(number) => Self::Number(number),
+        }
+    }
 }
 
 dialectic_base::named! {
