@@ -66,7 +66,7 @@ impl Watchers {
         let follow = |words| {
             let journal = JournalReader::open(log.journal).map_err(Error::Runtime)?;
             let (_, subscription) = signals.subscribe(words);
-            Ok::<_, Error>(Follower::new(subscription, Box::new(journal), log.before))
+            Ok::<_, Error>(Follower::new(subscription, Box::new(journal), log.before, log.before))
         };
         let stream = sink.map(|sink| {
             let stream = EventStream::start(follow(Words::Wanted)?, sink, view.messages());

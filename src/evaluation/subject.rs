@@ -6,7 +6,8 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::markdown;
 use dialectic_record::debate::{AgentClarifications, AgentId, Clarification, Debate};
 use dialectic_record::prompt::{
-    self, AskedItem, Asker, EvaluatorClarifications, EvaluatorValues, Fill, PlainClarifications, PromptError,
+    self, AskedItem, Asker, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, EvaluatorValues, PLAIN_CLARIFICATIONS,
+    PlainClarifications, PromptError,
 };
 
 use super::Requirements;
@@ -112,13 +113,14 @@ impl Subject {
             .collect();
         let plain = EvaluatorValues {
             problem: debate.problem.trim().to_owned(),
-            clarifications: PlainClarifications { groups: &groups }.render()?,
+            clarifications: PLAIN_CLARIFICATIONS.render(&PlainClarifications { groups: &groups })?,
             final_solution: solution.description.trim().to_owned(),
             requirements_info: as_json.clone(),
         };
         let fenced = EvaluatorValues {
             problem: markdown::fenced("problem", &debate.problem),
-            clarifications: EvaluatorClarifications { clarifications: &clarifications }.render()?,
+            clarifications: EVALUATOR_CLARIFICATIONS
+                .render(&EvaluatorClarifications { clarifications: &clarifications })?,
             final_solution: markdown::fenced("solution", &solution.description),
             requirements_info: markdown::fenced("json", &as_json),
         };

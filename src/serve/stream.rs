@@ -157,7 +157,7 @@ async fn follow(
                 send(frames, Frame::Of { debate: Arc::clone(&name), seq: None, line }).await?;
             }
             drop(progress);
-            let mut follower = Follower::going_on(subscription, Box::new(journal), told, recorded);
+            let mut follower = Follower::new(subscription, Box::new(journal), told, recorded);
             while let Ok(Some(next)) = follower.next().await {
                 let (seq, line) = match next {
                     Followed::Signal(signal) => {

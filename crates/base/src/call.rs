@@ -16,18 +16,18 @@ pub struct Tokens {
     #[serde(default)]
     pub cached_input_tokens: u64,
     /// Input tokens written to the provider's prompt cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_tokens: u64,
     /// The written tokens that the cache keeps for an hour.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_hour_tokens: u64,
     /// Output tokens, reasoning included.
     pub output_tokens: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+/// Whether a field need not be written, for serde.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Add for Tokens {
@@ -52,7 +52,7 @@ impl Tokens {
 }
 
 /// The usage of one finished call. Added to the state's `usage`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {

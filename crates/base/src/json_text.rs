@@ -69,33 +69,15 @@ impl Scanner<'_> {
 
     fn rest(&mut self, first: u8, path: &KeyPath) -> Option<()> {
         match first {
-            b'{' => {
+            b'{' | b'[' => {
                 self.at += 1;
-                if self.peek()? == b'}' {
-                    self.at += 1;
-                    return Some(());
-                }
-                loop {
-                    self.peek()?;
-                    let start = self.at;
-                    self.string()?;
-                    let key: String = serde_json::from_slice(self.bytes.get(start..self.at)?).ok()?;
-                    self.peek()?;
-                    self.at += 1;
-                    self.value(&path.key(&key))?;
-                    if !self.goes_on()? {
-                        return Some(());
-                    }
-                }
-            }
-            b'[' => {
-                self.at += 1;
-                if self.peek()? == b']' {
+                if matches!(self.peek()?, b'}' | b']') {
                     self.at += 1;
                     return Some(());
                 }
                 for index in 0.. {
-                    self.value(&path.index(index))?;
+                    let below = if first == b'{' { path.key(&self.key()?) } else { path.index(index) };
+                    self.value(&below)?;
                     if !self.goes_on()? {
                         break;
                     }
@@ -109,6 +91,17 @@ impl Scanner<'_> {
                 Some(())
             }
         }
+    }
+
+    /// A key and its colon.
+    fn key(&mut self) -> Option<String> {
+        self.peek()?;
+        let start = self.at;
+        self.string()?;
+        let key = serde_json::from_slice(self.bytes.get(start..self.at)?).ok()?;
+        self.peek()?;
+        self.at += 1;
+        Some(key)
     }
 
     fn string(&mut self) -> Option<()> {

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::{OPENROUTER, PresetModels, ROUTED_MODELS, default_models, models, preset};
-use dialectic_engine::access::{Environment, Outline, ProgramThere, provider_names};
+use dialectic_engine::access::{Outline, provider_names};
 use dialectic_llm::command::{ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::findings::{Diagnostics, Fault, unknown};
-use super::overrides::{Overrides, PanelName};
+use super::overrides::{Overrides, PanelName, Switch};
+use super::resolve::ResolveContext;
 
 /// The environment variable that names the default model.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -24,8 +25,8 @@ pub(super) const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 /// The models for agents and judges that name none, and the reason for the choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// Pairs of provider and model: one for all agents, or several that are assigned in turn. Never empty.
-    pub models: Vec<(String, String)>,
+    /// One model for all agents, or several that are assigned in turn. Never empty.
+    pub(super) models: Vec<ServedModel>,
     /// The name of the panel, if one was requested.
     pub panel: Option<PanelName>,
     /// The reason.
@@ -71,13 +72,11 @@ impl ModelChoice {
     }
 
     /// The model for the agent at this place.
-    pub(super) fn dealt(&self, place: usize) -> ServedModel {
-        let (provider, model) = &self.models[place % self.models.len()];
-        ServedModel { provider: provider.clone(), model: model.clone() }
+    pub(super) fn dealt(&self, place: usize) -> &ServedModel {
+        &self.models[place % self.models.len()]
     }
 }
 
-/// The reason, as it follows the chosen model.
 impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,7 +98,7 @@ impl fmt::Display for ChoiceReason {
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let models: Vec<String> =
-            self.models.iter().map(|(provider, model)| format!("{model} of {provider}")).collect();
+            self.models.iter().map(|served| format!("{} of {}", served.model, served.provider)).collect();
         let because = &self.because;
         let models = models.join(", ");
         match (self.panel, because) {
@@ -144,6 +143,10 @@ pub(super) struct ServedModel {
 }
 
 impl ServedModel {
+    pub(super) fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self { provider: provider.into(), model: model.into() }
+    }
+
     pub(super) fn like(agent: &AgentSettings) -> Self {
         Self { provider: agent.provider.clone(), model: agent.model.clone() }
     }
@@ -152,7 +155,7 @@ impl ServedModel {
     pub(super) fn by(provider: &str) -> Option<Self> {
         let of_program = || {
             let preset = program_preset(provider)?;
-            Some(Self { provider: preset.name.to_owned(), model: preset.default_model.to_owned() })
+            Some(Self::new(preset.name, preset.default_model))
         };
         named(default_models(), provider).or_else(of_program)
     }
@@ -165,7 +168,7 @@ impl ServedModel {
 
 fn named<'a>(models: impl IntoIterator<Item = (&'a str, &'a str)>, provider: &str) -> Option<ServedModel> {
     let (provider, model) = models.into_iter().find(|(name, _)| *name == provider)?;
-    Some(ServedModel { provider: provider.to_owned(), model: model.to_owned() })
+    Some(ServedModel::new(provider, model))
 }
 
 /// The model that one layer prefers.
@@ -195,28 +198,17 @@ impl ModelPreference {
     }
 }
 
-/// The inputs of a choice.
+/// Chooses models among these providers.
 pub(super) struct ModelResolver<'a> {
     pub(super) providers: &'a BTreeMap<String, ProviderSettings>,
-    pub(super) environment: &'a Environment,
-    /// The preference of the command line.
-    pub(super) asked: ModelPreference,
-    /// The preference of the user's own configuration, and its path.
-    pub(super) usual: ModelPreference,
-    pub(super) usual_path: Option<PathBuf>,
-    /// The requested panel and who requested it: the command line, or else the user's own configuration.
-    pub(super) panel: Option<(PanelName, ChoiceReason)>,
-    /// Finds installed programs that have their own login.
-    pub(super) programs: &'a dyn Fn(&BTreeMap<String, ProviderSettings>) -> Vec<ProgramThere>,
-    /// Whether no model is called, so that no key is needed.
-    pub(super) is_offline: bool,
+    pub(super) context: &'a ResolveContext<'a>,
 }
 
 impl ModelResolver<'_> {
     /// Chooses models for agents and judges that name none. Reports unusable ones as findings.
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
-        match &self.panel {
-            Some((PanelName::Mixed, by)) => self.mixed(by, findings),
+        match self.context.panel() {
+            Some((PanelName::Mixed, by)) => self.mixed(&by, findings),
             Some((PanelName::Cheap, _)) => self.of_panel(|models| models.cheap, PanelName::Cheap, findings),
             Some((PanelName::Strong, _)) => self.of_panel(|models| models.strong, PanelName::Strong, findings),
             None => self.one(findings),
@@ -226,15 +218,17 @@ impl ModelResolver<'_> {
     /// One model for all agents: from the highest layer that names one, else from the first provider with a key. No
     /// second provider receives anything just because its key is set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
+        let ResolveContext { overrides, usual, .. } = self.context;
+        let asked = ModelPreference { provider: overrides.provider.clone(), model: overrides.model.clone() };
         let variables =
             ModelPreference { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
         let own = self.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone());
         let variables = variables.with_program_named(&own.collect::<Vec<_>>());
         let named_by = |wish: &ModelPreference, model, provider| if wish.model.is_some() { model } else { provider };
         let layers = [
-            (&self.asked, ChoiceReason::Option(named_by(&self.asked, "--model", "--provider"))),
+            (&asked, ChoiceReason::Option(named_by(&asked, "--model", "--provider"))),
             (&variables, ChoiceReason::Variable(named_by(&variables, MODEL_VARIABLE, PROVIDER_VARIABLE))),
-            (&self.usual, ChoiceReason::File(self.usual_path.clone().unwrap_or_default())),
+            (&usual.preference, ChoiceReason::File(usual.path.clone().unwrap_or_default())),
         ];
         let Some(place) = layers.iter().position(|(wish, _)| !wish.is_none()) else {
             return self.first(default_models());
@@ -242,25 +236,20 @@ impl ModelResolver<'_> {
         let (wish, because) = &layers[place];
         let below = || layers[place + 1..].iter().map(|(wish, _)| *wish);
         let served = match (&wish.provider, &wish.model) {
-            (Some(provider), Some(model)) => Ok(ServedModel { provider: provider.clone(), model: model.clone() }),
+            (Some(provider), Some(model)) => Ok(ServedModel::new(provider, model)),
             (None, Some(model)) => {
-                match below().find_map(|wish| wish.provider.clone()).filter(|name| may_serve(name, model)) {
-                    Some(provider) => Ok(ServedModel { provider, model: model.clone() }),
-                    None => self.provider_of(model).map(|provider| ServedModel { provider, model: model.clone() }),
-                }
+                let below = below().find_map(|wish| wish.provider.clone()).filter(|name| may_serve(name, model));
+                below.map_or_else(|| self.provider_of(model), Ok).map(|provider| ServedModel::new(provider, model))
             }
             (Some(provider), None) => {
                 let usual = below().find(|wish| wish.provider.as_ref() == Some(provider) && wish.model.is_some());
-                let model = usual.and_then(|wish| wish.model.clone());
-                let served = model.map(|model| ServedModel { provider: provider.clone(), model });
+                let served = usual.and_then(|wish| Some(ServedModel::new(provider, wish.model.as_ref()?)));
                 served.or_else(|| ServedModel::by(provider)).ok_or_else(|| self.no_default_model(provider))
             }
             (None, None) => return self.first(default_models()),
         };
         match served.and_then(|served| self.known(served)) {
-            Ok(ServedModel { provider, model }) => {
-                ModelChoice { models: vec![(provider, model)], panel: None, because: because.clone() }
-            }
+            Ok(served) => ModelChoice { models: vec![served], panel: None, because: because.clone() },
             Err(fault) => {
                 match because {
                     ChoiceReason::Variable(name) => findings.variable_problem(name, fault.message),
@@ -284,15 +273,16 @@ impl ModelResolver<'_> {
         findings: &mut Diagnostics,
     ) -> ModelChoice {
         let models = models(one);
-        let provider = self.asked.provider.clone().map(|name| (name, ChoiceReason::Option("--provider")));
+        let ResolveContext { overrides, usual, .. } = self.context;
+        let provider = overrides.provider.clone().map(|name| (name, ChoiceReason::Option("--provider")));
         let provider = provider
             .or_else(|| Some((self.variable(PROVIDER_VARIABLE)?, ChoiceReason::Variable(PROVIDER_VARIABLE))))
-            .or_else(|| Some((self.usual.provider.clone()?, ChoiceReason::File(self.usual_path.clone()?))));
+            .or_else(|| Some((usual.preference.provider.clone()?, ChoiceReason::File(usual.path.clone()?))));
         let Some((provider, because)) = provider else {
             return ModelChoice { panel: Some(panel), ..self.first(models) };
         };
-        if let Some(ServedModel { provider, model }) = named(models.clone(), &provider) {
-            return ModelChoice { models: vec![(provider, model)], panel: Some(panel), because };
+        if let Some(served) = named(models.clone(), &provider) {
+            return ModelChoice { models: vec![served], panel: Some(panel), because };
         }
         let known: Vec<&str> = models.clone().map(|(name, _)| name).collect();
         let fault = format!(
@@ -306,68 +296,63 @@ impl ModelResolver<'_> {
 
     /// One model per provider with a key, or models of several families through a router.
     fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
-        if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
+        let asked = self.context.overrides.provider.as_ref();
+        if let Some(provider) = asked.filter(|name| *name != OPENROUTER) {
             findings.argument("--panel", format!("`mixed` needs several providers, and `{provider}` is only one"));
         }
-        let with_key = |(provider, model): (&str, &str)| {
-            let variable = self.key_of(provider)?;
-            Some((provider.to_owned(), model.to_owned(), variable))
-        };
-        let own = |(provider, _): &(&str, &str)| *provider != OPENROUTER && self.asked.provider.is_none();
-        let mut found: Vec<_> = default_models().filter(own).filter_map(with_key).collect();
+        let with_key =
+            |(provider, model): (&str, &str)| Some((ServedModel::new(provider, model), self.key_of(provider)?));
+        let own = |(provider, _): &(&str, &str)| *provider != OPENROUTER && asked.is_none();
+        let mut found: Vec<(ServedModel, String)> = default_models().filter(own).filter_map(with_key).collect();
         if found.len() < 2 {
-            let taken: BTreeSet<String> = found.iter().map(|(provider, ..)| provider.clone()).collect();
+            let taken: BTreeSet<String> = found.iter().map(|(served, _)| served.provider.clone()).collect();
             let is_other = |(_, model): &(&str, &str)| !taken.iter().any(|vendor| model.starts_with(vendor.as_str()));
             found.extend(ROUTED_MODELS.iter().copied().filter(is_other).filter_map(with_key));
         }
         let is_other = |program: &ProgramPreset| {
-            !found.iter().any(|(provider, model, _)| {
-                Some(provider.as_str()) == program.vendor
-                    || program.vendor.is_some_and(|vendor| model.starts_with(vendor))
+            !found.iter().any(|(served, _)| {
+                Some(served.provider.as_str()) == program.vendor
+                    || program.vendor.is_some_and(|vendor| served.model.starts_with(vendor))
             })
         };
-        let are_wanted = found.len() < 2 && self.asked.provider.is_none() && !self.is_offline;
-        let there = if are_wanted { (self.programs)(self.providers) } else { Vec::new() };
+        // Without calls, no key is needed.
+        let is_offline = self.context.overrides.offline == Switch::On;
+        let are_wanted = found.len() < 2 && asked.is_none() && !is_offline;
+        let there = if are_wanted { (self.context.programs)(self.providers) } else { Vec::new() };
         let usable = there.iter().filter(|one| one.fault.is_none() && is_other(one.preset));
         let programs: Vec<&ProgramPreset> = usable.map(|one| one.preset).collect();
-        if found.len() < 2 && found.len() + programs.len() >= 2 {
-            let of_program = |program: &&ProgramPreset| (program.name.to_owned(), program.default_model.to_owned());
-            let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
-            variables.dedup();
-            let because = ChoiceReason::ProgramIsThere {
-                programs: programs.iter().map(|program| program.name.to_owned()).collect(),
-                variables,
-            };
-            let of_keys = found.iter().map(|(provider, model, _)| (provider.clone(), model.clone()));
-            let models = of_keys.chain(programs.iter().map(of_program)).collect();
-            return ModelChoice { models, panel: Some(PanelName::Mixed), because };
-        }
-        if found.len() < 2 && self.is_offline {
-            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(default_models()) };
-        }
-        if found.len() < 2 {
-            let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
-            let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {} is set", set.join(", ")) };
-            let faults = there.iter().filter_map(|one| one.fault.as_ref());
-            let set = faults.fold(set, |all, fault| format!("{all}; {fault}"));
-            findings.unmet(format!(
-                "the panel `mixed`, requested by {}, needs the keys of two providers, or \
-                     OPENROUTER_API_KEY, or the program `claude` or `codex` instead of a key; {set}",
-                match by {
-                    ChoiceReason::File(path) => path.display().to_string(),
-                    ChoiceReason::KeyIsSet(_)
-                    | ChoiceReason::ProgramIsThere { .. }
-                    | ChoiceReason::NoKeyIsSet
-                    | ChoiceReason::Variable(_)
-                    | ChoiceReason::Option(_) => "--panel".to_owned(),
-                }
-            ));
-            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(default_models()) };
-        }
-        let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
+        let mut variables: Vec<String> = found.iter().map(|(_, variable)| variable.clone()).collect();
         variables.dedup();
-        let models = found.into_iter().map(|(provider, model, _)| (provider, model)).collect();
-        ModelChoice { models, panel: Some(PanelName::Mixed), because: ChoiceReason::KeyIsSet(variables) }
+        if found.len() + programs.len() < 2 {
+            if !is_offline {
+                let set = variables.join(", ");
+                let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {set} is set") };
+                let faults = there.iter().filter_map(|one| one.fault.as_ref());
+                let set = faults.fold(set, |all, fault| format!("{all}; {fault}"));
+                findings.unmet(format!(
+                    "the panel `mixed`, requested by {}, needs the keys of two providers, or \
+                     OPENROUTER_API_KEY, or the program `claude` or `codex` instead of a key; {set}",
+                    match by {
+                        ChoiceReason::File(path) => path.display().to_string(),
+                        ChoiceReason::KeyIsSet(_)
+                        | ChoiceReason::ProgramIsThere { .. }
+                        | ChoiceReason::NoKeyIsSet
+                        | ChoiceReason::Variable(_)
+                        | ChoiceReason::Option(_) => "--panel".to_owned(),
+                    }
+                ));
+            }
+            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(default_models()) };
+        }
+        let of_programs = programs.iter().map(|program| ServedModel::new(program.name, program.default_model));
+        let because = if programs.is_empty() {
+            ChoiceReason::KeyIsSet(variables)
+        } else {
+            let programs = programs.iter().map(|program| program.name.to_owned()).collect();
+            ChoiceReason::ProgramIsThere { programs, variables }
+        };
+        let models = found.into_iter().map(|(served, _)| served).chain(of_programs).collect();
+        ModelChoice { models, panel: Some(PanelName::Mixed), because }
     }
 
     /// The first of `models` whose provider has a key, else the first one.
@@ -378,7 +363,7 @@ impl ModelResolver<'_> {
             Some((served, variable)) => (served, ChoiceReason::KeyIsSet(vec![variable])),
             None => (models[0], ChoiceReason::NoKeyIsSet),
         };
-        ModelChoice { models: vec![(provider.to_owned(), model.to_owned())], panel: None, because }
+        ModelChoice { models: vec![ServedModel::new(provider, model)], panel: None, because }
     }
 
     /// The provider of a model that was named without one: a provider known to serve it, preferably with a key; else
@@ -420,13 +405,13 @@ impl ModelResolver<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        self.environment.get(name).map(str::to_owned)
+        self.context.environment.get(name).map(str::to_owned)
     }
 
     /// The variable with a provider's key, if it is set.
     fn key_of(&self, provider: &str) -> Option<String> {
         let variable = Outline::of(provider, self.providers)?.api_key_env()?;
-        self.environment.has(variable).then(|| variable.to_owned())
+        self.context.environment.has(variable).then(|| variable.to_owned())
     }
 }
 
@@ -440,7 +425,7 @@ pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
         return None;
     }
     let usual = preset.map_or(name, |preset| preset.default_model);
-    Some(ServedModel { provider: name.to_owned(), model: rest.unwrap_or(usual).to_owned() })
+    Some(ServedModel::new(name, rest.unwrap_or(usual)))
 }
 
 /// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use dialectic_base::money::Usd;
 use dialectic_record::debate::TerminationKind;
 
@@ -15,30 +17,20 @@ pub enum Switch {
     On,
 }
 
-/// A ready-made panel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PanelName {
-    /// Inexpensive models of one provider.
-    Cheap,
-    /// The best models of one provider.
-    Strong,
-    /// Models of several providers.
-    Mixed,
+dialectic_base::named! {
+    /// A ready-made panel.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum PanelName {
+        /// Inexpensive models of one provider.
+        Cheap = "cheap",
+        /// The best models of one provider.
+        Strong = "strong",
+        /// Models of several providers.
+        Mixed = "mixed",
+    }
 }
 
 impl PanelName {
-    /// All ready-made panels.
-    pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cheap => "cheap",
-            Self::Strong => "strong",
-            Self::Mixed => "mixed",
-        }
-    }
-
     /// The panel with that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|panel| panel.name() == name)

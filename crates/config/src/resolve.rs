@@ -7,7 +7,7 @@ use serde_json::json;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_engine::access::{Environment, Outline, ProgramThere, elsewhere, url_fault};
-use dialectic_record::debate::{ProviderSettings, Settings, Terms};
+use dialectic_record::debate::{ProviderSettings, Settings, default_settings};
 use dialectic_record::protocol::{COUNCIL, Protocol};
 
 use super::choice::{ModelChoice, ModelPreference};
@@ -101,15 +101,11 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let mut settings = Settings {
         agents: agents.into_iter().map(|one| one.agent).collect(),
         judge: judge.agent,
-        embedder: None,
         debate,
         providers,
         prices,
         models,
-        elsewhere: BTreeSet::new(),
-        terms: Terms::default(),
-        base_dir: None,
-        context_dir: None,
+        ..default_settings()
     };
     check_moved_endpoints(&settings, context.environment, &mut findings);
     settings.elsewhere = elsewhere(&settings, context.environment);

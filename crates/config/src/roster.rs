@@ -10,10 +10,12 @@ use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
 use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
 use super::agents::{self, AgentScope, ResolvedAgent};
-use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, may_serve};
+use super::choice::{
+    ChoiceReason, MODEL_VARIABLE, ModelChoice, ModelResolver, PROVIDER_VARIABLE, ServedModel, may_serve,
+};
 use super::findings::{Diagnostics, Fault, unknown};
 use super::layers::{Layers, ValueSource};
-use super::overrides::{PanelName, Switch};
+use super::overrides::{PanelChoice, PanelName, Switch};
 use super::resolve::ResolveContext;
 
 /// The agents and judge of a debate.
@@ -85,7 +87,7 @@ pub(super) fn roster(
     // A configured judge shows the intended provider: agents without a configuration use it too.
     let lent = first.map(|first| (first, "the first agent"));
     let lent = lent.or_else(|| Some((agents::served(&judge)?, "the judge")));
-    let resolver = model_resolver(configured, context);
+    let resolver = ModelResolver { providers: configured, context };
     let mut choice: Option<ModelChoice> = None;
     let mut places = 0..;
     for one in agents.iter_mut().filter(|one| one.place.is_none()) {
@@ -93,7 +95,7 @@ pub(super) fn roster(
             one.lend(served, ValueSource::Like(whose));
         } else {
             let choice = choice.get_or_insert_with(|| resolver.choose(findings));
-            one.lend(&choice.dealt(places.next().unwrap_or_default()), ValueSource::Chosen(choice.because.clone()));
+            one.lend(choice.dealt(places.next().unwrap_or_default()), ValueSource::Chosen(choice.because.clone()));
         }
     }
     let of_first =
@@ -103,7 +105,7 @@ pub(super) fn roster(
     } else {
         let mut judge = scope.built_in(defaults::judge());
         match &choice {
-            Some(choice) => judge.lend(&choice.dealt(agents.len()), ValueSource::Chosen(choice.because.clone())),
+            Some(choice) => judge.lend(choice.dealt(agents.len()), ValueSource::Chosen(choice.because.clone())),
             None => judge.lend(&of_first, ValueSource::Like("the first agent")),
         }
         judge
@@ -111,7 +113,7 @@ pub(super) fn roster(
     let judge_is_configured = judge_entry.is_some();
     agents::check_ids(&agents, &judge.agent, judge_is_configured, findings);
     if overrides.offline == Switch::On {
-        let rehearsal = ServedModel { provider: OFFLINE.to_owned(), model: OFFLINE_MODEL.to_owned() };
+        let rehearsal = ServedModel::new(OFFLINE, OFFLINE_MODEL);
         for one in agents.iter_mut().chain([&mut judge]) {
             one.lend(&rehearsal, ValueSource::Option("--offline"));
         }
@@ -119,26 +121,9 @@ pub(super) fn roster(
     } else {
         // A choice already includes the options.
         let is_chosen = choice.is_some() && !judge_is_configured;
-        resolver.replace_models(&mut agents, &mut judge, context, is_chosen, findings);
+        resolver.replace_models(&mut agents, &mut judge, is_chosen, findings);
     }
     Roster { agents, judge, choice }
-}
-
-fn model_resolver<'a>(
-    configured: &'a BTreeMap<String, ProviderSettings>,
-    context: &'a ResolveContext,
-) -> ModelResolver<'a> {
-    let overrides = context.overrides;
-    ModelResolver {
-        providers: configured,
-        environment: context.environment,
-        asked: ModelPreference { provider: overrides.provider.clone(), model: overrides.model.clone() },
-        usual: context.usual.preference.clone(),
-        usual_path: context.usual.path.clone(),
-        panel: context.panel(),
-        programs: context.programs,
-        is_offline: overrides.offline == Switch::On,
-    }
 }
 
 impl ModelResolver<'_> {
@@ -147,11 +132,10 @@ impl ModelResolver<'_> {
         &self,
         agents: &mut [ResolvedAgent],
         judge: &mut ResolvedAgent,
-        context: &ResolveContext,
         is_chosen: bool,
         findings: &mut Diagnostics,
     ) {
-        let overrides = context.overrides;
+        let overrides = self.context.overrides;
         if let Some(provider) = &overrides.provider {
             let names = provider_names(self.providers);
             if !names.contains(&provider.as_str()) {
@@ -168,44 +152,37 @@ impl ModelResolver<'_> {
                         .map(|one| one.agent.provider.as_str())
                         .filter(|name| *name != OFFLINE)
                         .collect();
-                    match (provider, in_use.into_iter().collect::<Vec<_>>().as_slice()) {
-                        (Some(provider), _) => Ok(Some((provider.clone(), model.clone()))),
-                        (None, [one]) => Ok(Some(((*one).to_owned(), model.clone()))),
-                        (None, []) => self
-                            .provider_of(model)
-                            .map(|provider| Some((provider, model.clone())))
-                            .map_err(|fault| ("--model", fault)),
-                        (None, several) => Err((
-                            "--model",
-                            Fault {
-                                message: format!(
-                                    "would replace the models of several providers ({}): choose the one that serves \
-                                     `{model}`",
-                                    several.join(", ")
-                                ),
-                                remedy: Some(Remedy::NameProvider),
-                            },
-                        )),
-                    }
+                    let provider = match (provider, in_use.into_iter().collect::<Vec<_>>().as_slice()) {
+                        (Some(provider), _) => Ok(provider.clone()),
+                        (None, [one]) => Ok((*one).to_owned()),
+                        (None, []) => self.provider_of(model),
+                        (None, several) => {
+                            let several = several.join(", ");
+                            let message = format!(
+                                "would replace the models of several providers ({several}): choose the one that \
+                                 serves `{model}`"
+                            );
+                            Err(Fault { message, remedy: Some(Remedy::NameProvider) })
+                        }
+                    };
+                    provider.map(|provider| Some(ServedModel::new(provider, model)))
                 }
                 // Only for the judge.
                 (None, Some(_)) if overrides.judge_model.is_some() => Ok(None),
-                (None, Some(provider)) => match ServedModel::by(provider) {
-                    Some(ServedModel { provider, model }) => Ok(Some((provider, model))),
-                    None => Err(("--provider", self.no_default_model(provider))),
-                },
+                (None, Some(provider)) => {
+                    ServedModel::by(provider).map(Some).ok_or_else(|| self.no_default_model(provider))
+                }
                 (None, None) => Ok(None),
             };
+            let option = if overrides.model.is_some() { "--model" } else { "--provider" };
             match served {
-                Ok(Some((provider, model))) => {
-                    let served = ServedModel { provider, model };
-                    let option = if overrides.model.is_some() { "--model" } else { "--provider" };
+                Ok(Some(served)) => {
                     for one in agents.iter_mut().chain([&mut *judge]) {
                         one.lend(&served, ValueSource::Option(option));
                     }
                 }
                 Ok(None) => {}
-                Err((option, fault)) => findings.argument(option, fault),
+                Err(fault) => findings.argument(option, fault),
             }
         }
         if let Some(model) = &overrides.judge_model {
@@ -220,7 +197,7 @@ impl ModelResolver<'_> {
                 }
                 None => judge.agent.provider.clone(),
             };
-            judge.lend(&ServedModel { provider, model: model.clone() }, ValueSource::Option("--judge-model"));
+            judge.lend(&ServedModel::new(provider, model), ValueSource::Option("--judge-model"));
         }
         for (option, model) in [("--model", &overrides.model), ("--judge-model", &overrides.judge_model)] {
             if model.as_ref().is_some_and(|model| model.trim().is_empty()) {
@@ -232,9 +209,7 @@ impl ModelResolver<'_> {
 
 impl ResolveContext<'_> {
     /// The panel that decides the default models, and who requested it.
-    pub(super) fn panel(&self) -> Option<(PanelName, super::choice::ChoiceReason)> {
-        use super::choice::{ChoiceReason, MODEL_VARIABLE, PROVIDER_VARIABLE};
-        use super::overrides::PanelChoice;
+    pub(super) fn panel(&self) -> Option<(PanelName, ChoiceReason)> {
         match &self.overrides.panel {
             Some(PanelChoice::Named(name)) => return Some((*name, ChoiceReason::Option("--panel"))),
             Some(PanelChoice::File(_)) => return None,

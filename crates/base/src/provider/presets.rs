@@ -45,6 +45,18 @@ pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
+/// A server without anything of its own.
+const BARE: Preset = Preset {
+    name: "",
+    base_url: "",
+    base_url_env: None,
+    api_key_env: None,
+    api: ApiKind::Auto,
+    headers: &[],
+    account_headers: &[],
+    models: None,
+};
+
 /// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs. The first one with models and
 /// a key serves all agents.
 pub const PRESETS: &[Preset] = &[
@@ -53,87 +65,61 @@ pub const PRESETS: &[Preset] = &[
         base_url: "https://api.openai.com/v1",
         base_url_env: Some("OPENAI_BASE_URL"),
         api_key_env: Some("OPENAI_API_KEY"),
-        api: ApiKind::Auto,
-        headers: &[],
         account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
         models: Some(PresetModels { default: DEFAULT_MODEL, cheap: "gpt-6-luna", strong: "gpt-6.1-sol" }),
+        ..BARE
     },
     Preset {
         name: "anthropic",
         base_url: "https://api.anthropic.com/v1",
-        base_url_env: None,
         api_key_env: Some("ANTHROPIC_API_KEY"),
         api: ApiKind::Chat,
-        headers: &[],
-        account_headers: &[],
         models: Some(PresetModels {
             default: "claude-haiku-5-5",
             cheap: "claude-haiku-5-5",
             strong: "claude-opus-5-5",
         }),
+        ..BARE
     },
     Preset {
         name: "google",
         base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
-        base_url_env: None,
         api_key_env: Some("GEMINI_API_KEY"),
         api: ApiKind::Chat,
-        headers: &[],
-        account_headers: &[],
         models: Some(PresetModels {
             default: "gemini-3.8-flash",
             cheap: "gemini-3.5-flash-lite",
             strong: "gemini-4-argon",
         }),
+        ..BARE
     },
     Preset {
         name: "mistral",
         base_url: "https://api.mistral.ai/v1",
-        base_url_env: None,
         api_key_env: Some("MISTRAL_API_KEY"),
         api: ApiKind::Chat,
-        headers: &[],
-        account_headers: &[],
         models: Some(PresetModels {
             default: "mistral-large-2512",
             cheap: "mistral-small-2603",
             strong: "mistral-large-4",
         }),
+        ..BARE
     },
     Preset {
         name: OPENROUTER,
         base_url: "https://openrouter.ai/api/v1",
         base_url_env: Some("OPENROUTER_BASE_URL"),
         api_key_env: Some("OPENROUTER_API_KEY"),
-        api: ApiKind::Auto,
         headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
-        account_headers: &[],
         models: Some(PresetModels {
             default: "openai/gpt-5.6-luna",
             cheap: "openai/gpt-6-luna",
             strong: "anthropic/claude-opus-5.5",
         }),
+        ..BARE
     },
-    Preset {
-        name: "ollama",
-        base_url: "http://localhost:11434/v1",
-        base_url_env: None,
-        api_key_env: None,
-        api: ApiKind::Auto,
-        headers: &[],
-        account_headers: &[],
-        models: None,
-    },
-    Preset {
-        name: OFFLINE,
-        base_url: "",
-        base_url_env: None,
-        api_key_env: None,
-        api: ApiKind::Auto,
-        headers: &[],
-        account_headers: &[],
-        models: None,
-    },
+    Preset { name: "ollama", base_url: "http://localhost:11434/v1", ..BARE },
+    Preset { name: OFFLINE, ..BARE },
 ];
 
 /// The models of `--panel mixed` on a router.

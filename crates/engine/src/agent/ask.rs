@@ -12,7 +12,7 @@ use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{Fill, NoFindings, NoOpinions, NoPoints, NoSolution, PromptError};
+use dialectic_record::prompt::{FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SOLUTION_AGAIN};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
@@ -457,7 +457,7 @@ impl Ask {
         let mut written = Written::read(&answer.text);
         if written.solution.is_empty() {
             let raw = answer.text.clone();
-            let again = NoSolution {}.render().unwrap_or_else(|_| AnswerError::NoSolution.to_string());
+            let again = SOLUTION_AGAIN.render(&()).unwrap_or_else(|_| AnswerError::NoSolution.to_string());
             go_on(&mut request, &raw, again);
             replies.keep(answer, &AnswerError::NoSolution);
             let without = |missing| Solved {
@@ -547,10 +547,10 @@ struct Solved {
 /// The request to repeat the required part of a text if none of it could be parsed.
 fn once_more(reads: &Reads) -> String {
     let said = match reads {
-        Reads::Findings(_) => NoFindings {}.render(),
-        Reads::Opinion(_) => NoOpinions {}.render(),
+        Reads::Findings(_) => FINDINGS_AGAIN.render(&()),
+        Reads::Opinion(_) => OPINIONS_AGAIN.render(&()),
         Reads::Critique(_) | Reads::Review { .. } | Reads::Check(_) | Reads::Answers { .. } | Reads::Final(_) => {
-            NoPoints {}.render()
+            POINTS_AGAIN.render(&())
         }
     };
     // Tests render this template; the form alone is a sufficient fallback.

@@ -9,8 +9,8 @@ use dialectic_record::debate::{
     AgentId, CallKey, Contribution, Debate, GivenUp, Ledger, Objection, Position, Reads, Ruling, shuffled,
 };
 use dialectic_record::prompt::{
-    self, AnsweredQuestion, Assess, Attached, Authored, Beginning, Candidate, Fill, History, MaterialPart, OwnHistory,
-    PromptError, TitledText, Values,
+    self, ASSESS, AnsweredQuestion, Assess, Attached, Authored, BEGINNING, Beginning, Candidate, Focus, HISTORY,
+    History, MaterialPart, OWN_HISTORY, OwnHistory, PromptError, TitledText, Values,
 };
 use dialectic_record::protocol::motion::debaters;
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
@@ -113,7 +113,7 @@ impl SharedPrompt {
             gathered: &gathered,
             clarifications: &clarifications,
         };
-        Ok(Self { system: protocol.system.render_bare()?.into(), beginning: beginning.render()?.into() })
+        Ok(Self { system: protocol.system.render(&())?.into(), beginning: BEGINNING.render(&beginning)?.into() })
     }
 
     fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
@@ -190,7 +190,7 @@ impl<'a> ShownTexts<'a> {
                 } else {
                     let texts = bounded(texts, limit);
                     let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
-                    Some(History { entries: &entries }.render()?)
+                    Some(HISTORY.render(&History { entries: &entries })?)
                 };
                 let inputs = unread(inputs);
                 Self { inputs, points: points(), own_summary: own_summary(), history, ..Self::default() }
@@ -332,9 +332,9 @@ impl<'a> ShownTexts<'a> {
     /// The texts of a summary as shown in a prompt.
     fn content(&self) -> Result<String, PromptError> {
         if self.rounds.is_empty() {
-            History { entries: &self.entries() }.render()
+            HISTORY.render(&History { entries: &self.entries() })
         } else {
-            OwnHistory { rounds: &self.rounds, own_summary: self.own_summary }.render()
+            OWN_HISTORY.render(&OwnHistory { rounds: &self.rounds, own_summary: self.own_summary })
         }
     }
 }
@@ -545,7 +545,7 @@ fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, show
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
     let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
     let points = shown.listed().map(str::to_owned);
-    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(Objection::is_final_word));
+    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(|one| one.is_final_word));
     Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, (points.as_deref(), answered)))
 }
 
@@ -560,6 +560,7 @@ fn assess(
 ) -> Result<Request, PromptError> {
     let candidates: Vec<_> =
         labels.iter().zip(candidates).map(|((label, _), text)| Candidate { label, text }).collect();
-    let body = Assess { candidates: &candidates, points, answered, solution, role: judge.role.persona() }.render()?;
+    let role = judge.role.focusing(Focus::None);
+    let body = ASSESS.render(&Assess { candidates: &candidates, points, answered, solution, role })?;
     Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty(), points.is_some()))))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{
-    CheckPoint, Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Solution, Verification,
+    Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Solution, Verification,
 };
 use dialectic_record::prompt::CheckedDraft;
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, Step};
@@ -113,9 +113,10 @@ fn accepted(debate: &Debate) -> ListedPoints {
 
 /// The points of the check of a draft.
 fn points(debate: &Debate, draft: &Draft<'_>) -> String {
-    let points = debate.check_points();
-    let of_draft = points.iter().filter(|point| point.draft == draft.number);
-    let line = |one: &CheckPoint<'_>| format!("- {} ({}) {}", one.number, one.lens.name(), whole(one.point));
+    let ledger = Ledger::of(debate);
+    let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
+    let lens = |one: &Objection| one.lens.clone().unwrap_or_default();
+    let line = |one: &Objection| format!("- {} ({}) {}", one.number(), lens(one), whole(&one.point));
     of_draft.map(line).collect::<Vec<_>>().join("\n")
 }
 

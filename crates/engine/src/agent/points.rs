@@ -120,7 +120,7 @@ impl ListedPoints {
 /// A verbatim point and its history, a line for each event.
 fn told(one: &Objection) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
-    for incident in one.story() {
+    for incident in &one.story {
         let Some(said) = said(incident) else { continue };
         // Writing to a string cannot fail.
         let _ = write!(entry, "\n   {said}");
@@ -163,7 +163,7 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
 /// The point and its history for the judge, noting missing answers and rechecks.
 fn to_judge(one: &Objection) -> String {
     let mut entry = told(one);
-    if one.is_final_word() {
+    if one.is_final_word {
         return entry;
     }
     if one.answer == Answered::Unanswered {
@@ -171,7 +171,7 @@ fn to_judge(one: &Objection) -> String {
     } else if one.critic.is_none() && one.check.is_none() {
         entry.push_str("\n   not rechecked");
     }
-    if one.is_of_earlier_text() {
+    if one.is_of_earlier_text {
         entry.push_str("\n   of an earlier version: the text has changed since its critic saw it");
     }
     entry

@@ -93,8 +93,8 @@ impl Run {
     /// The journal cannot be opened.
     pub fn follow(&self, words: Words) -> io::Result<Follower> {
         let journal = JournalReader::open(&self.journal)?;
-        let (recorded, subscription) = self.signals.subscribe_at(words);
-        Ok(Follower::from_beginning(subscription, Box::new(journal), recorded))
+        let (recorded, _, subscription) = self.signals.subscribe_behind(words);
+        Ok(Follower::new(subscription, Box::new(journal), 0, recorded))
     }
 
     /// Waits for open questions and returns the debate with them; `None` if it ends first.

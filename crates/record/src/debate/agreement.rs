@@ -69,7 +69,7 @@ pub struct Matter {
 }
 
 /// How far the texts of a round agree and have settled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Convergence {
     /// The percentage of matters on which all agree; absent if unknown.
@@ -122,7 +122,7 @@ impl Convergence {
 }
 
 /// The mean; `None` without values.
-pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
 }
@@ -286,13 +286,13 @@ impl Decisions {
         self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
     }
 
-    /// The agreement, using the judge's relations if any.
-    pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
+    /// The agreement, using the judge's relations if any. The other figures are empty.
+    pub fn agreement(&self, relations: Option<&Relations>) -> Convergence {
         let unknown = self.unknown().or_else(|| {
             (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
         });
         if unknown.is_some() {
-            return Agreement { unknown, ..Agreement::default() };
+            return Convergence { unknown, ..Convergence::default() };
         }
         let related = self.related(relations);
         let mut group: Vec<usize> = (0..self.wordings.len()).collect();
@@ -323,7 +323,7 @@ impl Decisions {
         let opposed_on = opposed_on.cloned();
         let share = mean(matters.iter().map(|matter| if matter.agreed { 100.0 } else { 0.0 }));
         let agreement = if opposed_on.is_some() { Some(0.0) } else { share };
-        Agreement { agreement, unknown: None, matters, opposed_on }
+        Convergence { agreement, matters, opposed_on, ..Convergence::default() }
     }
 
     /// The indices of related pairs. A pair called both the same and opposite counts as opposite.
@@ -344,19 +344,6 @@ impl Decisions {
         }
         related
     }
-}
-
-/// The agreement of decisions.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Agreement {
-    /// The percentage; absent if unknown.
-    pub agreement: Option<f64>,
-    /// The reason if it is unknown.
-    pub unknown: Option<String>,
-    /// The matters.
-    pub matters: Vec<Matter>,
-    /// The major requirement with opposite decisions.
-    pub opposed_on: Option<String>,
 }
 
 impl Debate {

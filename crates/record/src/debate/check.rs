@@ -60,19 +60,6 @@ pub struct Draft<'a> {
     pub checks: Vec<&'a Arc<Contribution>>,
 }
 
-/// A point of the check.
-#[derive(Debug, Clone)]
-pub struct CheckPoint<'a> {
-    /// `D3` for the third point of all checks.
-    pub number: String,
-    /// The draft's number, from 1.
-    pub draft: u8,
-    /// The lens of its checker.
-    pub lens: Lens,
-    /// The text.
-    pub point: &'a Point,
-}
-
 impl Draft<'_> {
     /// The result of a lens; `None` if that failed or could not be read.
     pub fn read_through(&self, lens: Lens) -> Option<&Contribution> {
@@ -111,19 +98,6 @@ impl Debate {
     pub fn final_text(&self) -> Option<&Arc<Contribution>> {
         let (place, last) = self.checks.iter().enumerate().next_back()?;
         (self.yield_of(last) != Some(ResultKind::Check) && !self.is_draft(place, last)).then_some(last)
-    }
-
-    /// All points of the check.
-    pub fn check_points(&self) -> Vec<CheckPoint<'_>> {
-        let (mut points, mut draft) = (Vec::new(), 0);
-        for (place, one) in self.checks.iter().enumerate() {
-            draft += u8::from(self.is_draft(place, one));
-            let Some(lens) = one.metadata.lens else { continue };
-            for point in one.reading.iter().filter_map(|reading| reading.points.as_ref()).flatten() {
-                points.push(CheckPoint { number: format!("D{}", points.len() + 1), draft, lens, point });
-            }
-        }
-        points
     }
 
     /// The lenses that were assigned to the newest draft and gave no result.
@@ -168,11 +142,11 @@ impl Debate {
         if self.final_text().is_some() {
             // Accepted points of the debate among them, which the check did not find.
             let is_changed = |one: &Objection| {
-                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
+                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last;
                 is_of_end && matches!(one.answer, Answered::Accepted | Answered::Partly)
             };
             say("Nobody has checked what was changed because of", numbers(&is_changed));
-            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last();
+            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last;
             let is_silent = |one: &Objection| {
                 is_of_draft(one) && one.answer == Answered::Unanswered || one.draft.is_none() && is_missing(one)
             };

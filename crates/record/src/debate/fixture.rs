@@ -59,38 +59,25 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
     CallRecord {
         model: "gpt-4".to_owned(),
         provider: "openai".to_owned(),
-        served_model: None,
-        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 434, ..Tokens::default() }),
+        tokens: Some(Tokens { input_tokens: 1_000, output_tokens: 434, ..Tokens::default() }),
         cost_usd,
-        notional_usd: None,
         latency_ms: 1_234,
         attempts: 1,
-        cost_stated: false,
-        reservation: None,
-        truncated: false,
-        filtered: false,
-        interrupted: false,
-        finish_reason: None,
-        copied: false,
+        ..CallRecord::default()
     }
 }
 
 /// A contribution with that text, made by a call.
 pub fn said(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
-    let Signal::Recorded(recorded) = contributed(stage, agent, target) else { return warning("nothing is recorded") };
-    let Event::Contributed { key, contribution, call } = recorded.event.clone() else {
-        return warning("nothing is contributed");
-    };
-    let contribution = Arc::new(Contribution { content: text.into(), ..contribution.as_ref().clone() });
-    self::recorded(Event::Contributed { key, contribution, call })
+    contribution(stage, agent, target, text, call(Some(Usd::from_dollars(0.01))))
 }
 
-fn contribution(stage: StageId, agent: &str, target: Option<&str>, call: CallRecord) -> Signal {
+fn contribution(stage: StageId, agent: &str, target: Option<&str>, text: &str, call: CallRecord) -> Signal {
     let contribution = Contribution {
         agent_id: AgentId::new(agent),
         agent_role: "kiss".into(),
         stage,
-        content: "text".into(),
+        content: text.into(),
         metadata: Metadata::of_calls([&call]),
         target_agent_id: target.map(AgentId::new),
         reading: None,
@@ -103,11 +90,11 @@ fn contribution(stage: StageId, agent: &str, target: Option<&str>, call: CallRec
 }
 
 pub fn contributed(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
-    contribution(stage, agent, target, call(Some(Usd::from_dollars(0.01))))
+    said(stage, agent, target, "text")
 }
 
 pub fn contributed_unpriced(stage: StageId, agent: &str) -> Signal {
-    contribution(stage, agent, None, call(None))
+    contribution(stage, agent, None, "text", call(None))
 }
 
 pub fn failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {

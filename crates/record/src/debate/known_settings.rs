@@ -1,6 +1,5 @@
 //! The settings of a debate, even if its record has none.
 
-use std::ops::Deref;
 use std::sync::LazyLock;
 
 use super::defaults::{default_settings, unnamed_agent};
@@ -10,29 +9,10 @@ use super::{AgentSettings, Debate, Settings};
 static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
-/// The settings in effect. Assumed ones are never saved or shown as recorded.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum KnownSettings<'a> {
-    /// From the record.
-    Recorded(&'a Settings),
-    /// The record has none.
-    Assumed(&'static Settings),
-}
-
-impl Deref for KnownSettings<'_> {
-    type Target = Settings;
-
-    fn deref(&self) -> &Settings {
-        match self {
-            Self::Recorded(settings) | Self::Assumed(settings) => settings,
-        }
-    }
-}
-
 impl Debate {
-    /// The settings of the record, or the defaults marked as assumed.
-    pub fn known_settings(&self) -> KnownSettings<'_> {
-        self.settings.as_ref().map_or_else(|| KnownSettings::Assumed(&ASSUMED), KnownSettings::Recorded)
+    /// The settings in effect: those of the record, or the assumed ones, which are never saved or shown as recorded.
+    pub fn known_settings(&self) -> &Settings {
+        self.settings.as_ref().unwrap_or(&ASSUMED)
     }
 
     /// The kind of its limit, as named in reasons.
@@ -58,15 +38,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_recorded_is_marked_as_assumed_and_names_nobody() {
+    fn what_is_not_recorded_is_assumed_and_names_nobody() {
         let older = r#"{"id": "deb-1", "problem": "p", "status": "completed", "rounds": []}"#;
         let mut debate: Debate = serde_json::from_str(older).unwrap();
-        let KnownSettings::Assumed(assumed) = debate.known_settings() else { panic!("it is not marked") };
+        let assumed = debate.known_settings();
         assert_eq!((assumed.agents.len(), assumed.judge.id.as_str()), (0, ""));
         assert_eq!((debate.agents().len(), debate.known_settings().debate.rounds), (0, 3));
         assert!(!serde_json::to_string(&debate).unwrap().contains("settings"), "it is not saved");
         debate.settings = Some(default_settings());
-        assert_eq!(debate.known_settings(), KnownSettings::Recorded(&default_settings()));
+        assert_eq!(debate.known_settings(), &default_settings());
         assert_eq!(debate.agents().len(), 3);
     }
 }

@@ -56,14 +56,15 @@ mod voting;
 )]
 pub mod fixture;
 
+pub(crate) use agreement::mean;
 pub use agreement::{
-    Agreement, Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation,
-    RelatedPair, Relation, Relations, Wording,
+    Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation, RelatedPair, Relation,
+    Relations, Wording,
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
-pub use check::{CheckPoint, Draft, Lens};
+pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, DEMAND, Metadata};
 pub use defaults::{default_settings, go_offline};
@@ -78,7 +79,6 @@ pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
-pub use known_settings::KnownSettings;
 pub use ledger::{
     Answered, AuthorReply, Change, Counts, Decision, Found, GivenUp, Happened, Incident, Ledger, Move, Objection,
     Occasion, Past, Point, PointId, PointState, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown,

@@ -25,7 +25,8 @@ pub struct Progress {
     /// The calls that failed for good, including ballots.
     failed: Vec<CallKey>,
     spent: Spent,
-    activity: DebateActivity,
+    /// Whether it makes calls: not while it waits for the user, and not after its end.
+    is_running: bool,
     /// The number of calls that wait for an unreachable server.
     waiting: usize,
 }
@@ -115,15 +116,6 @@ pub struct Busy<'a> {
     pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
 }
 
-/// Whether progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DebateActivity {
-    /// The stage is running.
-    Running,
-    /// The stage waits for the user, or has ended.
-    Resting,
-}
-
 impl Progress {
     /// The progress of a debate that begins or resumes at `now`.
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
@@ -138,7 +130,7 @@ impl Progress {
             stages: BTreeMap::new(),
             begun_stages: Vec::new(),
             calls: BTreeMap::new(),
-            activity: DebateActivity::Running,
+            is_running: true,
             waiting: 0,
         }
     }
@@ -200,7 +192,7 @@ impl Progress {
         match event {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
-                self.activity = DebateActivity::Running;
+                self.is_running = true;
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
@@ -220,9 +212,9 @@ impl Progress {
                     }
                 }
             }
-            Event::Resumed => self.activity = DebateActivity::Running,
+            Event::Resumed => self.is_running = true,
             Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed { .. } => {
-                self.activity = DebateActivity::Resting;
+                self.is_running = false;
                 self.waiting = 0;
                 self.calls.clear();
             }
@@ -257,7 +249,7 @@ impl Progress {
 
     /// Whether the debate is running: not while it waits for the user, nor after its end.
     pub fn is_running(&self) -> bool {
-        self.activity == DebateActivity::Running
+        self.is_running
     }
 
     /// The started stages of the current round in protocol order, concurrent ones in the order of their start.

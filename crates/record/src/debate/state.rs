@@ -366,13 +366,8 @@ pub struct ModelUsage {
     pub notional_usd: Option<Usd>,
     /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none, and in
     /// older files.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Why a debate was told to close early.

@@ -36,23 +36,21 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         _ => &[],
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
-    let mut placed: Vec<(TimelinePosition, Signal)> = Vec::new();
+    // By time, event, and order there.
+    let mut placed: Vec<((u64, usize, Rank), Signal)> = Vec::new();
     // The stages distinguish a council's review from a text that answers points.
     let begun = events.first().and_then(|first| Debate::create(first).ok());
     let mut ledger = begun.as_ref().map_or_else(Fold::without_numbers, Fold::of);
     let mut in_progress = RoundInProgress::default();
     for (index, recorded) in events.iter().enumerate() {
-        let at = clock.time(index);
+        let at = clock.at(index).time;
         if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
-            placed.push((
-                TimelinePosition { at, index, rank: Rank::RoundEnded },
-                Signal::round_ended(round, &ledger.ledger),
-            ));
+            placed.push(((at, index, Rank::RoundEnded), Signal::round_ended(round, &ledger.ledger)));
         }
         if let Event::Contributed { key, contribution, .. } = &recorded.event {
             ledger.take(key.round, contribution);
         }
-        placed.push((TimelinePosition { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
+        placed.push(((at, index, Rank::Event), Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
     // By run, round, rank, id and visit: unknown stages share a rank.
@@ -68,10 +66,9 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         if !work.was_called {
             continue;
         }
-        let start = TimelinePosition { at: work.begun, index: work.index, rank: Rank::CallStarted };
+        let start = (work.begun, work.index, Rank::CallStarted);
         placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone(), asked: None }));
-        let end = TimelinePosition { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
-        placed.push((end, work.ended()));
+        placed.push(((clock.at(work.index).time, work.index, Rank::CallEnded), work.ended()));
     }
     let mut there: BTreeMap<(u32, StageId, usize), usize> = BTreeMap::new();
     for ((run, round, rank, stage, visit), works) in by_stage {
@@ -84,31 +81,20 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let is_place = stages.get(rank).is_some_and(|stage| stage.is_place);
         let entry = if is_place { entered(events, &clock, run, first, stage) } else { None };
         let start = match entry {
-            Some(index) if clock.time(index) <= first.begun => {
-                TimelinePosition { at: clock.time(index), index, rank: Rank::StageAfterEntry }
-            }
-            _ => TimelinePosition { at: first.begun, index: first.index, rank: Rank::StageStarted },
+            Some(index) if clock.at(index).time <= first.begun => (clock.at(index).time, index, Rank::StageAfterEntry),
+            _ => (first.begun, first.index, Rank::StageStarted),
         };
         let total = expected.saturating_sub(before);
         placed.push((start, Signal::StageStarted { stage, round, total }));
         // An interrupted stage has no end.
         if clock.goes_on(events, last.index) {
-            let at = clock.time(last.index);
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
-            let end = TimelinePosition { at, index: last.index, rank: Rank::StageEnded };
+            let end = (clock.at(last.index).time, last.index, Rank::StageEnded);
             placed.push((end, Signal::StageEnded { stage, round, done, failed }));
         }
     }
     placed.sort_by_key(|(place, _)| *place);
-    placed.into_iter().map(|(place, signal)| Moment { at: Duration::from_millis(place.at), signal }).collect()
-}
-
-/// The position of a signal: its time, its event, and its order there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct TimelinePosition {
-    at: u64,
-    index: usize,
-    rank: Rank,
+    placed.into_iter().map(|((at, ..), signal)| Moment { at: Duration::from_millis(at), signal }).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,18 +108,23 @@ enum Rank {
     StageEnded,
 }
 
-/// The display time of each event, in milliseconds.
-struct Clock {
-    times: Vec<u64>,
-    /// The start of the active period of an event: its causes began no earlier.
-    since: Vec<u64>,
-    /// The run of each event.
-    runs: Vec<usize>,
+/// When an event is shown.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tick {
+    /// Its display time, in milliseconds.
+    time: u64,
+    /// The start of its active period: its causes began no earlier.
+    since: u64,
+    /// Its run.
+    run: usize,
 }
+
+/// The tick of each event.
+struct Clock(Vec<Tick>);
 
 impl Clock {
     fn of(events: &[Recorded]) -> Self {
-        let mut clock = Self { times: Vec::new(), since: Vec::new(), runs: Vec::new() };
+        let mut ticks = Vec::new();
         let (mut now, mut since, mut run, mut resting) = (0, 0, 0, false);
         let mut previous: Option<&Recorded> = None;
         for recorded in events {
@@ -157,31 +148,29 @@ impl Clock {
                 | Event::Tagged { .. } => resting,
                 _ => false,
             };
-            clock.times.push(now);
-            clock.since.push(since);
-            clock.runs.push(run);
+            ticks.push(Tick { time: now, since, run });
             previous = Some(recorded);
         }
-        clock
+        Self(ticks)
     }
 
-    fn time(&self, index: usize) -> u64 {
-        self.times.get(index).copied().unwrap_or_default()
+    fn at(&self, index: usize) -> Tick {
+        self.0.get(index).copied().unwrap_or_default()
     }
 
     /// The start of an activity, computed from its duration and its end at this event.
     fn before(&self, index: usize, took: u64) -> u64 {
-        self.time(index).saturating_sub(took).max(self.since.get(index).copied().unwrap_or_default())
-    }
-
-    fn run(&self, index: usize) -> usize {
-        self.runs.get(index).copied().unwrap_or_default()
+        let Tick { time, since, .. } = self.at(index);
+        time.saturating_sub(took).max(since)
     }
 
     /// Whether the run reached another stage or its end after that event.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
-        let behind =
-            events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));
+        let behind = events
+            .iter()
+            .enumerate()
+            .skip(index + 1)
+            .take_while(|(other, _)| self.at(*other).run == self.at(index).run);
         behind.into_iter().any(|(_, recorded)| {
             matches!(
                 recorded.event,
@@ -225,7 +214,7 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     // Calls whose first reply was not yet a result.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
     for (index, recorded) in events.iter().enumerate() {
-        let run = clock.run(index);
+        let run = clock.at(index).run;
         if let Event::Replied { key, call, .. } = &recorded.event {
             let start = clock.before(index, call.latency_ms);
             begun.entry((run, key.clone())).or_insert(start);
@@ -281,7 +270,7 @@ fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, place: 
     let before = events.iter().enumerate().take(first.index).rev();
     // A stage has the same rank in every round.
     let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
-        clock.run(*index) == run && !matches!(recorded.event, Event::RoundBegun { .. })
+        clock.at(*index).run == run && !matches!(recorded.event, Event::RoundBegun { .. })
     };
     let mut before = before.take_while(is_in_reach);
     let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if *stage == place);

@@ -1,9 +1,8 @@
-//! The templates and their environment.
+//! The environment of templates, and the parts that they share.
 
-use std::fmt;
 use std::sync::LazyLock;
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use thiserror::Error;
 
 use dialectic_base::markdown::fenced;
@@ -18,67 +17,6 @@ pub(super) const PARTS: [(&str, &str); 6] = [
     ("system/form.md", include_str!("../../../../prompts/system/form.md")),
 ];
 
-/// Declares [`Template`], with the file of each variant in `prompts/`.
-macro_rules! templates {
-    ($($(#[$doc:meta])+ $variant:ident => $file:literal,)+) => {
-        /// A template. The fields of the type that fills it ([`Fill`](super::Fill)) are its variables.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Template {
-            $($(#[$doc])+ $variant,)+
-        }
-
-        impl Template {
-            /// All templates.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The file relative to `prompts/`, with `/` between directories.
-            pub fn file(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $file,)+
-                }
-            }
-
-            /// The compiled-in text.
-            pub fn text(self) -> &'static str {
-                match self {
-                    $(Self::$variant => include_str!(concat!("../../../../prompts/", $file)),)+
-                }
-            }
-        }
-    };
-}
-
-templates! {
-    /// Problem, files, clarifications: the beginning of every prompt.
-    Beginning => "beginning.md",
-    /// The finished rounds.
-    History => "history.md",
-    /// An agent's own history for its summary prompt.
-    OwnHistory => "phases/own-history.md",
-    /// The judge assesses a solution without an assessment.
-    Assess => "judge/assess.md",
-    /// The message after an unreadable answer.
-    SecondChance => "second-chance.md",
-    /// The message after a critique without readable points.
-    NoPoints => "second-chance-points.md",
-    /// The message after a reader's text without readable findings.
-    NoFindings => "second-chance-findings.md",
-    /// The message after a text without readable opinions on another reader's findings.
-    NoOpinions => "second-chance-opinions.md",
-    /// The message after a judge's answer without a solution.
-    NoSolution => "judge/no-solution.md",
-    /// The user's answers for an evaluator.
-    EvaluatorClarifications => "evaluator/clarifications.md",
-    /// The same for a user's own prompt file.
-    PlainClarifications => "evaluator/clarifications-plain.md",
-}
-
-impl fmt::Display for Template {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.file())
-    }
-}
-
 /// A template that could not be rendered: a defect of this program, since templates and values are compiled in.
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
@@ -90,12 +28,6 @@ pub struct PromptError {
     pub source: minijinja::Error,
 }
 
-/// Renders `template` with `values`, in one pass.
-pub(super) fn render(template: Template, values: Value) -> Result<String, PromptError> {
-    let rendered = environment().get_template(template.file()).and_then(|compiled| compiled.render(values));
-    rendered.map_err(|source| PromptError { template: template.file(), source })
-}
-
 /// The environment: strict about undefined variables, without escaping, with templates compiled at first use.
 pub(super) fn environment() -> &'static Environment<'static> {
     static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -103,19 +35,12 @@ pub(super) fn environment() -> &'static Environment<'static> {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_auto_reload(false);
-        environment.set_loader(|name| Ok(source_of(name)));
+        environment.set_loader(|name| Ok(PARTS.iter().find(|(part, _)| *part == name).map(|(_, text)| *text)));
         environment.add_filter("fence", |text: &str, info: &str| fenced(info, text));
         environment.add_filter("line", line);
         environment
     });
     &ENVIRONMENT
-}
-
-fn source_of(name: &str) -> Option<&'static str> {
-    if let Some((_, text)) = PARTS.iter().find(|(part, _)| *part == name) {
-        return Some(text);
-    }
-    Template::ALL.iter().find(|template| template.file() == name).map(|template| template.text())
 }
 
 /// `text` on one line, so that a name cannot leave its heading.
@@ -131,6 +56,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
+    use super::super::values::{BEGINNING, TEMPLATES};
     use super::super::{evaluator, lift};
     use super::*;
     use crate::protocol::{ANSWER, ANSWER_FOR_TEXT, CLARIFY_AGAIN, PROTOCOLS};
@@ -153,7 +79,7 @@ mod tests {
         let mut on_disk = BTreeSet::new();
         files(&root, &root, &mut on_disk);
         on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
-        let mut known: BTreeSet<String> = Template::ALL.iter().map(|template| template.file().to_owned()).collect();
+        let mut known: BTreeSet<String> = TEMPLATES.map(|template| template.file.to_owned()).into();
         known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
         known.extend(PROTOCOLS.iter().map(|protocol| protocol.system.file.to_owned()));
         known.extend(PARTS.map(|(file, _)| file.to_owned()));
@@ -174,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_missing_variable_is_an_error_that_names_the_template() {
-        let error = render(Template::Beginning, minijinja::context! { problem => "p" }).unwrap_err();
+        let error = BEGINNING.render(&minijinja::context! { problem => "p" }).unwrap_err();
         assert_eq!(error.to_string(), "prompt template beginning.md could not be rendered");
         assert_eq!(error.source.kind(), minijinja::ErrorKind::UndefinedError);
     }

@@ -29,31 +29,32 @@ pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
 impl EvaluatorValues {
     /// `text` with its placeholders replaced.
     pub fn fill(&self, text: &str) -> String {
-        let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('{') {
-            filled.push_str(before);
-            let value = after.split_once('}').and_then(|(name, after)| Some((self.value(name)?, after)));
-            rest = if let Some((value, after)) = value {
-                filled.push_str(value);
-                after
-            } else {
-                filled.push('{');
-                after
-            };
-        }
-        filled + rest
-    }
-
-    fn value(&self, name: &str) -> Option<&str> {
-        match name {
+        filled(text, |name| match name {
             "problem" => Some(&self.problem),
             "clarifications" => Some(&self.clarifications),
             "final_solution" => Some(&self.final_solution),
             "requirements_info" => Some(&self.requirements_info),
             _ => None,
-        }
+        })
     }
+}
+
+/// `text` with the known `{names}` replaced by their values, which are not searched.
+pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let value = after.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
+        rest = if let Some((value, after)) = value {
+            filled.push_str(value);
+            after
+        } else {
+            filled.push('{');
+            after
+        };
+    }
+    filled + rest
 }
 
 /// The built-in system prompt of evaluators.

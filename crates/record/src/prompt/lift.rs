@@ -2,6 +2,8 @@
 
 use dialectic_base::markdown::fenced;
 
+use super::evaluator::filled;
+
 /// The system text.
 pub(super) const SYSTEM: (&str, &str) = ("lift/system.md", include_str!("../../../../prompts/lift/system.md"));
 /// Asks for a checklist.
@@ -16,32 +18,20 @@ pub fn lift_system() -> &'static str {
 
 /// Asks for a checklist of `problem`.
 pub fn lift_checklist(problem: &str) -> String {
-    filled(CHECKLIST.1, &[("{problem}", fenced("problem", problem))])
+    let problem = fenced("problem", problem);
+    filled(CHECKLIST.1.trim(), |name| (name == "problem").then_some(&problem))
 }
 
 /// Asks which of two texts is better, by the checklist.
 pub fn lift_ruling(problem: &str, checklist: &[String], [first, second]: [&str; 2]) -> String {
     let items: Vec<String> = (1..).zip(checklist).map(|(number, item)| format!("{number}. {item}")).collect();
     let values = [
-        ("{problem}", fenced("problem", problem)),
-        ("{checklist}", fenced("checklist", &items.join("\n"))),
-        ("{first}", fenced("text", first)),
-        ("{second}", fenced("text", second)),
+        ("problem", fenced("problem", problem)),
+        ("checklist", fenced("checklist", &items.join("\n"))),
+        ("first", fenced("text", first)),
+        ("second", fenced("text", second)),
     ];
-    filled(RULING.1, &values)
-}
-
-/// A template with its placeholders filled, in their order of appearance. Values are not searched.
-fn filled(template: &str, values: &[(&str, String)]) -> String {
-    let (mut filled, mut rest) = (String::new(), template.trim());
-    for (placeholder, value) in values {
-        if let Some((before, after)) = rest.split_once(placeholder) {
-            filled.push_str(before);
-            filled.push_str(value);
-            rest = after;
-        }
-    }
-    filled + rest
+    filled(RULING.1.trim(), |name| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value))
 }
 
 #[cfg(test)]

@@ -2,15 +2,6 @@
 
 use serde::Serialize;
 
-/// The role, for templates that state the task themselves.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Persona<'a> {
-    /// The role's title.
-    pub title: &'a str,
-    /// The role's concerns and way of thinking.
-    pub system: &'a str,
-}
-
 /// The speaker and its focus in this phase.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FocusedRole<'a> {

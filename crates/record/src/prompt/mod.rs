@@ -7,6 +7,17 @@
 //! Rendering is one pass: values are never treated as templates, and foreign text is in fences that it cannot leave.
 //! Nothing here knows providers, reads answers, or contains prompt text.
 
+/// A prompt in `prompts`, and the section of the role that it uses.
+macro_rules! prompt {
+    ($file:literal, $focus:ident) => {
+        $crate::prompt::Prompt {
+            file: $file,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../prompts/", $file)),
+            focus: $crate::prompt::Focus::$focus,
+        }
+    };
+}
+
 mod catalog;
 mod evaluator;
 mod lift;
@@ -22,19 +33,20 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use catalog::{PromptError, Template};
+pub use catalog::PromptError;
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
 pub use lift::{lift_checklist, lift_ruling, lift_system};
 pub use material::{
     AnsweredQuestion, AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart,
-    OwnRound, Persona, TitledText,
+    OwnRound, TitledText,
 };
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};
 pub use step::{Focus, Prompt, Values};
 pub use values::{
-    Assess, Beginning, EvaluatorClarifications, Fill, History, NoFindings, NoOpinions, NoPoints, NoSolution,
-    OwnHistory, PlainClarifications, SecondChance,
+    ASSESS, Assess, BEGINNING, Beginning, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, FINDINGS_AGAIN, HISTORY,
+    History, OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, PLAIN_CLARIFICATIONS, POINTS_AGAIN, PlainClarifications,
+    SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
 };
 pub use version::version;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use thiserror::Error;
 
 use super::Focus;
-use super::material::{FocusedRole, Persona};
+use super::material::FocusedRole;
 
 /// The built-in roles: name, file.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [
@@ -137,30 +137,18 @@ impl Role {
         })
     }
 
-    /// The role for templates that state the task themselves: votes and the judge's tasks.
-    pub fn persona(&self) -> Persona<'_> {
-        Persona { title: &self.title, system: self.shown_system() }
-    }
-
-    /// The role with its focus in a call.
+    /// The role with its focus in a call. `system` is empty if the system message contains it.
     pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
-        self.focused(match focus {
+        let focus: &str = match focus {
             Focus::None => "",
             Focus::Propose => &self.propose,
             Focus::Critique => &self.critique,
             Focus::Refine => &self.refine,
             Focus::Summarize => &self.summarize,
             Focus::Clarify => &self.clarify,
-        })
-    }
-
-    fn focused<'a>(&'a self, focus: &'a str) -> FocusedRole<'a> {
-        FocusedRole { title: &self.title, system: self.shown_system(), focus }
-    }
-
-    /// The role's text in the prompt; empty if the system message contains it.
-    fn shown_system(&self) -> &str {
-        if self.own_system.is_some() { "" } else { &self.system }
+        };
+        let system = if self.own_system.is_some() { "" } else { &self.system };
+        FocusedRole { title: &self.title, system, focus }
     }
 }
 

@@ -97,20 +97,9 @@ impl Prompt {
     ///
     /// # Errors
     /// The template is defective; tests render each of them.
-    pub fn render(&self, values: &Values<'_>) -> Result<String, PromptError> {
-        self.filled(minijinja::Value::from(Serde(values)))
-    }
-
-    /// The text of a prompt without values, such as a system text.
-    ///
-    /// # Errors
-    /// As for [`render`](Self::render).
-    pub fn render_bare(&self) -> Result<String, PromptError> {
-        self.filled(minijinja::Value::from(()))
-    }
-
-    fn filled(&self, values: minijinja::Value) -> Result<String, PromptError> {
+    pub fn render(&self, values: &impl Serialize) -> Result<String, PromptError> {
         static COMPILED: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| RwLock::new(environment().clone()));
+        let values = minijinja::Value::from(Serde(values));
         let failed = |source| PromptError { template: self.file, source };
         // Two protocols may have files with the same name.
         let name = format!("{}@{:p}", self.file, self.text);

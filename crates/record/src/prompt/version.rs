@@ -5,9 +5,10 @@ use sha2::{Digest, Sha256};
 use dialectic_base::encoding::hexadecimal;
 
 use super::Prompt;
-use super::catalog::{PARTS, Template};
+use super::catalog::PARTS;
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
+use super::values::TEMPLATES;
 
 /// The number of bytes kept of the hash: enough to distinguish versions, short enough to read aloud.
 const KEPT_BYTES: usize = 6;
@@ -15,9 +16,8 @@ const KEPT_BYTES: usize = 6;
 /// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of
 /// `prompts`, the shared built-in prompts and the system text.
 pub fn version(prompts: &[&Prompt]) -> String {
-    let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
-    let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));
-    digest(templates.chain(own).chain(BUILT_IN).chain(PARTS).chain([SYSTEM, USER, ("judge", JUDGE)]))
+    let templates = TEMPLATES.iter().chain(prompts).map(|prompt| (prompt.file, prompt.text));
+    digest(templates.chain(BUILT_IN).chain(PARTS).chain([SYSTEM, USER, ("judge", JUDGE)]))
 }
 
 impl Role {

@@ -10,10 +10,10 @@ use crate::prompt::Prompt;
 use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, READ};
 use super::dialectic::{CAST_BALLOT, CRITICISE, PROPOSE, REFINE, REFINEMENT};
 use super::{
-    BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Delivery, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
-    PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    complete_or_fallback, critique_info, enough_proposals, initialization, is_last_round, key, keys, no_steps, nothing,
-    proposal_info, refinement_info, synthesis_info, with_failure,
+    BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext,
+    Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback,
+    critique_info, enough_proposals, initialization, is_last_round, key, keys, no_steps, nothing, proposal_info,
+    refinement_info, synthesis_info, with_failure,
 };
 
 const CHOICE: StageId = StageId::new("choice");
@@ -120,7 +120,12 @@ pub static BEST_OF_N: Protocol = Protocol {
             facts: |debate| delivered(debate, chosen),
             steps: |debate| choice(debate).into_iter().collect(),
             outcome: |debate| {
-                ended(debate, "there is no answer to choose from", "the judge could not choose an answer")
+                check::ended(
+                    debate,
+                    CHOICE,
+                    "there is no answer to choose from",
+                    "the judge could not choose an answer",
+                )
             },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
@@ -178,7 +183,7 @@ const fn last_text_is_the_answer() -> Stage {
         info: synthesis_info(),
         facts: |debate| delivered(debate, last_text),
         steps: no_steps,
-        outcome: |debate| ended(debate, "there is no text to end with", "there is no text to end with"),
+        outcome: |debate| check::ended(debate, CHOICE, "there is no text to end with", "there is no text to end with"),
         rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
     }
 }
@@ -304,23 +309,5 @@ fn delivered(debate: &Debate, which: fn(&Debate) -> Option<CallKey>) -> Vec<Even
         return check::stands(debate, false);
     }
     let Some(text) = which(debate).and_then(|key| debate.contribution(&key)) else { return Vec::new() };
-    let event = match check::delivery(debate) {
-        Delivery::Draft => {
-            let solution = Box::new(check::of_author(text));
-            Event::Drafted { key: None, text: Some(check::draft_of(text)), solution, call: None }
-        }
-        Delivery::Answer | Delivery::DraftIfRethought => check::answer(debate, check::of_author(text)),
-    };
-    vec![event]
-}
-
-/// How a debate ends: with an answer, without a text, or with texts but no answer.
-fn ended(debate: &Debate, nothing: &str, failed: &str) -> Result<Trigger, String> {
-    if let Some(trigger) = check::drafted(debate) {
-        return Ok(trigger);
-    }
-    if debate.final_round().is_none() {
-        return Err(nothing.to_owned());
-    }
-    Err(with_failure(debate, CHOICE, failed))
+    vec![check::delivered(debate, text, check::of_author(text))]
 }

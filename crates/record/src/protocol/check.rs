@@ -9,7 +9,9 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
-use super::{Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger};
+use super::{
+    Authorship, BudgetClass, Delivery, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, with_failure,
+};
 
 /// The draft is read.
 pub const CHECK: StageId = StageId::new("check");
@@ -214,9 +216,14 @@ pub(super) fn of_author(text: &Contribution) -> Solution {
     Solution { description, base: author.clone(), synthesized_by: author, ..Solution::default() }
 }
 
-/// A round's text as the draft, without its answers, which are recorded there.
-pub(super) fn draft_of(text: &Contribution) -> Arc<Contribution> {
-    Arc::new(Contribution {
+/// A solution that is ready: the answer, or with `text`, which it contains, a draft if a check follows.
+pub(super) fn delivered(debate: &Debate, text: &Contribution, solution: Solution) -> Event {
+    if debate.lenses().is_empty() { answer(debate, solution) } else { draft(text, solution) }
+}
+
+/// The draft of an answer, with its text and nothing that was said about the text.
+pub(super) fn draft(text: &Contribution, solution: Solution) -> Event {
+    let text = Contribution {
         agent_id: text.agent_id.clone(),
         agent_role: Arc::clone(&text.agent_role),
         stage: text.stage,
@@ -224,5 +231,17 @@ pub(super) fn draft_of(text: &Contribution) -> Arc<Contribution> {
         metadata: Metadata { model: text.metadata.model.clone(), ..Metadata::default() },
         target_agent_id: None,
         reading: None,
-    })
+    };
+    Event::Drafted { key: None, text: Some(Arc::new(text)), solution: Box::new(solution), call: None }
+}
+
+/// How a debate ends at `stage`: with an answer, without a text, or with texts but no answer.
+pub(super) fn ended(debate: &Debate, stage: StageId, nothing: &str, failed: &str) -> Result<Trigger, String> {
+    if let Some(trigger) = drafted(debate) {
+        return Ok(trigger);
+    }
+    if debate.final_round().is_none() {
+        return Err(nothing.to_owned());
+    }
+    Err(with_failure(debate, stage, failed))
 }

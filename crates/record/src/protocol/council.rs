@@ -8,9 +8,9 @@ use crate::prompt::Prompt;
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{
-    Authorship, BudgetClass, CLARIFY, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext,
-    Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback,
-    enough_proposals, initialization, key, keys, nothing, proposal_info, synthesis_info, with_failure,
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext, Protocol, Row,
+    SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback, enough_agents,
+    enough_proposals, initialization, key, keys, nothing, proposal_info, synthesis_info,
 };
 
 const REVIEW: StageId = StageId::new("review");
@@ -65,7 +65,10 @@ pub static COUNCIL: Protocol = Protocol {
             info: synthesis_info(),
             facts: |debate| check::stands(debate, false),
             steps: |debate| synthesis(debate).into_iter().collect(),
-            outcome: synthesized,
+            outcome: |debate| {
+                let nothing = "there is no proposal to close the debate with";
+                check::ended(debate, SYNTHESIS, nothing, "the judge could not write the answer")
+            },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
         check::check_of_answer(),
@@ -75,10 +78,7 @@ pub static COUNCIL: Protocol = Protocol {
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let (agents, rules) = (settings.agents.len(), &settings.debate);
-    if agents < FEWEST_PROPOSALS {
-        let problem = format!("council needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
-        return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
-    }
+    enough_agents(settings, "council")?;
     if rules.quick && agents != QUICK_AGENTS {
         let problem = format!("a quick council has {QUICK_AGENTS} agents, but {agents} take part");
         return Err(Unfit::new(problem, "remove `debate.quick`, or choose two in the configuration").about("agents"));
@@ -128,14 +128,4 @@ fn synthesis(debate: &Debate) -> Option<Step> {
         Step::new(key(debate, SYNTHESIS, &settings.judge), &SYNTHESIZE, OutputSpec::Solution(Authorship::Judge));
     let solution = solution.showing(PromptContext::WholeDebate).paid(BudgetClass::Closing);
     Some(solution.delivered(check::delivery(debate)))
-}
-
-fn synthesized(debate: &Debate) -> Result<Trigger, String> {
-    if let Some(trigger) = check::drafted(debate) {
-        return Ok(trigger);
-    }
-    if debate.final_round().is_none() {
-        return Err("there is no proposal to close the debate with".to_owned());
-    }
-    Err(with_failure(debate, SYNTHESIS, "the judge could not write the answer"))
 }

@@ -11,7 +11,7 @@ use super::{
     Authorship, BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
     PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, all_clear, answers, clarification,
     complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, is_last_round, key,
-    kind_of_call, no_steps, nothing, proposal_info, refinement_info, synthesis_info, voting, with_failure,
+    kind_of_call, no_steps, nothing, proposal_info, refinement_info, synthesis_info, voting,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
@@ -161,7 +161,10 @@ pub static DIALECTIC: Protocol = Protocol {
                 if voted.is_empty() { check::stands(debate, false) } else { voted }
             },
             steps: closing,
-            outcome: answered,
+            outcome: |debate| {
+                let nothing = "no round got far enough to close the debate";
+                check::ended(debate, SYNTHESIS, nothing, "the judge could not write the solution")
+            },
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
         check::check_of_answer(),
@@ -402,14 +405,4 @@ fn judge_summary(debate: &Debate) -> Option<Step> {
         || (debate.judge_summary.is_none() && rules.enabled && debate.earlier_text_length() >= rules.threshold.max(1));
     let summary = Step::new(key, &SUMMARIZE_EARLIER, OutputSpec::Summary);
     is_due.then(|| summary.showing(PromptContext::EarlierRounds).paid(BudgetClass::Closing))
-}
-
-fn answered(debate: &Debate) -> Result<Trigger, String> {
-    if let Some(trigger) = check::drafted(debate) {
-        return Ok(trigger);
-    }
-    if debate.final_round().is_none() {
-        return Err("no round got far enough to close the debate".to_owned());
-    }
-    Err(with_failure(debate, SYNTHESIS, "the judge could not write the solution"))
 }

@@ -4,17 +4,6 @@
 //! function of the record, and a table of transitions. It does no work and depends only on the record. The engine runs
 //! any protocol, including those declared elsewhere.
 
-/// A prompt in `prompts`, and the section of the role that it uses.
-macro_rules! prompt {
-    ($file:literal, $focus:ident) => {
-        $crate::prompt::Prompt {
-            file: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../prompts/", $file)),
-            focus: $crate::prompt::Focus::$focus,
-        }
-    };
-}
-
 mod arena;
 mod arms;
 mod check;
@@ -54,7 +43,7 @@ pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
-pub use oxford::{FloorVote, OXFORD, floor_vote};
+pub use oxford::OXFORD;
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
@@ -354,6 +343,16 @@ fn enough_proposals(debate: &Debate, kind: &str) -> Result<Trigger, String> {
         return Err(format!("round {round} has {there} of the {needed} proposals that {kind} needs"));
     }
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+}
+
+/// Checks that enough agents take part for proposals to compete.
+fn enough_agents(settings: &Settings, who: &str) -> Result<(), Unfit> {
+    let agents = settings.agents.len();
+    if agents >= FEWEST_PROPOSALS {
+        return Ok(());
+    }
+    let problem = format!("{who} needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
+    Err(Unfit::new(problem, "choose more in the configuration").about("agents"))
 }
 
 fn has_timed_out(debate: &Debate) -> bool {

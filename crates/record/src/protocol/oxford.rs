@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Debate, DebateSettings, Poll, Position, ResultKind, Settings, StageId, StageInfo,
+    AgentId, CallKey, Debate, DebateSettings, Polls, Position, ResultKind, Settings, StageId, StageInfo,
 };
 use crate::prompt::Prompt;
 use dialectic_base::markdown::{cell, inline};
@@ -118,81 +118,43 @@ fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey
     audience.map(step).collect()
 }
 
-/// The debate's effect on its audience. Members who voted only once are not counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FloorVote {
-    /// The votes for the motion before and after.
-    pub in_favour: [usize; 2],
-    /// The votes against it.
-    pub opposed: [usize; 2],
-    /// The undecided votes.
-    pub undecided: [usize; 2],
-    /// Members with a missing vote.
-    pub uncounted: Vec<AgentId>,
-    /// The side that gained most, regardless of uncounted votes; `None` if that is uncertain.
-    pub winner: Option<Position>,
-}
-
-/// The audience's votes before and after; `None` without an audience or votes.
-pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
-    let settings = debate.settings.as_ref().filter(|_| !debate.polls.is_empty())?;
-    let vote = |stage, voter: &AgentSettings| poll_of(debate, stage)?.votes.get(&voter.id).map(String::as_str);
-    let mut counted = Vec::new();
-    let mut uncounted = Vec::new();
-    for voter in on_side(settings, Position::Neutral) {
-        match (vote(POLL_BEFORE, voter), vote(POLL_AFTER, voter)) {
-            (Some(before), Some(after)) => counted.push([before, after]),
-            (None, _) | (_, None) => uncounted.push(voter.id.clone()),
-        }
-    }
-    let count = |choice: &str| [0, 1].map(|poll| counted.iter().filter(|votes| votes[poll] == choice).count());
-    let (in_favour, opposed, undecided) = (count(FOR), count(AGAINST), count(UNDECIDED));
-    // Compares sums instead of differences. An uncounted voter may have changed sides, which shifts the difference by
-    // two.
-    let (gained, lost) = (in_favour[1] + opposed[0], opposed[1] + in_favour[0]);
-    let is_certain = gained.abs_diff(lost) > 2 * uncounted.len();
-    let ahead = if gained > lost { Position::For } else { Position::Against };
-    let winner = is_certain.then_some(ahead);
-    Some(FloorVote { in_favour, opposed, undecided, uncounted, winner })
-}
-
-fn poll_of(debate: &Debate, stage: StageId) -> Option<&Poll> {
-    debate.polls.iter().find(|poll| poll.stage == stage)
-}
-
 /// A Markdown section on the audience's votes; empty without any.
 pub(super) fn describe(debate: &Debate) -> String {
-    let (Some(settings), Some(floor)) = (&debate.settings, floor_vote(debate)) else { return String::new() };
+    let (Some(settings), Some(polls)) = (&debate.settings, Polls::of(debate)) else { return String::new() };
     let mut text = "\n### Audience\n\n| voter | before | after |\n| --- | --- | --- |\n".to_owned();
     // Writing to a string cannot fail.
     for voter in on_side(settings, Position::Neutral) {
-        let vote =
-            |stage| poll_of(debate, stage).and_then(|poll| poll.votes.get(&voter.id)).map_or("no vote", String::as_str);
-        let _ = writeln!(text, "| {} | {} | {} |", cell(&voter.name), vote(POLL_BEFORE), vote(POLL_AFTER));
+        let [before, after] = [POLL_BEFORE, POLL_AFTER].map(|stage| {
+            let poll = polls.held.iter().find(|poll| poll.stage == stage);
+            poll.and_then(|poll| poll.votes.get(&voter.id)).map_or("no vote", String::as_str)
+        });
+        let _ = writeln!(text, "| {} | {before} | {after} |", cell(&voter.name));
     }
-    let swing = |[before, after]: [usize; 2]| {
+    text.push('\n');
+    let mut counted = 0;
+    for (name, what) in [(FOR, "for the motion"), (AGAINST, "against the motion"), (UNDECIDED, UNDECIDED)] {
+        let choice = polls.choices.iter().find(|choice| choice.name == name);
+        let (before, after) = match choice.map(|choice| choice.votes.as_slice()) {
+            Some([before, after]) => (*before, *after),
+            Some(_) | None => (0, 0),
+        };
         let sign = if after < before { '-' } else { '+' };
-        format!("{before} before, {after} after ({sign}{})", after.abs_diff(before))
-    };
-    let _ = writeln!(text, "\n- for the motion: {}", swing(floor.in_favour));
-    let _ = writeln!(text, "- against the motion: {}", swing(floor.opposed));
-    let _ = writeln!(text, "- undecided: {}", swing(floor.undecided));
-    let names: Vec<_> = settings.agents.iter().filter(|agent| floor.uncounted.contains(&agent.id)).collect();
+        let _ = writeln!(text, "- {what}: {before} before, {after} after ({sign}{})", after.abs_diff(before));
+        counted += before;
+    }
+    let is_uncounted =
+        |id: &AgentId| if polls.is_compared() { polls.uncounted.contains(&id) } else { polls.voters.contains(id) };
+    let names = settings.agents.iter().filter(|agent| is_uncounted(&agent.id)).map(|agent| inline(&agent.name));
+    let names: Vec<_> = names.collect();
     if !names.is_empty() {
-        let names: Vec<_> = names.into_iter().map(|agent| inline(&agent.name)).collect();
         let _ = writeln!(text, "- not counted, with no vote before or none after: {}", names.join(", "));
     }
-    let counted: usize = [floor.in_favour, floor.opposed, floor.undecided].map(|votes| votes[0]).iter().sum();
-    let result = match floor.winner {
-        Some(Position::For) => "The floor vote goes to the side for the motion, which gained most.",
-        Some(Position::Against) => "The floor vote goes to the side against the motion, which gained most.",
-        Some(Position::Neutral) | None if counted > 0 && floor.uncounted.is_empty() => {
-            "The floor vote is a tie: both sides gained the same."
-        }
-        Some(Position::Neutral) | None if counted > 0 => {
-            "Nobody has the floor vote: the votes that are missing could have decided it."
-        }
-        Some(Position::Neutral) | None => "There is no floor vote: no agent voted both before and after the debate.",
+    let result = match polls.gained_most() {
+        Some(FOR) => "The floor vote goes to the side for the motion, which gained most.",
+        Some(_) => "The floor vote goes to the side against the motion, which gained most.",
+        None if counted > 0 && names.is_empty() => "The floor vote is a tie: both sides gained the same.",
+        None if counted > 0 => "Nobody has the floor vote: the votes that are missing could have decided it.",
+        None => "There is no floor vote: no agent voted both before and after the debate.",
     };
     let _ = writeln!(text, "\n{result}");
     text

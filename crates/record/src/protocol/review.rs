@@ -233,12 +233,8 @@ fn rewritten(debate: &Debate) -> Trigger {
 /// The author's last text becomes the draft to check.
 fn put_up_for_check(debate: &Debate) -> Vec<Event> {
     let is_open = debate.newest_draft().is_none() && !debate.lenses().is_empty() && debate.final_solution.is_none();
-    let text = last_text(debate).filter(|_| is_open).and_then(|text| debate.contribution(&text).cloned());
-    let drafted = text.map(|text| {
-        let solution = Box::new(check::of_author(&text));
-        Event::Drafted { key: None, text: Some(check::draft_of(&text)), solution, call: None }
-    });
-    drafted.into_iter().collect()
+    let text = last_text(debate).filter(|_| is_open).and_then(|text| debate.contribution(&text));
+    text.map(|text| check::draft(text, check::of_author(text))).into_iter().collect()
 }
 
 /// The author amends the draft once, by the last demands and the checkers' findings.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::debate::{
     Advice, AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId,
-    StageInfo, StopReason, Verdict,
+    StageInfo, StopReason, Verdict, mean,
 };
 use crate::prompt::Prompt;
 use dialectic_base::figures::score;
@@ -130,8 +130,7 @@ pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
             known.extend(lacks.iter().filter(|lack| !known.contains(lack)).cloned().collect::<Vec<_>>());
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "bounded by the number of passes")]
-    let mean = |scores: Vec<f64>| scores.iter().sum::<f64>() / scores.len() as f64;
+    let mean = |scores: Vec<f64>| mean(scores).unwrap_or_default();
     let by_criterion = on_criteria
         .into_iter()
         .map(|(debater, of)| (debater, of.into_iter().map(|(criterion, scores)| (criterion, mean(scores))).collect()));

@@ -12,7 +12,7 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
-use super::{BudgetClass, Delivery, OutputSpec, PromptContext, Step, check, key};
+use super::{BudgetClass, OutputSpec, PromptContext, Step, check, key};
 
 /// The minimum number of ballots, regardless of the number of voters.
 const LEAST_QUORUM: u32 = 2;
@@ -108,17 +108,7 @@ pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
         let is_open = debate.final_solution.is_none() && debate.draft.is_none();
         let winner = voting.winner.as_ref().filter(|_| is_open);
         let text = winner.and_then(|winner| ballots.candidates.iter().find(|one| one.agent_id == *winner));
-        let event = |text: &Arc<Contribution>| {
-            let solution = Box::new(solution(debate, ballots, voting, text));
-            match check::delivery(debate) {
-                Delivery::Draft => {
-                    Event::Drafted { key: None, text: Some(check::draft_of(text)), solution, call: None }
-                }
-                Delivery::Answer | Delivery::DraftIfRethought => {
-                    Event::Synthesized { key: None, text: None, solution, call: None }
-                }
-            }
-        };
+        let event = |text: &Arc<Contribution>| check::delivered(debate, text, solution(debate, ballots, voting, text));
         return text.and_then(|text| debate.contribution(text)).map(event).into_iter().collect();
     }
     result(debate, ballots).into_iter().collect()

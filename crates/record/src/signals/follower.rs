@@ -42,19 +42,9 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows a run whose events are numbered above `before`.
-    pub fn new(subscription: Subscription, log: Box<dyn EventLog>, before: u64) -> Self {
-        Self { subscription, log, last: before, behind: before, warnings: VecDeque::new() }
-    }
-
-    /// Follows from the first event: those up to number `recorded`, before `subscription` began, are read from the log.
-    pub fn from_beginning(subscription: Subscription, log: Box<dyn EventLog>, recorded: u64) -> Self {
-        Self::going_on(subscription, log, 0, recorded)
-    }
-
     /// Follows from the event after number `told`: events up to number `recorded`, which precede `subscription`, are
     /// read from the log.
-    pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
+    pub fn new(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 

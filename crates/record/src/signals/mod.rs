@@ -97,12 +97,6 @@ impl Signals {
         (progress, subscription)
     }
 
-    /// The number of the last event, and a subscription to everything later.
-    pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
-        let (recorded, _, subscription) = self.subscribe_behind(words);
-        (recorded, subscription)
-    }
-
     /// The number of the last event, the progress after it, and a subscription to everything later.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.0.state();

@@ -211,7 +211,6 @@ fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {
 struct FoldedEvents {
     debate: Debate,
     events: usize,
-    of: usize,
 }
 
 /// Folds the events that the state covers: up to its mark; without a mark, up to the event where the fold equals the
@@ -236,17 +235,17 @@ fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents,
             _ => false,
         };
         if is_known {
-            known = debate.clone().map(|debate| FoldedEvents { debate, events: number, of: events.len() });
+            known = debate.clone().map(|debate| FoldedEvents { debate, events: number });
         }
     }
-    let all = |debate| FoldedEvents { debate, events: events.len(), of: events.len() };
+    let all = |debate| FoldedEvents { debate, events: events.len() };
     known.or_else(|| debate.map(all)).ok_or(FoldError::Empty)
 }
 
 fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFileStatus {
     if let Some(mark) = &saved.mark {
-        if mark.events > folded.of as u64 {
-            flaws.push(Flaw::EndMissing { saved: mark.events, last: folded.of });
+        if mark.events > hashes.len() as u64 {
+            flaws.push(Flaw::EndMissing { saved: mark.events, last: hashes.len() });
             return StateFileStatus::Differs;
         }
         let line = folded.events.checked_sub(1).and_then(|index| hashes.get(index));
@@ -261,7 +260,7 @@ fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &
             flaws.push(Flaw::StateDiffers(key));
             StateFileStatus::Differs
         }
-        None if folded.events == folded.of => StateFileStatus::Current,
+        None if folded.events == hashes.len() => StateFileStatus::Current,
         None => StateFileStatus::Behind { events: folded.events },
     }
 }

@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn follower(signals: &Signals, journal: &EventSource, before: u64) -> Follower {
-        Follower::new(signals.subscribe(Words::Wanted).1, Box::new(SourceReader(journal.clone(), 0)), before)
+        Follower::new(signals.subscribe(Words::Wanted).1, Box::new(SourceReader(journal.clone(), 0)), before, before)
     }
 
     fn messages(signals: &Signals) -> Messages {

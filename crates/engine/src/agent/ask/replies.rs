@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use dialectic_base::call::CallRecord;
 use dialectic_llm::{Caller, FailedCall, Request};
 use dialectic_record::debate::StoredReply;
-use dialectic_record::prompt::{Fill, SecondChance};
+use dialectic_record::prompt::{SECOND_CHANCE, SecondChance};
 
 use super::{AnswerError, OnReply, PaidReply, Unreadable, go_on};
 
@@ -48,7 +48,7 @@ impl Replies {
         let raw = first.text.clone();
         // Tests render this template with every value; the bare reason is a sufficient fallback.
         let reason = error.to_string();
-        let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
+        let again = SECOND_CHANCE.render(&SecondChance { error: &reason }).unwrap_or_else(|_| reason.clone());
         go_on(request, &first.text, again);
         self.keep(first, &error);
         Ok(match self.next(request).await {

@@ -107,33 +107,24 @@ pub struct PointState {
     /// The text that its critic saw last.
     #[serde(skip)]
     text: Option<fold::Fingerprint>,
+    /// Whether its critic saw another text last than its author's current one.
     #[serde(skip)]
-    is_of_earlier_text: bool,
+    pub is_of_earlier_text: bool,
     /// Whether the last answer came after the check.
     #[serde(skip)]
-    was_answered_last: bool,
+    pub was_answered_last: bool,
     /// Whether its protocol allows no answers or rechecks, as with a council's reviews.
     #[serde(skip)]
-    is_final_word: bool,
+    pub is_final_word: bool,
     /// The history.
     #[serde(skip)]
-    story: Vec<Incident>,
+    pub story: Vec<Incident>,
 }
 
 impl Objection {
     /// The permanent number: `2.7`, `D3`.
     pub fn number(&self) -> String {
         self.number.clone()
-    }
-
-    /// Whether its author has changed the text since its critic's last look.
-    pub fn is_of_earlier_text(&self) -> bool {
-        self.is_of_earlier_text
-    }
-
-    /// Whether its protocol allows no answers or rechecks, as in a council.
-    pub fn is_final_word(&self) -> bool {
-        self.is_final_word
     }
 
     /// Whether critics have nothing more to add: it was withdrawn or verified, or accepted with a change that its
@@ -162,11 +153,6 @@ impl Objection {
         let is_settled = self.is_verified() || self.critic == Some(RecheckStanding::Withdrawn);
         let is_checked = self.check.is_some() && !self.was_answered_last;
         self.answer == Answered::Accepted && !self.open && !is_settled && !is_checked
-    }
-
-    /// Whether its newest answer is in the text after the check, which no one reread.
-    pub fn was_answered_last(&self) -> bool {
-        self.was_answered_last
     }
 
     /// Whether a critic maintained it, or a checker did not find the claimed change.

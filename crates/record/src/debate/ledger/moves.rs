@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::AgentId;
 
-use super::said::is_zero;
 use super::{Change, PointId};
 
 /// An agent's changes in a round, and the points that caused them.
@@ -51,7 +50,7 @@ pub struct Tally {
     /// The points without a later text in this round.
     pub waiting: usize,
     /// The points that the protocol does not answer.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "dialectic_base::call::is_default")]
     pub final_words: usize,
     /// Earlier points that a critic withdrew.
     pub withdrawn: usize,

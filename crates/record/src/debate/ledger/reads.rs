@@ -95,7 +95,7 @@ impl Ledger {
     pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
         let is_accepted = |one: &&Objection| {
-            let answered = one.story().iter().rev().find(|incident| matches!(incident.what, Happened::Answered(_)));
+            let answered = one.story.iter().rev().find(|incident| matches!(incident.what, Happened::Answered(_)));
             one.is_claimed() && answered.is_some_and(|incident| incident.at == Occasion::Round(last))
         };
         let mut claimed: Vec<_> = self.objections.iter().filter(is_accepted).collect();

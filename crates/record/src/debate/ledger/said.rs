@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use dialectic_base::call::is_default;
+
 use crate::debate::{AgentId, Finding, Opinion};
 
 use super::{Found, Point, RecheckStanding, Response};
@@ -57,10 +59,10 @@ pub struct Reading {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<Point>>,
     /// Points of a critique beyond the limit.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub unread: usize,
     /// Texts without a readable section in a review of several texts.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub unread_texts: usize,
     /// Approaches that a review rejects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,11 +91,6 @@ pub struct Reading {
     /// The listed decisions of a proposal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-pub(super) fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Reading {

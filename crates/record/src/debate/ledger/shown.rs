@@ -103,7 +103,7 @@ impl Objection {
     /// The author's answer as text.
     pub fn answer_in_words(&self) -> &'static str {
         match self.answer {
-            Answered::Unanswered if self.is_final_word() => NOTHING,
+            Answered::Unanswered if self.is_final_word => NOTHING,
             Answered::Accepted if self.reason.is_none() => "accepted, no change named",
             Answered::Accepted => "accepted",
             Answered::Partly => "accepted in part",
@@ -114,7 +114,7 @@ impl Objection {
 
     /// The later critics' recheck as text.
     pub fn recheck_in_words(&self) -> &'static str {
-        let nobody = if self.is_final_word() || self.draft.is_some() { NOTHING } else { "never rechecked" };
+        let nobody = if self.is_final_word || self.draft.is_some() { NOTHING } else { "never rechecked" };
         self.critic.map_or(nobody, RecheckStanding::name)
     }
 
@@ -134,7 +134,7 @@ impl Counts {
                 Answered::Accepted => counts.accepted += 1,
                 Answered::Partly => counts.partly += 1,
                 Answered::Rejected => counts.rejected += 1,
-                Answered::Unanswered if one.is_final_word() => counts.final_words += 1,
+                Answered::Unanswered if one.is_final_word => counts.final_words += 1,
                 Answered::Unanswered => counts.unanswered += 1,
             }
             match one.critic {
@@ -142,7 +142,7 @@ impl Counts {
                 Some(RecheckStanding::Maintained) => counts.maintained += 1,
                 Some(RecheckStanding::Verified) => {}
                 // Points of a council or a check are never rechecked.
-                None if one.is_final_word() || one.draft.is_some() => {}
+                None if one.is_final_word || one.draft.is_some() => {}
                 None => counts.unchecked += usize::from(one.check.is_none()),
             }
             match one.ruling.as_ref().map(|ruling| (ruling.decision, ruling.is_unmet())) {

@@ -84,11 +84,6 @@ impl fmt::Display for Incident {
 }
 
 impl Objection {
-    /// All events of its history in order.
-    pub fn story(&self) -> &[Incident] {
-        &self.story
-    }
-
     /// The history on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
     pub fn story_in_words(&self) -> String {
         self.story.iter().map(Incident::to_string).collect::<Vec<_>>().join(" → ")

@@ -4,11 +4,13 @@ mod properties;
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::protocol::{ANSWER, ANSWER_FOR_TEXT, CLARIFY_AGAIN, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
+use super::values::TEMPLATES;
 use super::*;
 
 /// A rendered template and the values that went into it.
@@ -18,9 +20,12 @@ struct PromptSample {
     text: String,
 }
 
-fn sample<F: Fill>(template: &F) -> PromptSample {
-    let values = serde_json::to_value(template).unwrap();
-    PromptSample { file: F::TEMPLATE.file(), values, text: template.render().unwrap() }
+fn sample(prompt: &Prompt, values: &impl Serialize) -> PromptSample {
+    PromptSample {
+        file: prompt.file,
+        values: serde_json::to_value(values).unwrap(),
+        text: prompt.render(values).unwrap(),
+    }
 }
 
 /// The prompts of all protocols, each once.
@@ -146,38 +151,40 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
         refinement: Some(Authored { author: "refiner", text: &solution }),
     }];
     let fixed = [
-        sample(&Beginning {
-            problem: &problem,
-            attachments: &attachments,
-            context_dir: Some(&path),
-            gathered: &entries,
-            clarifications: &clarifications,
-        }),
-        sample(&History { entries: &entries }),
-        sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
-        sample(&Assess {
-            candidates: &candidates,
-            points: Some(&points),
-            answered: true,
-            solution: &solution,
-            role: judge.persona(),
-        }),
-        sample(&SecondChance { error: &error }),
-        sample(&NoPoints {}),
-        sample(&NoFindings {}),
-        sample(&NoOpinions {}),
-        sample(&NoSolution {}),
-        sample(&EvaluatorClarifications { clarifications: &clarifications }),
-        sample(&PlainClarifications { groups: &groups }),
+        sample(
+            &BEGINNING,
+            &Beginning {
+                problem: &problem,
+                attachments: &attachments,
+                context_dir: Some(&path),
+                gathered: &entries,
+                clarifications: &clarifications,
+            },
+        ),
+        sample(&HISTORY, &History { entries: &entries }),
+        sample(&OWN_HISTORY, &OwnHistory { rounds: &own, own_summary: Some(&summary) }),
+        sample(
+            &ASSESS,
+            &Assess {
+                candidates: &candidates,
+                points: Some(&points),
+                answered: true,
+                solution: &solution,
+                role: judge.focusing(Focus::None),
+            },
+        ),
+        sample(&SECOND_CHANCE, &SecondChance { error: &error }),
+        sample(&POINTS_AGAIN, &serde_json::json!({})),
+        sample(&FINDINGS_AGAIN, &serde_json::json!({})),
+        sample(&OPINIONS_AGAIN, &serde_json::json!({})),
+        sample(&SOLUTION_AGAIN, &serde_json::json!({})),
+        sample(&EVALUATOR_CLARIFICATIONS, &EvaluatorClarifications { clarifications: &clarifications }),
+        sample(&PLAIN_CLARIFICATIONS, &PlainClarifications { groups: &groups }),
     ];
     let texts = Texts::of(&text);
     let of_protocols = prompts().into_iter().map(|prompt| {
         let values = texts.values(role_for(prompt, role, judge));
-        PromptSample {
-            file: prompt.file,
-            values: serde_json::to_value(&values).unwrap(),
-            text: prompt.render(&values).unwrap(),
-        }
+        sample(prompt, &values)
     });
     fixed.into_iter().chain(of_protocols).collect()
 }
@@ -190,17 +197,23 @@ fn bare(role: &Role) -> Vec<PromptSample> {
         refinement: Some(Authored { author: "author", text: "refinement" }),
     }];
     vec![
-        sample(&Beginning {
-            problem: "problem",
-            attachments: &[],
-            context_dir: None,
-            gathered: &[],
-            clarifications: &[],
-        }),
-        sample(&OwnHistory { rounds: &own, own_summary: None }),
-        sample(&Assess { candidates: &[], points: None, answered: true, solution: "solution", role: role.persona() }),
-        sample(&EvaluatorClarifications { clarifications: &[] }),
-        sample(&PlainClarifications { groups: &[] }),
+        sample(
+            &BEGINNING,
+            &Beginning { problem: "problem", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] },
+        ),
+        sample(&OWN_HISTORY, &OwnHistory { rounds: &own, own_summary: None }),
+        sample(
+            &ASSESS,
+            &Assess {
+                candidates: &[],
+                points: None,
+                answered: true,
+                solution: "solution",
+                role: role.focusing(Focus::None),
+            },
+        ),
+        sample(&EVALUATOR_CLARIFICATIONS, &EvaluatorClarifications { clarifications: &[] }),
+        sample(&PLAIN_CLARIFICATIONS, &PlainClarifications { groups: &[] }),
     ]
 }
 
@@ -223,11 +236,12 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
 fn templates_and_values_have_the_same_variables() {
     let role = Role::built_in("kiss").unwrap();
     let samples = full(&role, &Role::judge(), str::to_owned);
-    let fixed: Vec<_> = Template::ALL.iter().map(|template| template.file()).collect();
+    let fixed: Vec<_> = TEMPLATES.iter().map(|template| template.file).collect();
     assert_eq!(samples.iter().map(|sample| sample.file).take(fixed.len()).collect::<Vec<_>>(), fixed);
     let passed = |sample: &PromptSample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
-    for sample in &samples[..fixed.len()] {
-        let read = catalog::environment().get_template(sample.file).unwrap().undeclared_variables(false);
+    for (sample, template) in samples.iter().zip(TEMPLATES) {
+        let template = catalog::environment().template_from_named_str(template.file, template.text).unwrap();
+        let read = template.undeclared_variables(false);
         assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
     }
     // A prompt takes of its values what it needs, and all of them are needed somewhere.
@@ -243,7 +257,7 @@ fn templates_and_values_have_the_same_variables() {
 fn every_text_that_a_template_asks_for_reaches_it() {
     for role in roles() {
         let samples = full(&role, &Role::judge(), |name| format!("<{name}>"));
-        for PromptSample { file, values, text } in &samples[..Template::ALL.len()] {
+        for PromptSample { file, values, text } in &samples[..TEMPLATES.len()] {
             let mut expected = Vec::new();
             leaves(values, &mut expected);
             for leaf in expected {
@@ -329,7 +343,7 @@ fn json_keys_are_named_where_json_is_asked_for_and_reasons_come_before_numbers()
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
     for protocol in PROTOCOLS {
-        let system = protocol.system.render_bare().unwrap();
+        let system = protocol.system.render(&()).unwrap();
         let (length, file) = (system.chars().count(), protocol.system.file);
         assert!(length <= 2800, "{file}: {length}");
         assert!(!system.contains("{{") && !system.contains("{%") && !system.contains("\n\n\n"), "{file}: {system}");
@@ -374,10 +388,9 @@ fn critique_refinement_and_summary_begin_alike() {
 #[test]
 fn prompts_begin_alike_with_and_without_history() {
     let entries = [TitledText { title: "Proposal of a", text: "x" }];
-    let beginning = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] }
-        .render()
-        .unwrap();
-    let history = History { entries: &entries }.render().unwrap();
+    let values = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] };
+    let beginning = BEGINNING.render(&values).unwrap();
+    let history = HISTORY.render(&History { entries: &entries }).unwrap();
     assert_eq!(*compose(&beginning, Some(&history), "body"), format!("{beginning}\n\n{history}\n\nbody"));
     assert_eq!(*compose(&beginning, None, "body"), format!("{beginning}\n\nbody"));
 }

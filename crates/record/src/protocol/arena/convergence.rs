@@ -1,6 +1,6 @@
 //! Whether the texts of a round have converged: compares decisions and challenges agreements.
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon, mean};
 
 use super::texts::{revised, text_before};
 use super::{
@@ -70,28 +70,18 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     if decisions.are_open() && related.is_none() {
         return Vec::new();
     }
-    let agreement = decisions.agreement(round.relations.as_ref());
     let before: Vec<Option<CallKey>> = texts.iter().map(|text| before(debate, text)).collect();
     let compared = texts.iter().chain(before.iter().flatten());
     let alike = by_words(debate, compared.cloned().collect());
     let pairs =
         texts.iter().enumerate().flat_map(|(place, one)| texts[place + 1..].iter().map(move |other| (one, other)));
-    let pairs: Vec<f64> = pairs.filter_map(|(one, other)| alike(one, other)).collect();
-    #[expect(clippy::cast_precision_loss, reason = "there are few agents")]
-    let similarity = (!pairs.is_empty()).then(|| pairs.iter().sum::<f64>() / pairs.len() as f64);
     let own = texts.iter().zip(&before);
     let stability = own.filter_map(|(text, before)| Some((text.agent_id.clone(), alike(text, before.as_ref()?)?)));
     let convergence = Convergence {
-        agreement: agreement.agreement,
-        unknown: agreement.unknown,
         threshold: rules.convergence.threshold,
-        matters: agreement.matters,
-        opposed_on: agreement.opposed_on,
         stability: stability.collect(),
-        similarity,
-        method: None,
-        model: None,
-        fallback: None,
+        similarity: mean(pairs.filter_map(|(one, other)| alike(one, other))),
+        ..decisions.agreement(round.relations.as_ref())
     };
     vec![Event::Measured { round: debate.current_round, convergence }]
 }

@@ -15,8 +15,8 @@ use super::dialectic::critics_of;
 use super::{
     BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL,
     PROPOSALS_COMPLETE, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, key, kind_of_call, no_steps,
-    nothing, proposal_info, voting,
+    complete_or_fallback, critique_info, enough_agents, enough_proposals, has_timed_out, initialization, key,
+    kind_of_call, no_steps, nothing, proposal_info, voting,
 };
 
 use texts::{standing, text_before};
@@ -227,11 +227,7 @@ pub static ARENA: Protocol = Protocol {
 };
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
-    let agents = settings.agents.len();
-    if agents < FEWEST_PROPOSALS {
-        let problem = format!("the arena needs at least {FEWEST_PROPOSALS} agents, but only {agents} takes part");
-        return Err(Unfit::new(problem, "choose more in the configuration").about("agents"));
-    }
+    enough_agents(settings, "the arena")?;
     let fewest = FEWEST_PROPOSALS;
     if let Some(size) = settings.debate.arena.team.size.filter(|size| (*size as usize) < fewest) {
         let problem =

@@ -3,7 +3,7 @@
 use super::super::motion::{criteria, debaters, side};
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{AgentId, Contribution, Position, ResultKind, Status, StopReason};
+use crate::debate::{AgentId, Contribution, Polls, Position, ResultKind, Status, StopReason};
 
 fn ids(agents: &[&crate::debate::AgentSettings]) -> String {
     agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(" ")
@@ -348,24 +348,26 @@ fn polled(before: &str, after: &str) -> Course {
     Course::start(&OXFORD, settings(&OXFORD, 2 + before.len(), 2)).run(&reply, &mut first)
 }
 
+/// The side that gained most in such a debate.
+fn floor_vote(before: &str, after: &str) -> Option<String> {
+    Polls::of(&polled(before, after).debate).unwrap().gained_most().map(str::to_owned)
+}
+
 #[test]
 fn the_floor_vote_goes_to_the_side_that_gained_most() {
-    let winner = |before, after| floor_vote(&polled(before, after).debate).unwrap().winner;
-    assert_eq!(winner("uuaa", "ffaa"), Some(Position::For));
-    assert_eq!(winner("fffa", "ffaa"), Some(Position::Against));
+    assert_eq!(floor_vote("uuaa", "ffaa"), Some("for".to_owned()));
+    assert_eq!(floor_vote("fffa", "ffaa"), Some("against".to_owned()));
     // Two and two at the end, but one of them came from nowhere.
-    assert_eq!(winner("fauu", "fafa"), None);
-    assert_eq!(winner("uuuu", "ffaa"), None);
-    assert_eq!(winner("ffaa", "ffaa"), None);
-    assert_eq!(winner("ffua", "ffaa"), Some(Position::Against));
+    assert_eq!(floor_vote("fauu", "fafa"), None);
+    assert_eq!(floor_vote("uuuu", "ffaa"), None);
+    assert_eq!(floor_vote("ffaa", "ffaa"), None);
+    assert_eq!(floor_vote("ffua", "ffaa"), Some("against".to_owned()));
 }
 
 #[test]
 fn a_failed_ballot_makes_no_majority() {
     let course = polled("uu-", "faf");
-    let floor = floor_vote(&course.debate).unwrap();
-    assert_eq!((floor.winner, floor.in_favour, floor.opposed, floor.undecided), (None, [0, 1], [0, 1], [2, 0]));
-    assert_eq!(floor.uncounted, [AgentId::new("e")]);
+    assert_eq!(Polls::of(&course.debate).unwrap().uncounted, [&AgentId::new("e")]);
     let text = before_advice(&course);
     let section = text.split_once("### Audience\n\n").unwrap().1;
     assert_eq!(
@@ -386,18 +388,17 @@ Nobody has the floor vote: the votes that are missing could have decided it."
     );
     assert!(before_advice(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
     // One that is missing may have gone from one side to the other.
-    let winner = |before, after| floor_vote(&polled(before, after).debate).unwrap().winner;
-    assert_eq!(winner("uuuf", "fff-"), Some(Position::For));
-    assert_eq!(winner("uuf", "ff-"), None);
-    let uncounted = floor_vote(&polled("u-f-", "ff--").debate).unwrap().uncounted;
-    assert_eq!(uncounted, ["d", "e", "f"].map(AgentId::new));
+    assert_eq!(floor_vote("uuuf", "fff-"), Some("for".to_owned()));
+    assert_eq!(floor_vote("uuf", "ff-"), None);
+    let course = polled("u-f-", "ff--");
+    assert_eq!(Polls::of(&course.debate).unwrap().uncounted, ["d", "e", "f"].map(AgentId::new).each_ref());
     assert!(before_advice(&polled("--", "ff")).ends_with("no agent voted both before and after the debate."));
 }
 
 #[test]
 fn without_an_audience_nobody_is_polled() {
     let course = Course::start(&OXFORD, settings(&OXFORD, 2, 2)).run(&good, &mut first);
-    assert_eq!(floor_vote(&course.debate), None);
+    assert!(Polls::of(&course.debate).is_none());
     assert!(course.debate.polls.is_empty() && !description(&course).contains("Audience"));
     let ballots = |course: &Course| {
         let yields = |step: &&Step| course.debate.stage(step.key.stage).unwrap().yields == Some(ResultKind::Ballot);

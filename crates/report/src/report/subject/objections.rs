@@ -133,9 +133,9 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let remedy = if is_done(one) { "Resolved by" } else { "Asks for" };
     blocks.extend(one.point.resolution.as_ref().map(|text| Block::said(line![remedy], text)));
     let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
-    let said = one.story().iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
+    let said = one.story.iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
     blocks.extend(said.flat_map(|incident| happened(one, incident)));
-    if one.is_final_word() {
+    if one.is_final_word {
         // Its protocol allows no answers or rechecks.
     } else if one.answer == Answered::Unanswered && one.draft.is_some() {
         blocks.push(Block::Paragraph(line!["No text answers it."]));
@@ -144,7 +144,7 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     } else if one.critic.is_none() && one.check.is_none() && one.draft.is_none() {
         blocks.push(Block::Aside(vec![Block::Paragraph(line!["Never rechecked."])]));
     }
-    blocks.extend(one.story().iter().filter(is_ruling).flat_map(|incident| happened(one, incident)));
+    blocks.extend(one.story.iter().filter(is_ruling).flat_map(|incident| happened(one, incident)));
     blocks
 }
 
@@ -206,11 +206,11 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
 
 /// A point's history in order: `r1 rejected → r2 maintained → ruled: not met`.
 pub(crate) fn course(one: &Objection) -> String {
-    let incidents = one.story().iter().filter(|incident| incident.what != Happened::Raised);
+    let incidents = one.story.iter().filter(|incident| incident.what != Happened::Raised);
     let course: Vec<String> = incidents.map(Incident::to_string).collect();
     match one.answer {
         _ if !course.is_empty() => course.join(" → "),
-        Answered::Unanswered if one.is_final_word() => Happened::Raised.to_string(),
+        Answered::Unanswered if one.is_final_word => Happened::Raised.to_string(),
         answer => answer.name().to_owned(),
     }
 }

@@ -55,14 +55,13 @@ pub(crate) fn fate(one: &Objection) -> String {
     });
     let check = one.check.as_ref().map(|check| format!("in the check {}", check.found.name()));
     let answer = match one.answer {
-        Answered::Unanswered if one.is_final_word() => "left to the judge",
+        Answered::Unanswered if one.is_final_word => "left to the judge",
         Answered::Unanswered => "left unanswered",
         Answered::Accepted | Answered::Partly | Answered::Rejected => one.answer_in_words(),
     };
     let parts: Vec<String> =
         [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
-    if let Some(ruling) =
-        one.ruling.as_ref().filter(|ruling| !ruling.missing && parts.len() == 1 && one.is_final_word())
+    if let Some(ruling) = one.ruling.as_ref().filter(|ruling| !ruling.missing && parts.len() == 1 && one.is_final_word)
     {
         return format!("ruled {} by the judge{open}", ruling.in_words());
     }
