@@ -10,6 +10,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use dialectic_llm::command::ProcessGroup;
+
 /// The time for output after the command has ended, since a background process can keep the pipe open.
 const AFTERMATH: Duration = Duration::from_millis(500);
 /// The maximum number of bytes kept of a command's standard error.
@@ -66,45 +68,6 @@ fn behind(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
-/// The process group of a command. Dropping it kills the group.
-struct ProcessGroup {
-    child: Child,
-    #[cfg(unix)]
-    id: Option<rustix::process::Pid>,
-}
-
-impl ProcessGroup {
-    fn start(limited: &Limited<'_>) -> io::Result<Self> {
-        let mut command = shell(limited.command);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });
-        for variable in limited.without {
-            command.env_remove(variable);
-        }
-        // A separate group, so that it can be killed as a whole, and does not receive Ctrl-C.
-        #[cfg(unix)]
-        command.process_group(0);
-        let child = command.spawn()?;
-        #[cfg(unix)]
-        let id = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Self {
-            child,
-            #[cfg(unix)]
-            id,
-        })
-    }
-}
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        // The group may have ended already; other systems only kill the child.
-        #[cfg(unix)]
-        if let Some(id) = self.id {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
-    }
-}
-
 #[cfg(unix)]
 fn shell(command: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
@@ -125,53 +88,56 @@ fn shell(command: &str) -> Command {
 /// # Errors
 /// It cannot be started, fails, or takes too long.
 pub async fn run(limited: &Limited<'_>) -> Result<Printed, ProcessError> {
-    let mut group = ProcessGroup::start(limited).map_err(ProcessError::NotStarted)?;
-    match timeout(limited.limit, group.finish(limited)).await {
+    let mut command = shell(limited.command);
+    command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    for variable in limited.without {
+        command.env_remove(variable);
+    }
+    let mut group = ProcessGroup::start(&mut command).map_err(ProcessError::NotStarted)?;
+    match timeout(limited.limit, finish(&mut group.child, limited)).await {
         Ok(printed) => printed,
         Err(_) => Err(ProcessError::TimedOut(limited.limit)),
     }
 }
 
-impl ProcessGroup {
-    async fn finish(&mut self, limited: &Limited<'_>) -> Result<Printed, ProcessError> {
-        let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
-        let write = async {
-            if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
-                // Ignoring the input is not an error.
-                let _ = stdin.write_all(input).await;
-            }
-            std::future::pending::<Infallible>().await
-        };
-        let (mut output, mut said) = (Kept::of(limited.keep), Kept::of(COMPLAINT));
-        let read = async { tokio::try_join!(output.fill(stdout), said.fill(stderr)).map(drop) };
-        let child = &mut self.child;
-        let status = async {
-            tokio::pin!(read);
-            let status = tokio::select! {
-                biased;
-                all = &mut read => {
-                    all.map_err(ProcessError::Unreadable)?;
-                    child.wait().await
-                }
-                status = child.wait() => {
-                    if let Ok(all) = timeout(AFTERMATH, &mut read).await {
-                        all.map_err(ProcessError::Unreadable)?;
-                    }
-                    status
-                }
-            };
-            status.map_err(ProcessError::Unreadable)
-        };
-        let status = tokio::select! {
-            status = status => status?,
-            never = write => match never {},
-        };
-        if !status.success() {
-            return Err(ProcessError::Failed { status, complaint: said.into_text().0 });
+async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Printed, ProcessError> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let write = async {
+        if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
+            // Ignoring the input is not an error.
+            let _ = stdin.write_all(input).await;
         }
-        let (text, cut) = output.into_text();
-        Ok(Printed { text, cut })
+        std::future::pending::<Infallible>().await
+    };
+    let (mut output, mut said) = (Kept::of(limited.keep), Kept::of(COMPLAINT));
+    let read = async { tokio::try_join!(output.fill(stdout), said.fill(stderr)).map(drop) };
+    let status = async {
+        tokio::pin!(read);
+        let status = tokio::select! {
+            biased;
+            all = &mut read => {
+                all.map_err(ProcessError::Unreadable)?;
+                child.wait().await
+            }
+            status = child.wait() => {
+                if let Ok(all) = timeout(AFTERMATH, &mut read).await {
+                    all.map_err(ProcessError::Unreadable)?;
+                }
+                status
+            }
+        };
+        status.map_err(ProcessError::Unreadable)
+    };
+    let status = tokio::select! {
+        status = status => status?,
+        never = write => match never {},
+    };
+    if !status.success() {
+        return Err(ProcessError::Failed { status, complaint: said.into_text().0 });
     }
+    let (text, cut) = output.into_text();
+    Ok(Printed { text, cut })
 }
 
 /// The kept beginning of a stream.

@@ -19,7 +19,7 @@ const OF_TRACES: [&str; 4] =
 
 /// Required environment variables that are not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", Sentence(missing))]
+#[error("{}", sentence(missing))]
 pub struct MissingKeys {
     /// The missing variables, at least one.
     pub missing: Vec<MissingKey>,
@@ -58,16 +58,12 @@ impl fmt::Display for MissingKey {
     }
 }
 
-struct Sentence<'a>(&'a [MissingKey]);
-
-impl fmt::Display for Sentence<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [key] = self.0 {
-            return write!(f, "missing environment variable {key}");
-        }
-        write!(f, "missing environment variables:")?;
-        self.0.iter().try_for_each(|key| write!(f, "\n  {key}"))
+fn sentence(missing: &[MissingKey]) -> String {
+    if let [key] = missing {
+        return format!("missing environment variable {key}");
     }
+    let lines: String = missing.iter().map(|key| format!("\n  {key}")).collect();
+    format!("missing environment variables:{lines}")
 }
 
 /// Checks that every provider in use has its key and the variables of its headers.

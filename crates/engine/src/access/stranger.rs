@@ -215,24 +215,17 @@ impl Trust {
 
     /// Sets the terms of a run: the effective prices, and for a record the limits.
     pub fn set_terms(&self, settings: &mut Settings, environment: &Environment) {
-        settings.terms = match &self.author {
-            Author::Record(_) => {
-                let mut budget = settings.debate.budget;
-                self.tighten(&mut budget);
-                Terms {
-                    prices: BTreeMap::new(),
-                    max_cost: self.limit.usd.or(budget.max_cost_usd),
-                    max_calls: self.limit.calls.or(budget.max_calls),
-                    max_calls_per_day: self.max_calls_per_day.or(budget.max_calls_per_day),
-                }
-            }
-            // The rest was decided when the configuration was loaded.
-            Author::User | Author::EnvFile(_) | Author::Config(_) => Terms {
-                prices: BTreeMap::new(),
-                max_cost: self.limit.usd,
-                max_calls: self.limit.calls,
-                max_calls_per_day: self.max_calls_per_day,
-            },
+        // For others, the rest was decided when the configuration was loaded.
+        let mut budget = BudgetSettings::default();
+        if let Author::Record(_) = self.author {
+            budget = settings.debate.budget;
+            self.tighten(&mut budget);
+        }
+        settings.terms = Terms {
+            prices: BTreeMap::new(),
+            max_cost: self.limit.usd.or(budget.max_cost_usd),
+            max_calls: self.limit.calls.or(budget.max_calls),
+            max_calls_per_day: self.max_calls_per_day.or(budget.max_calls_per_day),
         };
         self.lend_programs(settings);
         if self.author != Author::User {

@@ -1,6 +1,5 @@
 //! The errors of [`Trust`](super::stranger::Trust).
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
@@ -78,21 +77,14 @@ pub enum TrustError {
 }
 
 /// Why a prompt file is not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PromptFault {
     /// It is elsewhere, or a link leads elsewhere.
+    #[error("is outside the directory")]
     Outside,
     /// The name suggests secrets.
+    #[error("may hold secrets")]
     Secret,
-}
-
-impl fmt::Display for PromptFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Outside => "is outside the directory",
-            Self::Secret => "may hold secrets",
-        })
-    }
 }
 
 fn file(author: &Author) -> &Path {

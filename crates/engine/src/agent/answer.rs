@@ -53,6 +53,11 @@ impl AnswerError {
     }
 }
 
+/// The error of an object that does not match.
+pub(super) fn unfit(message: impl Into<String>) -> AnswerError {
+    AnswerError::Unfit { message: message.into() }
+}
+
 /// The first JSON object in `text` that is a `T`.
 ///
 /// # Errors
@@ -71,7 +76,7 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
                     path if path == "." => error.inner().to_string(),
                     path => format!("`{path}`: {}", error.inner()),
                 };
-                closest = Some((candidate.len(), AnswerError::Unfit { message }));
+                closest = Some((candidate.len(), unfit(message)));
             }
             Err(_) => {}
         }

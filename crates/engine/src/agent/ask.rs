@@ -182,7 +182,12 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Scores(_) => {
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
-        OutputSpec::FindingRulings => ask.rulings(&call.findings).await,
+        OutputSpec::FindingRulings => {
+            let (read, record) = ask.json(|text| RawRulings::read(text, &call.findings)).await?;
+            let ruled =
+                read.map_or_else(|it| Value::Ruled(Ruled::default(), Some(it.error)), |it| Value::Ruled(it, None));
+            Ok(RequestResult::of(ruled, record))
+        }
         OutputSpec::Solution(Authorship::Kept(key)) => {
             let read = |text: &str| match Assessment::read(text) {
                 (assessment, None) => Ok(assessment),
@@ -211,7 +216,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
                 (true, Some(base)) => labels.author(base).map(drop),
                 (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
             };
-            let (Solved { mut written, cut }, record) = ask.written(assess, check).await?;
+            let (mut written, cut, record) = ask.written(assess, check).await?;
             let text: Arc<str> = written.solution.as_str().into();
             let rethought = written.assessment.rethought && may_rethink(call);
             let (mut reading, mut listed) = (None, Cow::Borrowed(&call.listed));
@@ -451,7 +456,7 @@ impl Ask {
         self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
         check: impl Fn(&Assessment) -> Result<(), AnswerError> + Send,
-    ) -> Result<(Solved, CallRecord), FailedCall> {
+    ) -> Result<(Written, Option<Cut>, CallRecord), FailedCall> {
         let (mut replies, mut request) = self.replies();
         let mut answer = replies.next(&request).await?;
         let mut written = Written::read(&answer.text);
@@ -460,15 +465,13 @@ impl Ask {
             let again = SOLUTION_AGAIN.render(&()).unwrap_or_else(|_| AnswerError::NoSolution.to_string());
             go_on(&mut request, &raw, again);
             replies.keep(answer, &AnswerError::NoSolution);
-            let without = |missing| Solved {
-                written: Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) },
-                cut: None,
-            };
+            let without =
+                |missing| Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) };
             match replies.next(&request).await {
                 Ok(second) => {
                     written = Written::read(&second.text);
                     if written.solution.is_empty() {
-                        return Ok((without(AnswerError::NoSolution), second.call));
+                        return Ok((without(AnswerError::NoSolution), None, second.call));
                     }
                     answer = second;
                 }
@@ -476,7 +479,7 @@ impl Ask {
                 Err(failed) => {
                     let (error, message) = (AnswerError::NoSolution.to_string(), failed.error.to_string());
                     let missing = AnswerError::NoSecondChance { error, message };
-                    return Ok((without(missing), replies.failed(&request, &failed)));
+                    return Ok((without(missing), None, replies.failed(&request, &failed)));
                 }
             }
         }
@@ -487,10 +490,10 @@ impl Ask {
         };
         written.missing = accepted(&written.assessment, written.missing);
         let Some(error) = written.missing.clone() else {
-            return Ok((Solved { written, cut }, answer.call));
+            return Ok((written, cut, answer.call));
         };
         let Ok(Some(assessing)) = assess(&written.solution) else {
-            return Ok((Solved { written, cut }, answer.call));
+            return Ok((written, cut, answer.call));
         };
         replies.keep(answer, &error);
         let call = match replies.next(&assessing).await {
@@ -513,35 +516,13 @@ impl Ask {
                 replies.failed(&assessing, &failed)
             }
         };
-        Ok((Solved { written, cut }, call))
-    }
-
-    /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
-    ///
-    /// # Errors
-    /// The first call fails for good.
-    async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
-        let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
-        let value = match read {
-            Ok(ruled) => Value::Ruled(ruled, None),
-            Err(unreadable) => Value::Ruled(Ruled::default(), Some(unreadable.error)),
-        };
-        Ok(RequestResult::of(value, record))
+        Ok((written, cut, call))
     }
 
     fn replies(self) -> (Replies, Request) {
         let Self { caller, request, past, on_reply, tools: _ } = self;
         (Replies { caller, past: past.into(), on_reply }, request)
     }
-}
-
-/// The judge's answer and its calls.
-#[derive(Debug, Clone, PartialEq)]
-struct Solved {
-    /// The answer.
-    written: Written,
-    /// The cut of the solution, if any.
-    cut: Option<Cut>,
 }
 
 /// The request to repeat the required part of a text if none of it could be parsed.

@@ -13,12 +13,9 @@ use dialectic_record::debate::{
     Relation, Relations,
 };
 
+use super::answer::unfit;
 use super::solution::percentage;
 use super::{AnswerError, Labels, read_json};
-
-fn unfit(message: impl Into<String>) -> AnswerError {
-    AnswerError::Unfit { message: message.into() }
-}
 
 /// A row for each decision, by numbers in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -171,13 +171,8 @@ fn origin(path: Option<&PathBuf>) -> PromptOrigin {
     if path.is_some() { PromptOrigin::File } else { PromptOrigin::BuiltIn }
 }
 
-/// The path of a user's role, relative to the configuration file.
-fn role_path(base: &Path, role: &str) -> PathBuf {
-    base.join("prompts").join("roles").join(format!("{role}.md"))
-}
-
 fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
-    let path = role_path(base, name);
+    let path = base.join("prompts").join("roles").join(format!("{name}.md"));
     if let Some(role) = Role::built_in(name).filter(|_| !(Role::gives_way(name) && path.is_file())) {
         return Ok(role.as_ref().clone());
     }

@@ -10,6 +10,7 @@ use serde_json::json;
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{Advice, AgentId, Decision, Judgement};
 
+use super::answer::unfit;
 use super::labels::chosen;
 use super::solution::{percentage, percentage_if_any};
 use super::{AnswerError, Labels, read_json};
@@ -127,9 +128,9 @@ impl Ballot {
     /// Parses the choice of a word.
     pub(super) fn read_word(text: &str, words: &[&'static str]) -> Result<Cast<&'static str>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
-        let found = chosen(&choice, words).and_then(|place| words.get(place));
-        let unfit = || AnswerError::Unfit { message: format!("`{choice}` is not one of {}", words.join(", ")) };
-        Ok(Cast { choice: found.copied().ok_or_else(unfit)?, confidence, reason })
+        let found = chosen(&choice, words).and_then(|place| words.get(place)).copied();
+        let found = found.ok_or_else(|| unfit(format!("`{choice}` is not one of {}", words.join(", "))))?;
+        Ok(Cast { choice: found, confidence, reason })
     }
 }
 
@@ -192,7 +193,6 @@ impl RawJudgement {
     /// Every debater needs one score. Only statements on `asked` criteria count; missing ones are noted. The winner
     /// follows from the scores, regardless of the stated one, so that the record cannot contradict itself.
     pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
-        let unfit = |message: String| AnswerError::Unfit { message };
         let Self { criteria: assessed, scores: given, reasoning, adopt_if, reject_if, measure, winner: _ } =
             read_json(text)?;
         let mut scores = BTreeMap::new();
@@ -209,7 +209,7 @@ impl RawJudgement {
             }
         }
         if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
-            return Err(AnswerError::Unfit { message: format!("`scores` lacks debater {label}") });
+            return Err(unfit(format!("`scores` lacks debater {label}")));
         }
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);

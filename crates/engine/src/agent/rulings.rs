@@ -16,6 +16,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::{OutputSpec, Step};
 
+use super::answer::unfit;
 use super::{AnswerError, read_json};
 
 /// The findings that a step shows.
@@ -109,7 +110,6 @@ impl RawRulings {
     /// counts.
     pub(super) fn read(text: &str, numbers: &[String]) -> Result<Ruled, AnswerError> {
         let Self { rulings: given, summary, title } = read_json(text)?;
-        let unfit = |message: String| AnswerError::Unfit { message };
         let mut rulings: Vec<FindingRuling> = Vec::new();
         for RawRuling { finding, reason, decision, severity } in given {
             let word = |text: &str| text.trim().trim_matches(['*', '`', '"', '.']).to_ascii_lowercase();

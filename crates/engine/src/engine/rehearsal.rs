@@ -68,6 +68,7 @@ pub(super) struct SampleAnswers<'a> {
 }
 
 /// A debate that runs without a model.
+#[derive(Clone)]
 pub(super) struct Rehearsal<'a> {
     protocol: &'static Protocol,
     panel: &'a Panel,
@@ -78,13 +79,6 @@ pub(super) struct Rehearsal<'a> {
     foreseen: Vec<RehearsedCall>,
     /// Whether another round follows.
     goes_on: bool,
-}
-
-/// What follows a rehearsed stage.
-enum Ahead {
-    Stage(StageId),
-    Round(StageId),
-    End,
 }
 
 impl<'a> Rehearsal<'a> {
@@ -110,16 +104,16 @@ impl<'a> Rehearsal<'a> {
                 break;
             }
             stage = match self.visit(stage)? {
-                Ahead::Stage(next) => next,
-                Ahead::Round(_) if self.debate.current_round >= until => {
+                Next::Go(next) => next,
+                Next::Begin(_) if self.debate.current_round >= until => {
                     self.goes_on = true;
                     break;
                 }
-                Ahead::Round(next) => {
+                Next::Begin(next) => {
                     self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
                     next
                 }
-                Ahead::End => break,
+                Next::Suspend | Next::Done | Next::Fail | Next::Pause => break,
             };
             self.apply(Event::StageEntered { stage });
         }
@@ -133,16 +127,8 @@ impl<'a> Rehearsal<'a> {
 
     /// The calls from here to the answer, after `events` that close the debate early or omit its check.
     pub(super) fn closing(&self, events: impl IntoIterator<Item = Event>) -> Result<Vec<RehearsedCall>, EngineError> {
-        let mut closing = Rehearsal {
-            protocol: self.protocol,
-            panel: self.panel,
-            shared: self.shared,
-            answers: SampleAnswers { extends: false, ..self.answers },
-            debate: self.debate.clone(),
-            fillers: self.fillers.clone(),
-            foreseen: Vec::new(),
-            goes_on: false,
-        };
+        let answers = SampleAnswers { extends: false, ..self.answers };
+        let mut closing = Rehearsal { answers, foreseen: Vec::new(), ..self.clone() };
         for event in events {
             closing.apply(event);
         }
@@ -158,9 +144,9 @@ impl<'a> Rehearsal<'a> {
         for _ in 0..MOST_TRANSITIONS {
             self.apply(Event::StageEntered { stage });
             match self.visit(stage)? {
-                Ahead::Stage(next) => stage = next,
-                Ahead::Round(next) => return Ok(Some(next)),
-                Ahead::End => break,
+                Next::Go(next) => stage = next,
+                Next::Begin(next) => return Ok(Some(next)),
+                Next::Suspend | Next::Done | Next::Fail | Next::Pause => break,
             }
         }
         Ok(None)
@@ -177,8 +163,8 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// Makes the calls of a stage and returns what follows.
-    fn visit(&mut self, stage: StageId) -> Result<Ahead, EngineError> {
-        let Some(declared) = self.protocol.stage(stage) else { return Ok(Ahead::End) };
+    fn visit(&mut self, stage: StageId) -> Result<Next, EngineError> {
+        let Some(declared) = self.protocol.stage(stage) else { return Ok(Next::Done) };
         // A step that is never answered would be asked forever.
         let mut tried = HashSet::new();
         loop {
@@ -198,12 +184,8 @@ impl<'a> Rehearsal<'a> {
                 self.make(&step, declared)?;
             }
         }
-        let Ok(trigger) = (declared.outcome)(&self.debate) else { return Ok(Ahead::End) };
-        Ok(match self.protocol.next(stage, trigger)? {
-            Next::Go(next) => Ahead::Stage(next),
-            Next::Begin(next) => Ahead::Round(next),
-            Next::Suspend | Next::Done | Next::Fail | Next::Pause => Ahead::End,
-        })
+        let Ok(trigger) = (declared.outcome)(&self.debate) else { return Ok(Next::Fail) };
+        Ok(self.protocol.next(stage, trigger)?)
     }
 
     fn make(&mut self, step: &Step, stage: &Stage) -> Result<(), EngineError> {

@@ -24,18 +24,15 @@ use super::{Engine, EngineError};
 /// A solution needs texts of at least this many characters.
 const LEAST_TEXT: usize = 500;
 
-/// The failure of a call.
-struct CallFailure {
-    error: String,
-    kind: &'static str,
-    attempts: u32,
-    server_gone: bool,
-}
-
-impl CallFailure {
-    fn of(failed: &FailedCall) -> Self {
-        let (error, kind) = (failed.error.to_string(), failed.error.kind());
-        Self { error, kind, attempts: failed.attempts, server_gone: failed.is_server_gone() }
+/// The failure of a call for good.
+fn failure(step: &Step, failed: &FailedCall) -> Failure {
+    Failure {
+        key: step.key.clone(),
+        error: failed.error.to_string(),
+        kind: Some(failed.error.kind().to_owned()),
+        server_gone: failed.is_server_gone(),
+        attempts: failed.attempts,
+        at: Timestamp::now(),
     }
 }
 
@@ -154,11 +151,9 @@ impl Engine {
                     | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
-                self.record_failure(
-                    step,
-                    CallFailure { error, kind: Failure::UNREADABLE, attempts, server_gone: false },
-                    Some(call),
-                )?;
+                let (kind, server_gone, at) = (Some(Failure::UNREADABLE.to_owned()), false, Timestamp::now());
+                let failure = Failure { key, error, kind, server_gone, attempts, at };
+                self.record_failure(failure, Some(call))?;
                 return Ok(true);
             }
         };
@@ -245,19 +240,12 @@ impl Engine {
         Some(format!("{} failed in the {}: {error}", key.agent_id, key.stage))
     }
 
-    fn record_failure(
-        &mut self,
-        step: &Step,
-        failing: CallFailure,
-        call: Option<CallRecord>,
-    ) -> Result<(), EngineError> {
-        let CallFailure { error, kind, attempts, server_gone } = failing;
-        let key = step.key.clone();
+    fn record_failure(&mut self, failure: Failure, call: Option<CallRecord>) -> Result<(), EngineError> {
+        let Failure { key, error, attempts, .. } = &failure;
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
-        let tries = if attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
+        let tries = if *attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
         let message = format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage);
         self.signal(Signal::Warning { message, failed: Some(key.clone()) });
-        let failure = Failure { key, error, kind: Some(kind.to_owned()), server_gone, attempts, at: Timestamp::now() };
         self.append(Event::CallFailed { failure, call })?;
         Ok(())
     }
@@ -268,7 +256,7 @@ impl Engine {
             // A missing vote affects the result, so it is recorded.
             let is_missed = matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_));
             if step.cost == BudgetClass::Extra && is_missed {
-                return self.record_failure(step, CallFailure::of(failed), None);
+                return self.record_failure(failure(step, failed), None);
             }
             if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
@@ -278,7 +266,7 @@ impl Engine {
                 return Ok(());
             }
             if step.cost == BudgetClass::Check {
-                return self.record_failure(step, CallFailure::of(failed), None);
+                return self.record_failure(failure(step, failed), None);
             }
             if self.is_out_of_money() {
                 // The call is dispensable.
@@ -292,7 +280,7 @@ impl Engine {
             }
         }
         // The costs of its attempts were recorded as they failed.
-        self.record_failure(step, CallFailure::of(failed), None)
+        self.record_failure(failure(step, failed), None)
     }
 
     /// The length of the debate's texts that probably fits into the model's window; reports it if they do not all fit.

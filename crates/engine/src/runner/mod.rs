@@ -173,44 +173,39 @@ pub enum RunnerError {
     },
 }
 
-impl Diagnostic for RunnerError {
-    fn blame(&self) -> ErrorCategory {
+impl RunnerError {
+    fn cause(&self) -> Option<&dyn Diagnostic> {
         match self {
-            Self::Services(error) => error.blame(),
-            Self::Unfit(error) => error.blame(),
-            Self::Store(error) => error.blame(),
-            Self::Engine(error) => error.blame(),
-            Self::Forecast(error) => error.blame(),
-            Self::Window(error) => error.blame(),
+            Self::Services(error) => Some(error),
+            Self::Unfit(error) => Some(error),
+            Self::Store(error) => Some(error),
+            Self::Engine(error) => Some(error),
+            Self::Forecast(error) => Some(error),
+            Self::Window(error) => Some(error),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotAnswerable { .. } | Self::NotResumable { .. } => {
-                ErrorCategory::Arguments
+                None
             }
         }
     }
+}
+
+impl Diagnostic for RunnerError {
+    fn blame(&self) -> ErrorCategory {
+        self.cause().map_or(ErrorCategory::Arguments, |error| error.blame())
+    }
 
     fn hint(&self) -> Option<String> {
-        match self {
-            Self::Services(error) => error.hint(),
-            Self::Unfit(error) => error.hint(),
-            Self::Store(error) => error.hint(),
-            Self::Engine(error) => error.hint(),
-            Self::Forecast(error) => error.hint(),
-            Self::Window(error) => error.hint(),
-            Self::NotAnswerable { .. } => Some("finish it first".to_owned()),
-            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
+        if matches!(self, Self::NotAnswerable { .. }) {
+            Some("finish it first".to_owned())
+        } else {
+            self.cause()?.hint()
         }
     }
 
     fn remedy(&self) -> Option<Remedy> {
         match self {
-            Self::Services(error) => error.remedy(),
-            Self::Unfit(error) => error.remedy(),
-            Self::Store(error) => error.remedy(),
-            Self::Engine(error) => error.remedy(),
-            Self::Forecast(error) => error.remedy(),
-            Self::Window(error) => error.remedy(),
             Self::NotAnswerable { id, .. } => Some(Remedy::Resume(id.to_string())),
-            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
+            _ => self.cause()?.remedy(),
         }
     }
 }

@@ -9,18 +9,21 @@ use super::ToolError;
 pub(super) struct TextArgument {
     /// The name among the parameters.
     pub(super) name: &'static str,
-    /// The description, continuing "expected".
+    /// What it is, for the model.
+    pub(super) description: &'static str,
+    /// The same, continuing "expected".
     pub(super) expected: &'static str,
     /// The maximum length in characters.
     pub(super) limit: usize,
 }
 
-/// The `path` argument of file tools. Operating systems refuse longer paths.
-pub(super) const PATH: TextArgument = TextArgument {
-    name: "path",
-    expected: "a path as a string, relative to the context directory, with `.` for the directory itself",
-    limit: 4096,
-};
+impl TextArgument {
+    /// The `path` argument of file tools. Operating systems refuse longer paths.
+    pub(super) const fn path(description: &'static str) -> Self {
+        let expected = "a path as a string, relative to the context directory, with `.` for the directory itself";
+        Self { name: "path", description, expected, limit: 4096 }
+    }
+}
 
 /// The maximum length in a schema: servers turn schemas into grammars, and some releases of llama.cpp refuse 2000 or
 /// more repetitions.
@@ -28,8 +31,8 @@ const LONGEST_IN_SCHEMA: usize = 1000;
 
 impl TextArgument {
     /// The schema of a tool with only this parameter.
-    pub(super) fn parameters(&self, description: &str) -> Value {
-        let Self { name, limit, .. } = *self;
+    pub(super) fn parameters(&self) -> Value {
+        let Self { name, description, limit, .. } = *self;
         let bound = limit.min(LONGEST_IN_SCHEMA);
         json!({
             "type": "object",
@@ -44,7 +47,7 @@ impl TextArgument {
     /// # Errors
     /// It is missing or unusable.
     pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<&'a str, ToolError> {
-        let Self { name, expected, limit } = *self;
+        let Self { name, expected, limit, .. } = *self;
         let object = arguments.as_object().ok_or(ToolError::NotAnObject(type_name(arguments)))?;
         let value = object.get(name).ok_or(ToolError::Missing { name, expected })?;
         let unusable = |found| ToolError::Unusable { name, found, expected };
@@ -76,7 +79,7 @@ fn type_name(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    const WORD: TextArgument = TextArgument { name: "word", expected: "a word", limit: 5 };
+    const WORD: TextArgument = TextArgument { name: "word", description: "A word.", expected: "a word", limit: 5 };
 
     fn refusal(arguments: &Value) -> String {
         WORD.of(arguments).expect_err("refused").to_string()
@@ -85,8 +88,8 @@ mod tests {
     #[test]
     fn the_schema_says_what_fits_and_asks_for_nothing_endless() {
         let expected = r#"{"type":"object","properties":{"word":{"type":"string","description":"A word.","maxLength":5}},"required":["word"],"additionalProperties":false}"#;
-        assert_eq!(WORD.parameters("A word.").to_string(), expected);
-        assert_eq!(PATH.parameters("A path.")["properties"]["path"]["maxLength"], LONGEST_IN_SCHEMA);
+        assert_eq!(WORD.parameters().to_string(), expected);
+        assert_eq!(TextArgument::path("A path.").parameters()["properties"]["path"]["maxLength"], LONGEST_IN_SCHEMA);
     }
 
     #[test]

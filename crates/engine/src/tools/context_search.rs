@@ -1,10 +1,6 @@
 //! `context_search`: finds a term in the finished rounds and in the call's texts.
 
-use serde::Serialize;
 use serde_json::{Value, json};
-
-use dialectic_llm::ToolSpec;
-use dialectic_record::debate::{AgentId, StageId};
 
 use super::arguments::TextArgument;
 use super::{Tool, ToolContext, ToolError};
@@ -15,103 +11,68 @@ const SNIPPET: usize = 200;
 /// The maximum number of matches. A common word is in every contribution, and each match is paid for as input.
 const MATCHES: usize = 100;
 
-const TERM: TextArgument = TextArgument {
-    name: "term",
-    expected: "the text to search for as a string, such as \"rate limit\"",
-    limit: SNIPPET,
+/// Searches the debate's texts.
+pub(super) const TOOL: Tool = Tool {
+    name: "context_search",
+    description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
+        given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
+        text around the first occurrence.",
+    argument: TextArgument {
+        name: "term",
+        description: "The exact word or phrase to look for, at most 200 characters. No wildcards.",
+        expected: "the text to search for as a string, such as \"rate limit\"",
+        limit: SNIPPET,
+    },
+    run: search,
 };
 
-/// Searches the debate's texts.
-pub(super) struct ContextSearch;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Match<'a> {
-    round_number: u32,
-    agent_id: &'a AgentId,
-    agent_role: &'a str,
-    #[serde(rename = "type")]
-    kind: StageId,
-    content_snippet: String,
+fn search(term: &str, context: &ToolContext) -> Result<Value, ToolError> {
+    let said = context.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
+    let mut matches: Vec<_> = said
+        .filter_map(|(round, one)| {
+            Some(json!({
+                "roundNumber": round.round_number,
+                "agentId": one.agent_id,
+                "agentRole": one.agent_role,
+                "type": one.stage,
+                // A snippet may contain part of a key.
+                "contentSnippet": snippet(term, &context.directory.keys().redact(&one.content))?,
+            }))
+        })
+        .collect();
+    let found = matches.len();
+    // Keeps the newest matches, which are the most relevant.
+    let left_out = found.saturating_sub(MATCHES);
+    matches.drain(..left_out);
+    let mut result = json!({ "matches": matches });
+    if left_out > 0 {
+        result["notice"] =
+            json!(format!("the last {MATCHES} of {found} matches; search for a longer term to see earlier ones"));
+    }
+    Ok(result)
 }
 
-impl ContextSearch {
-    pub(super) const NAME: &str = "context_search";
-}
-
-impl Tool for ContextSearch {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: Self::NAME.to_owned(),
-            description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
-                given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
-                text around the first occurrence."
-                .to_owned(),
-            parameters: TERM.parameters(
-                "The exact word or phrase to look for, at most 200 characters. No wildcards.",
-            ),
-        }
+/// Up to [`SNIPPET`] characters of `text` centred on the first occurrence of `term`; `None` without one.
+///
+/// Case folding can change the number of bytes and characters (`İ`, `ß`), so each folded byte maps to its original
+/// character.
+fn snippet(term: &str, text: &str) -> Option<String> {
+    let term: String = term.chars().flat_map(fold).collect();
+    let mut folded = String::with_capacity(text.len());
+    let mut origins = Vec::with_capacity(text.len());
+    let mut length = 0;
+    for (position, character) in text.chars().enumerate() {
+        folded.extend(fold(character));
+        origins.resize(folded.len(), position);
+        length = position + 1;
     }
-
-    fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError> {
-        let term = Needle::new(TERM.of(arguments)?);
-        let said = context.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
-        let mut matches: Vec<_> = said
-            .filter_map(|(round, one)| {
-                Some(Match {
-                    round_number: round.round_number,
-                    agent_id: &one.agent_id,
-                    agent_role: &one.agent_role,
-                    kind: one.stage,
-                    // A snippet may contain part of a key.
-                    content_snippet: term.snippet(&context.directory.keys().redact(&one.content))?,
-                })
-            })
-            .collect();
-        let found = matches.len();
-        // Keeps the newest matches, which are the most relevant.
-        let left_out = found.saturating_sub(MATCHES);
-        matches.drain(..left_out);
-        let mut result = json!({ "matches": matches });
-        if left_out > 0 {
-            result["notice"] =
-                json!(format!("the last {MATCHES} of {found} matches; search for a longer term to see earlier ones"));
-        }
-        Ok(result)
-    }
-}
-
-/// A search term, prepared for matching.
-struct Needle {
-    folded: String,
-}
-
-impl Needle {
-    fn new(term: &str) -> Self {
-        Self { folded: term.chars().flat_map(fold).collect() }
-    }
-
-    /// Up to [`SNIPPET`] characters of `text` centred on the first occurrence; `None` without one.
-    ///
-    /// Case folding can change the number of bytes and characters (`İ`, `ß`), so each folded byte maps to its original
-    /// character.
-    fn snippet(&self, text: &str) -> Option<String> {
-        let mut folded = String::with_capacity(text.len());
-        let mut origins = Vec::with_capacity(text.len());
-        let mut length = 0;
-        for (position, character) in text.chars().enumerate() {
-            folded.extend(fold(character));
-            origins.resize(folded.len(), position);
-            length = position + 1;
-        }
-        let start = folded.find(&self.folded)?;
-        let first = *origins.get(start)?;
-        let last = *origins.get(start + self.folded.len().checked_sub(1)?)?;
-        let before = SNIPPET.saturating_sub(last + 1 - first) / 2;
-        // Near the end of the text the window extends backwards.
-        let from = first.saturating_sub(before).min(length.saturating_sub(SNIPPET));
-        Some(text.chars().skip(from).take(SNIPPET).collect())
-    }
+    let start = folded.find(&term)?;
+    let first = *origins.get(start)?;
+    let last = *origins.get(start + term.len().checked_sub(1)?)?;
+    let before = SNIPPET.saturating_sub(last + 1 - first) / 2;
+    // Near the end of the text the window extends backwards.
+    let from = first.saturating_sub(before).min(length.saturating_sub(SNIPPET));
+    Some(text.chars().skip(from).take(SNIPPET).collect())
 }
 
 /// The character without case: upper, then lower case, which also unifies forms such as `ς` and `σ`.
@@ -124,10 +85,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn snippet(term: &str, text: &str) -> Option<String> {
-        Needle::new(term).snippet(text)
-    }
 
     #[test]
     fn short_texts_are_shown_whole() {
@@ -177,10 +134,10 @@ mod tests {
             before in "\\PC{0,300}", term in "\\PC{1,20}", after in "\\PC{0,300}",
         ) {
             let text = format!("{before}{term}{after}");
-            let snippet = snippet(&term, &text).expect("the term is in the text");
-            prop_assert!(text.contains(&snippet));
-            prop_assert!(snippet.chars().count() <= SNIPPET);
-            prop_assert!(Needle::new(&term).snippet(&snippet).is_some());
+            let cut = snippet(&term, &text).expect("the term is in the text");
+            prop_assert!(text.contains(&cut));
+            prop_assert!(cut.chars().count() <= SNIPPET);
+            prop_assert!(snippet(&term, &cut).is_some());
         }
     }
 }

@@ -2,14 +2,13 @@
 
 use std::io::Read;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use dialectic_base::secrets::holds_private_key;
-use dialectic_llm::ToolSpec;
 
-use super::arguments::PATH;
+use super::arguments::TextArgument;
 use super::sandbox::{AccessError, ContextDirectory};
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolError};
 
 /// The maximum returned length of a file: 256 KiB, in bytes.
 const LIMIT: usize = 256 * 1024;
@@ -18,27 +17,13 @@ const LIMIT: usize = 256 * 1024;
 const NOTICE: &str = "\n\n[Cut: ";
 
 /// Reads a text file.
-pub(super) struct FileRead;
-
-impl FileRead {
-    pub(super) const NAME: &str = "file_read";
-}
-
-impl Tool for FileRead {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: Self::NAME.to_owned(),
-            description: "Returns the content of a UTF-8 text file in the context directory, at most its first \
-                256 KiB. Binary files, files outside that directory and files that hold secrets cannot be read."
-                .to_owned(),
-            parameters: PATH.parameters("The file, relative to the context directory or as list_files returned it."),
-        }
-    }
-
-    fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError> {
-        Ok(json!({ "content": read(&context.directory, PATH.of(arguments)?)? }))
-    }
-}
+pub(super) const TOOL: Tool = Tool {
+    name: "file_read",
+    description: "Returns the content of a UTF-8 text file in the context directory, at most its first \
+        256 KiB. Binary files, files outside that directory and files that hold secrets cannot be read.",
+    argument: TextArgument::path("The file, relative to the context directory or as list_files returned it."),
+    run: |path, context| Ok(json!({ "content": read(&context.directory, path)? })),
+};
 
 /// A file's text, cut at the limit with a notice.
 pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {

@@ -2,60 +2,40 @@
 
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use dialectic_llm::ToolSpec;
-
-use super::arguments::PATH;
-use super::sandbox::{AccessError, ContextDirectory, EntryKind};
+use super::arguments::TextArgument;
+use super::sandbox::{AccessError, ContextDirectory};
 use super::{Tool, ToolContext, ToolError};
 
 /// The maximum number of entries: enough for source trees, few enough to keep generated files from filling the context.
 const ENTRIES: usize = 1000;
 
 /// Lists one directory.
-pub(super) struct ListFiles;
+pub(super) const TOOL: Tool = Tool {
+    name: "list_files",
+    description: "Lists the files and directories directly inside a directory of the context directory, as \
+        absolute paths in alphabetical order.",
+    argument: TextArgument::path(
+        "The directory, relative to the context directory or as list_files returned \
+            it; `.` is the context directory itself.",
+    ),
+    run: list,
+};
 
-#[derive(Serialize)]
-struct DirectoryEntry {
-    path: String,
-    #[serde(rename = "type")]
-    kind: EntryKind,
-}
-
-impl ListFiles {
-    pub(super) const NAME: &str = "list_files";
-}
-
-impl Tool for ListFiles {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: Self::NAME.to_owned(),
-            description: "Lists the files and directories directly inside a directory of the context directory, as \
-                absolute paths in alphabetical order."
-                .to_owned(),
-            parameters: PATH.parameters(
-                "The directory, relative to the context directory or as list_files returned \
-                    it; `.` is the context directory itself.",
-            ),
-        }
+fn list(path: &str, context: &ToolContext) -> Result<Value, ToolError> {
+    let (entries, found) = entries(&context.directory, path)?;
+    let mut result = json!({ "entries": entries });
+    if found > ENTRIES {
+        result["notice"] = json!(format!("the first {ENTRIES} of {found} entries"));
     }
-
-    fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError> {
-        let (entries, found) = entries(&context.directory, PATH.of(arguments)?)?;
-        let mut result = json!({ "entries": entries });
-        if found > ENTRIES {
-            result["notice"] = json!(format!("the first {ENTRIES} of {found} entries"));
-        }
-        Ok(result)
-    }
+    Ok(result)
 }
 
 /// The first [`ENTRIES`] files and directories by name, and the total number of names.
 ///
 /// Links count as their targets; those that lead outside or nowhere are omitted, like pipes and devices.
-fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<DirectoryEntry>, usize), AccessError> {
+fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };
     let names = directory.entries().map_err(unreadable)?.map(|entry| entry.map(|entry| entry.file_name()));
@@ -66,7 +46,7 @@ fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<DirectoryEntry
     let entry = |name: &Path| {
         let kind = context.kind(&inside.join(name))?;
         let path = context.path().join(&inside).join(name);
-        Some(DirectoryEntry { path: context.keys().redact(&path.to_string_lossy()).into_owned(), kind })
+        Some(json!({ "path": context.keys().redact(&path.to_string_lossy()), "type": kind }))
     };
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }

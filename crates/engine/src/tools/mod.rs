@@ -1,6 +1,6 @@
 //! The tools that agents may use while they write: finished rounds, and files of the context directory.
 //!
-//! A tool is one file with a unit struct that implements [`Tool`] and has a `NAME`, and a line in the registry below.
+//! A tool is one file with a [`Tool`], and an entry in the lists below.
 //! Tools only read, and only through [`ContextDirectory`]: a model writes their arguments, and a file that it read may
 //! have manipulated it. Errors are written for the model: they say what to do, and never name a path outside the
 //! context directory.
@@ -24,6 +24,7 @@ use serde_json::Value;
 use dialectic_llm::ToolSpec;
 use dialectic_record::debate::Round;
 
+use arguments::TextArgument;
 pub use outline::{Excerpt, outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
 pub use toolbox::{Toolbox, specs};
@@ -37,41 +38,32 @@ pub struct ToolContext {
     pub rounds: Arc<[Round]>,
 }
 
-/// A tool that a model can call by name.
-pub trait Tool: Send + Sync {
+/// A tool that a model can call by name, with one text as its argument.
+pub struct Tool {
+    name: &'static str,
+    /// What it does, for the model.
+    description: &'static str,
+    argument: TextArgument,
+    /// Returns the result of one call. May block to read small files; never writes.
+    run: fn(&str, &ToolContext) -> Result<Value, ToolError>,
+}
+
+impl Tool {
     /// The name, description and parameters for the model.
-    fn spec(&self) -> ToolSpec;
-
-    /// The result of one call. May block to read small files; never writes.
-    ///
-    /// # Errors
-    /// The arguments are invalid, or their target is missing or not accessible.
-    fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError>;
+    pub fn spec(&self) -> ToolSpec {
+        let (name, description) = (self.name.to_owned(), self.description.to_owned());
+        ToolSpec { name, description, parameters: self.argument.parameters() }
+    }
 }
 
-/// Registers tools: each line adds a name for the configuration and a tool for the registry.
-macro_rules! register {
-    ($($tool:path),+ $(,)?) => {
-        /// The tool names for an agent's configuration.
-        pub const TOOL_NAMES: &[&str] = &[$(<$tool>::NAME),+];
+/// All tools.
+static TOOLS: [Tool; 3] = [context_search::TOOL, file_read::TOOL, list_files::TOOL];
 
-        static REGISTRY: &[&dyn Tool] = &[$(&$tool),+];
-    };
-}
-
-register! {
-    context_search::ContextSearch,
-    file_read::FileRead,
-    list_files::ListFiles,
-}
+/// The tool names for an agent's configuration.
+pub const TOOL_NAMES: &[&str] = &[context_search::TOOL.name, file_read::TOOL.name, list_files::TOOL.name];
 
 /// The names of the tools that read files.
-pub const FILE_TOOLS: &[&str] = &[file_read::FileRead::NAME, list_files::ListFiles::NAME];
-
-/// All tools, in the order of [`TOOL_NAMES`].
-pub fn registry() -> &'static [&'static dyn Tool] {
-    REGISTRY
-}
+pub const FILE_TOOLS: &[&str] = &[file_read::TOOL.name, list_files::TOOL.name];
 
 /// Why a call failed, as text for the model.
 #[derive(Debug, thiserror::Error)]

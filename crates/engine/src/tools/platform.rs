@@ -11,32 +11,7 @@ mod unix {
     use std::path::Path;
 
     use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
-
-    /// `O_NONBLOCK`: opening a swapped-in pipe must not wait for a writer. The values belong to each system's binary
-    /// interface; other systems open without it.
-    const NONBLOCK: i32 = if cfg!(all(
-        any(target_os = "linux", target_os = "android"),
-        not(any(
-            target_arch = "mips",
-            target_arch = "mips32r6",
-            target_arch = "mips64",
-            target_arch = "mips64r6",
-            target_arch = "sparc",
-            target_arch = "sparc64"
-        ))
-    )) {
-        0o4000
-    } else if cfg!(any(
-        target_vendor = "apple",
-        target_os = "freebsd",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "dragonfly"
-    )) {
-        0x4
-    } else {
-        0
-    };
+    use rustix::fs::OFlags;
 
     /// The identity of a file: device and inode number.
     #[derive(Debug, Clone, Copy)]
@@ -57,7 +32,8 @@ mod unix {
     /// Options for reading.
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(NONBLOCK);
+        // Opening a swapped-in pipe must not wait for a writer.
+        options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         options
     }
 

@@ -3,36 +3,27 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_llm::ToolSpec;
 
-use super::{Tool, ToolContext, ToolError, registry};
+use super::{TOOLS, Tool, ToolContext, ToolError};
 
 /// The maximum number of characters shown of an unknown tool's name.
 const NAME_SHOWN: usize = 64;
 
 /// The tools of one agent.
 pub struct Toolbox {
-    tools: Vec<&'static dyn Tool>,
+    tools: Vec<&'static Tool>,
     specs: Arc<[ToolSpec]>,
     context: ToolContext,
-}
-
-/// The result of a call for the model.
-#[derive(Serialize)]
-#[serde(tag = "status", rename_all = "lowercase")]
-enum ToolAnswer {
-    Success { result: Value },
-    Error { error: String },
 }
 
 /// The specifications of tools by name; omits unknown names.
 pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
     let names: Vec<_> = names.collect();
-    registry().iter().map(|tool| tool.spec()).filter(|spec| names.contains(&spec.name.as_str())).collect()
+    TOOLS.iter().map(Tool::spec).filter(|spec| names.contains(&spec.name.as_str())).collect()
 }
 
 impl Toolbox {
@@ -41,7 +32,7 @@ impl Toolbox {
     /// They are in the registry's order, so that agents with the same tools send the same bytes, which providers cache.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>, context: ToolContext) -> Self {
         let names: Vec<_> = names.collect();
-        let with_specs = registry().iter().map(|tool| (*tool, tool.spec()));
+        let with_specs = TOOLS.iter().map(|tool| (tool, tool.spec()));
         let (tools, specs): (Vec<_>, Vec<_>) =
             with_specs.filter(|(_, spec)| names.contains(&spec.name.as_str())).unzip();
         Self { tools, specs: specs.into(), context }
@@ -60,10 +51,10 @@ impl Toolbox {
     /// Runs a call, and returns its result or error as text for the model. Blocks on file I/O.
     pub fn run(&self, call: &ToolCall) -> ToolResult {
         let answer = match self.result(call) {
-            Ok(result) => ToolAnswer::Success { result },
-            Err(error) => ToolAnswer::Error { error: with_causes(&error) },
+            Ok(result) => json!({ "status": "success", "result": result }),
+            Err(error) => json!({ "status": "error", "error": with_causes(&error) }),
         };
-        let content = json_text(&answer);
+        let content = answer.to_string();
         ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
     }
 
@@ -78,14 +69,8 @@ impl Toolbox {
             "" => json!({}),
             text => serde_json::from_str(text).map_err(ToolError::NotJson)?,
         };
-        tool.run(&arguments, &self.context)
+        (tool.run)(tool.argument.of(&arguments)?, &self.context)
     }
-}
-
-/// Serializing JSON values cannot fail; if it did, the model would still get a well-formed answer.
-fn json_text(answer: &ToolAnswer) -> String {
-    serde_json::to_string(answer)
-        .unwrap_or_else(|error| json!({"status": "error", "error": error.to_string()}).to_string())
 }
 
 fn with_causes(error: &ToolError) -> String {

@@ -42,7 +42,7 @@ use workplace::Workplace;
 
 pub use find::{ProgramFault, find, searched};
 pub use presets::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
-pub use process::end_all;
+pub use process::{ProcessGroup, end_all};
 
 /// The default number of concurrent processes of a program.
 pub const CONCURRENCY: u32 = 2;

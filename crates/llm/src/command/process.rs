@@ -49,39 +49,36 @@ impl From<ModelError> for Stop {
     }
 }
 
-/// The process group of a program. Dropping it kills the group.
-struct Group {
-    child: Child,
+/// The process group of a child. Dropping it kills the group.
+pub struct ProcessGroup {
+    /// The leader of the group.
+    pub child: Child,
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
 
-impl Group {
-    fn start(invocation: &Invocation<'_>) -> io::Result<Self> {
-        let mut command = Command::new(invocation.executable);
-        command.args(&invocation.arguments).current_dir(invocation.directory).env_clear();
-        command.envs(invocation.environment.iter().map(|(name, value)| (name, value.expose_secret())));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        // A separate group, so that it can be killed as a whole, and does not receive Ctrl-C.
+impl ProcessGroup {
+    /// Starts a command in a separate group, so that it can be killed as a whole, and does not receive Ctrl-C.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        command.kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
-        #[cfg(unix)]
-        let id = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
-        #[cfg(unix)]
-        running().extend(id.map(|id| id.as_raw_nonzero().get()));
         Ok(Self {
-            child,
             #[cfg(unix)]
-            id,
+            id: child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)),
+            child,
         })
     }
 }
 
-#[cfg(unix)]
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // The group may have ended already; other systems only kill the child.
+        #[cfg(unix)]
         if let Some(id) = self.id {
             end(id);
             running().remove(&id.as_raw_nonzero().get());
@@ -89,7 +86,7 @@ impl Drop for Group {
     }
 }
 
-/// The running groups.
+/// The running groups of programs.
 #[cfg(unix)]
 static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -133,9 +130,15 @@ pub(super) async fn run(
     let unstarted = |error: io::Error| ModelError::Unsendable {
         message: format!("`{}` cannot be started: {error}", invocation.executable.display()),
     };
-    let mut group = Group::start(invocation).map_err(unstarted)?;
+    let mut command = Command::new(invocation.executable);
+    command.args(&invocation.arguments).current_dir(invocation.directory).env_clear();
+    command.envs(invocation.environment.iter().map(|(name, value)| (name, value.expose_secret())));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut group = ProcessGroup::start(&mut command).map_err(unstarted)?;
     #[cfg(unix)]
     let id = group.id;
+    #[cfg(unix)]
+    running().extend(id.map(|id| id.as_raw_nonzero().get()));
     let child = &mut group.child;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {

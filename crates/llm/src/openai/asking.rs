@@ -8,7 +8,7 @@ use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, StatedUsag
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
 use super::failure::ServerRefusal;
 use super::schema::{Schemas, is_ignored};
-use super::{Charge, OpenAiClient, RequestFailure};
+use super::{FailureCause, OpenAiClient, RequestFailure};
 
 /// The maximum number of requests per question: each repetition follows a finding, and there are fewer findings.
 const MOST_TURNS: usize = 10;
@@ -27,7 +27,7 @@ impl OpenAiClient {
     /// Asks with the model's known API, or finds out the API.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
-        self.by_either(request, live).await.map_err(RequestFailure::into_failed)
+        self.by_either(request, live).await.map_err(|failure| failure.failed)
     }
 
     async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
@@ -71,7 +71,7 @@ impl OpenAiClient {
         if second.names_cause() {
             // A server that judges the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
-        } else if !second.is_transient() || matches!(second, RequestFailure::Foreign(_)) {
+        } else if !second.failed.error.is_transient() || matches!(second.cause, FailureCause::Foreign) {
             // Tried only once: an unsuitable answer by either API may be billed twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
@@ -79,8 +79,11 @@ impl OpenAiClient {
         // always the second.
         let told_first = |first: bool, second: bool| (first != second).then_some(first);
         let is_first = told_first(first.names_cause(), second.names_cause())
-            .or_else(|| told_first(first.may_be_billed(), second.may_be_billed()))
-            .unwrap_or_else(|| second.lacks_route() || first.is_transient() && !second.is_transient());
+            .or_else(|| told_first(first.failed.may_be_billed, second.failed.may_be_billed))
+            .unwrap_or_else(|| {
+                let [first, other] = [&first, &second].map(|failure| failure.failed.error.is_transient());
+                second.lacks_route() || first && !other
+            });
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
@@ -88,11 +91,11 @@ impl OpenAiClient {
     /// remembered at once.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
         let serves = self.known.serves_responses();
-        let refusal = match failure {
-            RequestFailure::Foreign(_) if serves => return RefusalCause::Elsewhere,
-            RequestFailure::Foreign(_) => return RefusalCause::Doubtful,
-            RequestFailure::Failed(_) => return RefusalCause::Elsewhere,
-            RequestFailure::Refused(refusal, _) => refusal,
+        let refusal = match &failure.cause {
+            FailureCause::Foreign if serves => return RefusalCause::Elsewhere,
+            FailureCause::Foreign => return RefusalCause::Doubtful,
+            FailureCause::Other => return RefusalCause::Elsewhere,
+            FailureCause::Refused(refusal) => refusal,
         };
         if let Some(lack) = refusal.lacks_responses().filter(|_| !serves || refusal.speaks_of_responses()) {
             self.known.lacks_responses(&request.model, lack);
@@ -126,7 +129,7 @@ impl OpenAiClient {
                 }
                 Err(failure) => failure,
             };
-            let RequestFailure::Refused(refusal, _) = &failure else { return Err(failure) };
+            let FailureCause::Refused(refusal) = &failure.cause else { return Err(failure) };
             if let Some(adjustment) = adjustment(refusal, &request, api, capabilities).filter(|_| turns < MOST_TURNS) {
                 known.update(model, |capabilities| capabilities.apply(adjustment));
                 // A server that complains about parameters has the API, so others need not wait.
@@ -199,10 +202,10 @@ async fn charge(
     live: Live<'_>,
     request: &mut Cow<'_, Request>,
 ) -> Result<(), RequestFailure> {
-    let failed = failure.to_failed();
+    let failed = failure.failed.clone();
     let is_nothing = !failed.may_be_billed && failed.usage == StatedUsage::default();
     let Some(further) = live.further.filter(|_| !is_nothing) else { return Ok(()) };
-    let max_tokens = further.after(failed).await.map_err(RequestFailure::Failed)?;
+    let max_tokens = further.after(failed).await?;
     if max_tokens.is_some() && max_tokens != request.max_tokens {
         request.to_mut().max_tokens = max_tokens;
     }
@@ -245,65 +248,33 @@ fn streaming_adjustment(refusal: &ServerRefusal, api: Api, capabilities: Capabil
 }
 
 impl RequestFailure {
-    fn into_failed(self) -> FailedAttempt {
-        match self {
-            Self::Refused(refusal, charge) => {
-                FailedAttempt { error: refusal.into_error(), usage: charge.usage, may_be_billed: charge.may_be_billed }
-            }
-            Self::Foreign(failed) | Self::Failed(failed) => failed,
-        }
-    }
-
-    fn to_failed(&self) -> FailedAttempt {
-        match self {
-            Self::Refused(refusal, charge) => FailedAttempt {
-                error: refusal.as_ref().clone().into_error(),
-                usage: charge.usage,
-                may_be_billed: charge.may_be_billed,
-            },
-            Self::Foreign(failed) | Self::Failed(failed) => failed.clone(),
-        }
-    }
-
     /// The same failure with the charge of `other`.
     fn charged_as(self, other: &Self) -> Self {
-        let FailedAttempt { usage, may_be_billed, .. } = other.to_failed();
-        match self {
-            Self::Refused(refusal, _) => Self::Refused(refusal, Charge { usage, may_be_billed }),
-            Self::Foreign(failed) => Self::Foreign(FailedAttempt { usage, may_be_billed, ..failed }),
-            Self::Failed(failed) => Self::Failed(FailedAttempt { usage, may_be_billed, ..failed }),
-        }
-    }
-
-    fn is_transient(&self) -> bool {
-        self.to_failed().error.is_transient()
+        let FailedAttempt { usage, may_be_billed, .. } = other.failed;
+        Self { failed: FailedAttempt { usage, may_be_billed, ..self.failed }, ..self }
     }
 
     /// Whether it rejects the request or its sender, so that another way of asking would not help.
     fn names_cause(&self) -> bool {
-        match self {
-            Self::Refused(refusal, _) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
-            Self::Failed(failed) => matches!(failed.error, ModelError::Filtered { .. }),
-            Self::Foreign(_) => false,
+        match &self.cause {
+            FailureCause::Refused(refusal) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
+            FailureCause::Other => matches!(self.failed.error, ModelError::Filtered { .. }),
+            FailureCause::Foreign => false,
         }
-    }
-
-    fn may_be_billed(&self) -> bool {
-        self.to_failed().may_be_billed
     }
 
     /// Whether the API may have caused the failure, if another one is known to answer: true for everything but a
     /// time-out.
     fn speaks_against_the_api(&self) -> bool {
-        match self {
-            Self::Foreign(_) => true,
-            Self::Refused(refusal, _) => !matches!(refusal.status, 408 | 429),
-            Self::Failed(failed) => !failed.error.is_transient(),
+        match &self.cause {
+            FailureCause::Foreign => true,
+            FailureCause::Refused(refusal) => !matches!(refusal.status, 408 | 429),
+            FailureCause::Other => !self.failed.error.is_transient(),
         }
     }
 
     /// Whether the path does not exist.
     fn lacks_route(&self) -> bool {
-        matches!(self, Self::Refused(refusal, _) if matches!(refusal.status, 404 | 405 | 501))
+        matches!(&self.cause, FailureCause::Refused(refusal) if matches!(refusal.status, 404 | 405 | 501))
     }
 }

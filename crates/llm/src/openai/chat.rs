@@ -9,15 +9,15 @@ use async_openai::types::chat::{
     ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool, ChatCompletionTools,
     CreateChatCompletionRequest, FunctionCall, FunctionObject, ResponseFormat,
 };
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, LimitField, Streaming};
-use super::failure::ErrorField;
+use super::failure::error_field;
 use super::finish::{finish, is_unfinished};
-use super::lenient::{Arguments, MessageContent, ReportedUsage, call_id, tolerant, tolerant_list};
+use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
 use super::{ApiAnswer, as_single, strict_format};
 
 pub(super) use chunks::Chunks;
@@ -87,102 +87,59 @@ fn tool(tool: &ToolSpec) -> ChatCompletionTools {
     })
 }
 
-/// An answer; all fields are optional.
-#[derive(Deserialize)]
-pub(super) struct ChatAnswer {
-    #[serde(default, deserialize_with = "tolerant_list")]
-    choices: Option<Vec<ChatChoice>>,
-    #[serde(default, deserialize_with = "tolerant")]
-    model: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<ReportedUsage>,
-    #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
-}
-
-#[derive(Deserialize)]
-struct ChatChoice {
-    #[serde(default, deserialize_with = "tolerant")]
-    message: Option<AnswerMessage>,
-    #[serde(default, deserialize_with = "tolerant")]
-    text: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    finish_reason: Option<String>,
-    /// OpenRouter's report of an upstream failure.
-    #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
-}
-
-#[derive(Deserialize)]
-struct AnswerMessage {
-    #[serde(default, deserialize_with = "tolerant")]
-    content: Option<MessageContent>,
-    #[serde(default, deserialize_with = "tolerant")]
-    refusal: Option<String>,
-    #[serde(default, deserialize_with = "tolerant_list")]
-    tool_calls: Option<Vec<AnswerCall>>,
-}
-
-#[derive(Deserialize)]
-struct AnswerCall {
-    #[serde(default, deserialize_with = "tolerant")]
-    id: Option<String>,
-    function: AnswerFunction,
-}
-
-#[derive(Deserialize)]
-struct AnswerFunction {
-    name: String,
-    #[serde(default, deserialize_with = "tolerant")]
-    arguments: Option<Arguments>,
-}
-
-impl ApiAnswer for ChatAnswer {
+impl ApiAnswer for Chunks {
     const PATH: &'static str = "/chat/completions";
 
-    fn is_foreign(&self) -> bool {
-        self.choices.is_none()
+    fn is_foreign(answer: &Value) -> bool {
+        !answer["choices"].is_array()
     }
 
-    fn is_one(&self) -> bool {
-        let first = self.choices.as_ref().and_then(|choices| choices.first());
-        first.is_some_and(|choice| !choice.finish_reason.as_deref().is_some_and(is_unfinished))
+    fn is_one(answer: &Value) -> bool {
+        let is_answer = |choice: &Value| !choice["finish_reason"].as_str().is_some_and(is_unfinished);
+        choice(answer).is_some_and(is_answer)
     }
 
-    fn take_error(&mut self) -> Option<ErrorField> {
-        self.error.take().or_else(|| self.choices.as_mut()?.first_mut()?.error.take())
+    /// Also OpenRouter's report of an upstream failure.
+    fn error(answer: &Value) -> Option<&Value> {
+        error_field(answer).or_else(|| error_field(choice(answer)?))
     }
 
-    fn usage(&self) -> Option<&ReportedUsage> {
-        self.usage.as_ref()
-    }
-
-    fn into_reply(self) -> (Reply, String) {
-        let (mut text, mut refusal, mut tool_calls, mut reason) = (String::new(), String::new(), Vec::new(), None);
-        if let Some(choice) = self.choices.and_then(|choices| choices.into_iter().next()) {
-            reason = choice.finish_reason;
-            if let Some(message) = choice.message {
-                if let Some(content) = message.content {
-                    content.read(&mut text, &mut refusal);
-                }
-                refusal.push_str(&message.refusal.unwrap_or_default());
-                for call in message.tool_calls.unwrap_or_default() {
-                    tool_calls.push(ToolCall {
-                        id: call_id([call.id, None], tool_calls.len()),
-                        name: call.function.name,
-                        arguments: Arguments::into_text(call.function.arguments),
-                    });
-                }
+    fn into_reply(mut answer: Value) -> (Reply, String) {
+        let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
+        let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
+        let mut choice = take_choice(&mut answer);
+        let reason = take_text(&mut choice, "finish_reason");
+        let mut message = take(&mut choice, "message");
+        read_content(take(&mut message, "content"), &mut text, &mut refusal);
+        refusal.push_str(&take_text(&mut message, "refusal").unwrap_or_default());
+        let mut calls = take(&mut message, "tool_calls");
+        for call in calls.as_array_mut().into_iter().flatten() {
+            let mut function = take(call, "function");
+            if let Some(name) = take_text(&mut function, "name") {
+                let id = call_id([take_text(call, "id"), None], tool_calls.len());
+                tool_calls.push(ToolCall { id, name, arguments: arguments(take(&mut function, "arguments")) });
             }
-            if text.is_empty() {
-                text = choice.text.unwrap_or_default();
-            }
+        }
+        if text.is_empty() {
+            text = take_text(&mut choice, "text").unwrap_or_default();
         }
         let (mut finish, finish_word) = finish(reason.as_deref());
         if finish == FinishReason::Complete && !refusal.is_empty() && text.is_empty() {
             finish = FinishReason::Filtered;
         }
-        let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
-        (Reply { text, tool_calls, finish, finish_word, served_model: self.model, tokens, ..Reply::default() }, refusal)
+        let served_model = take_text(&mut answer, "model");
+        (Reply { text, tool_calls, finish, finish_word, served_model, tokens, ..Reply::default() }, refusal)
     }
+}
+
+/// The first choice: one answer is requested.
+fn choice(answer: &Value) -> Option<&Value> {
+    answer["choices"].as_array()?.iter().find(|choice| choice.is_object())
+}
+
+/// Takes the first choice; null if there is none.
+fn take_choice(answer: &mut Value) -> Value {
+    let choices = answer.get_mut("choices").and_then(Value::as_array_mut);
+    let first = choices.into_iter().flatten().find(|choice| choice.is_object());
+    first.map(Value::take).unwrap_or_default()
 }

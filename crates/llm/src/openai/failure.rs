@@ -4,13 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ModelError;
 
 use super::endpoint::Address;
-use super::lenient::{LenientText, tolerant};
 use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
 
@@ -43,7 +41,8 @@ pub(super) struct ServerRefusal {
 impl ServerRefusal {
     /// A refusal with an error status.
     pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
-        let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
+        let body: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let said = body.as_ref().and_then(fault_in).unwrap_or_default();
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
@@ -80,16 +79,15 @@ impl ServerRefusal {
     }
 
     /// The error for the caller.
-    pub(super) fn into_error(self) -> ModelError {
+    pub(super) fn error(&self) -> ModelError {
         if self.exceeds_context() {
-            return ModelError::ContextExceeded { message: self.message };
+            return ModelError::ContextExceeded { message: self.message.clone() };
         }
-        let is_quota = self.is_quota();
-        let Self { status, retry_after, message, url, is_http_status, .. } = self;
-        let message = url.map_or(message.clone(), |url| format!("{message} ({url})"));
+        let Self { status, retry_after, ref message, ref url, is_http_status, .. } = *self;
+        let message = url.as_ref().map_or_else(|| message.clone(), |url| format!("{message} ({url})"));
         match status {
             // Waiting does not help with an exhausted balance, whatever the status.
-            _ if is_quota => ModelError::Refused { status, message },
+            _ if self.is_quota() => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
             502..=504 if is_http_status => ModelError::Unavailable { status, retry_after, message },
@@ -100,24 +98,33 @@ impl ServerRefusal {
     }
 }
 
+/// The value of an `error` field, an object or plain text.
+pub(super) fn error_field(object: &Value) -> Option<&Value> {
+    object.get("error").filter(|error| error.is_object() || error.is_string())
+}
+
 /// The error in a stream's event, if it is one: in a field, as an event of that name, or as an object with a type.
-pub(super) fn error_in(event: &ServerSentEvent<'_>) -> Option<ErrorField> {
-    #[derive(Deserialize)]
-    struct ErrorBody {
-        #[serde(default, deserialize_with = "tolerant")]
-        error: Option<ErrorField>,
-        #[serde(default, rename = "type", deserialize_with = "tolerant")]
-        kind: Option<String>,
-        #[serde(default, deserialize_with = "tolerant")]
-        object: Option<String>,
+/// `data` is the event's data as JSON, if it is.
+pub(super) fn error_in(event: &ServerSentEvent<'_>, data: &Value) -> Option<Value> {
+    if let Some(error) = error_field(data) {
+        return says_something(error).then(|| error.clone());
     }
-    let said = serde_json::from_str::<ErrorBody>(event.data).ok();
-    let is_error = event.name == "error"
-        || said.as_ref().is_some_and(|said| [&said.kind, &said.object].contains(&&Some("error".to_owned())));
-    if let Some(error) = said.and_then(|said| said.error) {
-        return error.says_something().then_some(error);
+    let is_error = event.name == "error" || ["type", "object"].iter().any(|key| data[key] == "error");
+    let has_words = data.is_object() || data.is_string();
+    is_error.then(|| if has_words { data.clone() } else { event.data.into() })
+}
+
+fn says_something(error: &Value) -> bool {
+    match error.as_str() {
+        Some(message) => !message.trim().is_empty(),
+        None => !error["message"].is_null() || codes(error).next().is_some(),
     }
-    is_error.then(|| serde_json::from_str(event.data).unwrap_or_else(|_| ErrorField::Text(event.data.to_owned())))
+}
+
+/// An error's code and type.
+fn codes(error: &Value) -> impl Iterator<Item = String> {
+    let codes = ["code", "type"].into_iter().map(|key| &error[key]);
+    codes.filter(|code| code.is_string() || code.is_number()).map(prose)
 }
 
 /// The relevant parts of an error object.
@@ -128,123 +135,55 @@ pub(super) struct Fault {
     param: Option<String>,
 }
 
-/// The value of an `error` field: an object, or plain text.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum ErrorField {
-    Object(Box<ErrorObject>),
-    Text(String),
-}
-
-#[derive(Deserialize)]
-pub(super) struct ErrorObject {
-    message: Option<Value>,
-    #[serde(default, deserialize_with = "tolerant")]
-    code: Option<LenientText>,
-    #[serde(default, rename = "type", deserialize_with = "tolerant")]
-    kind: Option<LenientText>,
-    #[serde(default, deserialize_with = "tolerant")]
-    param: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    metadata: Option<ErrorMetadata>,
-    /// FastAPI's name for the message.
-    detail: Option<Value>,
-}
-
-/// OpenRouter's copy of the upstream provider's message.
-#[derive(Deserialize)]
-struct ErrorMetadata {
-    raw: Option<Value>,
-}
-
-impl ErrorField {
-    fn says_something(&self) -> bool {
-        match self {
-            Self::Text(message) => !message.trim().is_empty(),
-            Self::Object(object) => object.message.is_some() || object.code.is_some() || object.kind.is_some(),
+impl Fault {
+    /// The fault in an error; `None` if it is empty, like `{}` and `""`.
+    pub(super) fn of(error: &Value) -> Option<Self> {
+        if let Some(text) = error.as_str() {
+            return (!text.trim().is_empty()).then(|| Self { message: Some(text.to_owned()), ..Self::default() });
         }
-    }
-
-    /// The fault; `None` if the field is empty, like `{}` and `""`.
-    pub(super) fn into_fault(self) -> Option<Fault> {
-        match self {
-            Self::Text(message) => {
-                (!message.trim().is_empty()).then(|| Fault { message: Some(message), ..Fault::default() })
-            }
-            Self::Object(object) => object.into_fault(),
-        }
-    }
-}
-
-impl ErrorObject {
-    fn into_fault(self) -> Option<Fault> {
-        let raw = self.metadata.and_then(|metadata| metadata.raw).map(prose);
-        let message = self.message.or(self.detail).map(prose).filter(|message| !message.is_empty());
+        // OpenRouter's copy of the upstream provider's message.
+        let raw = Some(&error["metadata"]["raw"]).filter(|raw| !raw.is_null()).map(prose);
+        let message = message_of(error).filter(|message| !message.is_empty());
         let message = match (message, raw) {
             (Some(message), Some(raw)) => Some(format!("{message}: {raw}")),
             (message, raw) => message.or(raw),
         };
-        let codes: Vec<String> = [self.code, self.kind].into_iter().flatten().map(|code| code.0).collect();
-        (message.is_some() || !codes.is_empty()).then_some(Fault { message, codes, param: self.param })
+        let codes: Vec<String> = codes(error).collect();
+        let param = error["param"].as_str().map(str::to_owned);
+        (message.is_some() || !codes.is_empty()).then_some(Self { message, codes, param })
     }
 }
 
-/// The body of a refusal: the error in a field, at the top, or either in a list (Google).
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Envelope {
-    // First, because a list could be read as the fields of the others.
-    List(Vec<Envelope>),
-    Wrapped(Wrapped),
-    Bare(Box<ErrorObject>),
-}
-
-/// An error in a field; some servers put only its name there and the message next to it.
-#[derive(Deserialize)]
-struct Wrapped {
-    error: ErrorField,
-    #[serde(default)]
-    message: Option<Value>,
-    #[serde(default)]
-    detail: Option<Value>,
-}
-
-impl Envelope {
-    fn into_fault(self) -> Option<Fault> {
-        match self {
-            Self::Wrapped(wrapped) => wrapped.into_fault(),
-            Self::Bare(object) => object.into_fault(),
-            Self::List(list) => list.into_iter().find_map(Self::into_fault),
-        }
+/// The fault in the body of a refusal: the error is in a field, at the top, or either in a list (Google). Some servers
+/// put only its name into the field and the message next to it.
+fn fault_in(body: &Value) -> Option<Fault> {
+    if let Some(list) = body.as_array() {
+        return list.iter().find_map(fault_in);
     }
+    let Some(error) = error_field(body) else { return Fault::of(body).filter(|_| body.is_object()) };
+    let is_name = error.as_str().is_some_and(|name| !name.trim().contains(char::is_whitespace));
+    let fault = Fault::of(error);
+    let Some(beside) = message_of(body).filter(|message| !message.trim().is_empty()) else { return fault };
+    let mut fault = fault.unwrap_or_default();
+    if is_name {
+        fault.codes.extend(fault.message.clone());
+    }
+    fault.message = Some(match fault.message {
+        Some(message) if message.contains(&beside) => message,
+        Some(name) if is_name => format!("{name}: {beside}"),
+        Some(message) if !beside.contains(&message) => format!("{message}: {beside}"),
+        Some(_) | None => beside,
+    });
+    Some(fault)
 }
 
-impl Wrapped {
-    fn into_fault(self) -> Option<Fault> {
-        let is_name = matches!(&self.error, ErrorField::Text(name) if !name.trim().contains(char::is_whitespace));
-        let beside = self.message.or(self.detail).map(prose).filter(|message| !message.trim().is_empty());
-        let fault = self.error.into_fault();
-        let Some(beside) = beside else { return fault };
-        let mut fault = fault.unwrap_or_default();
-        if is_name {
-            fault.codes.extend(fault.message.clone());
-        }
-        fault.message = Some(match fault.message {
-            Some(message) if message.contains(&beside) => message,
-            Some(name) if is_name => format!("{name}: {beside}"),
-            Some(message) if !beside.contains(&message) => format!("{message}: {beside}"),
-            Some(_) | None => beside,
-        });
-        Some(fault)
-    }
+/// The message of an object, under FastAPI's name if it has no other.
+fn message_of(object: &Value) -> Option<String> {
+    ["message", "detail"].into_iter().map(|key| &object[key]).find(|message| !message.is_null()).map(prose)
 }
 
-fn prose(value: Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text,
-        other => other.to_string(),
-    }
+fn prose(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The HTTP status that corresponds to an error's code, if any.

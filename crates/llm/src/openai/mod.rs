@@ -29,8 +29,7 @@ use std::sync::Arc;
 
 use async_openai::types::chat::ResponseFormatJsonSchema;
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::error::may_bill;
 pub(crate) use finish::finish as finish_word;
@@ -48,8 +47,8 @@ use capabilities::{
     Api, Capabilities, KnownCapabilities, LOOPBACK_PROBE_TIMEOUT, LimitField, PROBE_TIMEOUT, Presumed, Streaming,
 };
 use endpoint::Address;
-use failure::{ErrorField, ServerRefusal, excerpt, one_line};
-use lenient::{ReportedUsage, stated_cost, tolerant};
+use failure::{Fault, ServerRefusal, error_field, excerpt, one_line};
+use lenient::{ReportedUsage, stated_cost};
 use reasoning::{Spoken, told_apart};
 use streaming::{Pieces, StreamEnding, StreamOutcome, follow, pieces_in};
 use text::readable;
@@ -95,9 +94,9 @@ impl OpenAiClient {
     ) -> Result<Reply, RequestFailure> {
         let posted = match api {
             Api::Responses => {
-                self.transport.post(responses::ResponsesAnswer::PATH, &responses::body(request, capabilities)).await?
+                self.transport.post(responses::Events::PATH, &responses::body(request, capabilities)).await?
             }
-            Api::Chat => self.transport.post(chat::ChatAnswer::PATH, &chat::body(request, capabilities)).await?,
+            Api::Chat => self.transport.post(chat::Chunks::PATH, &chat::body(request, capabilities)).await?,
         };
         let spoken = Spoken::new(capabilities.begins_within);
         match api {
@@ -123,7 +122,7 @@ impl OpenAiClient {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 // Figures from before an interruption are incomplete.
                 let ending = ended?;
-                let reply = self.accept(request, whole, &head)?;
+                let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();
                 if ending == StreamEnding::Regular && reply.tokens.is_none() {
                     // The cost of a debate is more important than streaming.
@@ -137,52 +136,48 @@ impl OpenAiClient {
     fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
         let address = self.transport.address();
         if !answer.status.is_success() {
-            let refusal = ServerRefusal::of_answer(answer, address, P::Whole::PATH);
-            let charge = Charge { usage: usage_in(answer), may_be_billed: may_bill(refusal.status) };
-            return Err(RequestFailure::Refused(Box::new(refusal), charge));
+            let refusal = ServerRefusal::of_answer(answer, address, P::PATH);
+            let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let may_be_billed = may_bill(refusal.status);
+            return Err(RequestFailure::refused(refusal, usage_of(&body, answer), may_be_billed));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
-            return self.accept(request, pieces?.into_whole(), answer);
+            return self.accept::<P>(request, pieces?.into_whole(), answer);
         }
-        let whole = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
+        let whole: Map<String, Value> = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
             let error = one_line(&error.to_string(), address);
             let broken =
                 broken(format!("it does not match the API's JSON ({error}): {}", excerpt(&answer.body, address)));
-            if is_cut { RequestFailure::from(broken) } else { RequestFailure::Foreign(broken.into()) }
+            if is_cut { RequestFailure::from(broken) } else { RequestFailure::foreign(broken.into()) }
         })?;
-        self.accept::<P::Whole>(request, whole, answer)
+        self.accept::<P>(request, whole.into(), answer)
     }
 
     /// The reply in an answer, if there is one.
     fn accept<A: ApiAnswer>(
         &self,
         request: &Request,
-        mut read: A,
+        read: Value,
         answer: &HttpAnswer,
     ) -> Result<Reply, RequestFailure> {
         let address = self.transport.address();
         let usage = usage_of(&read, answer);
-        let failed = |error| RequestFailure::Failed(FailedAttempt::with_usage(error, usage));
-        if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
-            let in_answer = !read.is_foreign();
+        if let Some(fault) = A::error(&read).and_then(Fault::of) {
+            let in_answer = !A::is_foreign(&read);
             let refusal = ServerRefusal { in_answer, ..ServerRefusal::inside(fault, answer, address) };
             // The answer had begun, so the server may bill it.
-            return Err(RequestFailure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
+            return Err(RequestFailure::refused(refusal, usage, true));
         }
-        if !read.is_one() {
+        if !A::is_one(&read) {
             let body = excerpt(&answer.body, address);
-            let why = read.bad_end().map_or(body, |end| one_line(&end, address));
+            let why = A::bad_end(&read).map_or(body, |end| one_line(&end, address));
             let said = if why.is_empty() { why } else { format!(": {why}") };
             let failed = FailedAttempt::with_usage(broken(format!("it contains no answer{said}")), usage);
-            return Err(if read.is_foreign() {
-                RequestFailure::Foreign(failed)
-            } else {
-                RequestFailure::Failed(failed)
-            });
+            return Err(if A::is_foreign(&read) { RequestFailure::foreign(failed) } else { failed.into() });
         }
-        let completion = read.usage().and_then(ReportedUsage::completion);
-        let (mut reply, refusal) = read.into_reply();
+        let completion = ReportedUsage::of(&read).and_then(|usage| usage.completion());
+        let (mut reply, refusal) = A::into_reply(read);
         if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
         }
@@ -196,7 +191,8 @@ impl OpenAiClient {
             reply.tokens = reply.tokens.filter(|tokens| tokens.output_tokens > 0);
         }
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
-            return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
+            let error = ModelError::Filtered { message: one_line(&refusal, address) };
+            return Err(FailedAttempt::with_usage(error, usage).into());
         }
         Ok(Reply { stated_cost: usage.cost, ..reply })
     }
@@ -208,23 +204,10 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
     completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
 
-fn usage_of(read: &impl ApiAnswer, answer: &HttpAnswer) -> StatedUsage {
-    let usage = read.usage();
-    StatedUsage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
-}
-
-/// The usage stated in a refusal.
-fn usage_in(refusal: &HttpAnswer) -> StatedUsage {
-    #[derive(Deserialize)]
-    struct RefusalBody {
-        #[serde(default, deserialize_with = "tolerant")]
-        usage: Option<ReportedUsage>,
-    }
-    let usage = serde_json::from_slice::<RefusalBody>(&refusal.body).ok().and_then(|said| said.usage);
-    StatedUsage {
-        tokens: usage.as_ref().and_then(ReportedUsage::tokens),
-        cost: stated_cost(usage.as_ref(), &refusal.headers),
-    }
+fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
+    let usage = ReportedUsage::of(body);
+    let tokens = usage.as_ref().and_then(ReportedUsage::tokens);
+    StatedUsage { tokens, cost: stated_cost(usage.as_ref(), &answer.headers) }
 }
 
 /// Converts a temperature to the type of requests. Short decimals stay exact.
@@ -237,47 +220,61 @@ fn strict_format(AnswerSchema { name, schema }: AnswerSchema) -> ResponseFormatJ
     ResponseFormatJsonSchema { name: name.to_owned(), schema, strict: Some(true), description: None }
 }
 
-/// An answer of either API.
-trait ApiAnswer: DeserializeOwned {
+/// Reads the answers of either API as JSON. All fields are optional, and an unexpected type counts as absent.
+trait ApiAnswer {
     /// The path of the API.
     const PATH: &'static str;
+
     /// Whether it contains no field of the API.
-    fn is_foreign(&self) -> bool;
+    fn is_foreign(answer: &Value) -> bool;
+
     /// Whether this is an answer of the API, not other JSON.
-    fn is_one(&self) -> bool;
+    fn is_one(answer: &Value) -> bool;
+
     /// The failure that the server reports without an error.
-    fn bad_end(&self) -> Option<String> {
+    fn bad_end(_: &Value) -> Option<String> {
         None
     }
-    /// Takes the error that some servers put into an answer with a success status.
-    fn take_error(&mut self) -> Option<ErrorField>;
-    /// The stated usage.
-    fn usage(&self) -> Option<&ReportedUsage>;
+
+    /// The error that some servers put into an answer with a success status.
+    fn error(answer: &Value) -> Option<&Value> {
+        error_field(answer)
+    }
+
     /// The reply, and the text of a refusal.
-    fn into_reply(self) -> (Reply, String);
+    fn into_reply(answer: Value) -> (Reply, String);
 }
 
 /// Why there is no reply.
-enum RequestFailure {
+struct RequestFailure {
+    failed: FailedAttempt,
+    cause: FailureCause,
+}
+
+/// Which part of a server's answer is a failure.
+enum FailureCause {
     /// The server refused.
-    Refused(Box<ServerRefusal>, Charge),
+    Refused(Box<ServerRefusal>),
     /// A success status with content that is not of this API.
-    Foreign(FailedAttempt),
+    Foreign,
     /// Anything else.
-    Failed(FailedAttempt),
+    Other,
 }
 
-/// The charge of a refusal.
-struct Charge {
-    /// The stated usage.
-    usage: StatedUsage,
-    /// Whether the provider may bill it.
-    may_be_billed: bool,
+impl RequestFailure {
+    fn refused(refusal: ServerRefusal, usage: StatedUsage, may_be_billed: bool) -> Self {
+        let failed = FailedAttempt { error: refusal.error(), usage, may_be_billed };
+        Self { failed, cause: FailureCause::Refused(Box::new(refusal)) }
+    }
+
+    fn foreign(failed: FailedAttempt) -> Self {
+        Self { failed, cause: FailureCause::Foreign }
+    }
 }
 
-impl From<ModelError> for RequestFailure {
-    fn from(error: ModelError) -> Self {
-        Self::Failed(error.into())
+impl<T: Into<FailedAttempt>> From<T> for RequestFailure {
+    fn from(failed: T) -> Self {
+        Self { failed: failed.into(), cause: FailureCause::Other }
     }
 }
 

@@ -6,15 +6,14 @@ use async_openai::types::responses::{
     CreateResponse, EasyInputContent, EasyInputMessage, FunctionCallOutputItemParam, FunctionTool, FunctionToolCall,
     InputItem, InputParam, Item, ResponseTextParam, Role, Tool,
 };
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
-use super::failure::ErrorField;
 use super::finish::{finish, is_unfinished};
-use super::lenient::{Arguments, MessageContent, ReportedUsage, call_id, tolerant, tolerant_list};
+use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
 use super::{ApiAnswer, as_single, strict_format};
 pub(super) use events::Events;
 
@@ -89,112 +88,58 @@ fn tool(tool: &ToolSpec) -> Tool {
     })
 }
 
-/// An answer; all fields are optional.
-#[derive(Default, Deserialize)]
-pub(super) struct ResponsesAnswer {
-    #[serde(default, deserialize_with = "tolerant_list")]
-    output: Option<Vec<OutputItem>>,
-    #[serde(default, deserialize_with = "tolerant")]
-    output_text: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    status: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    incomplete_details: Option<Incomplete>,
-    #[serde(default, deserialize_with = "tolerant")]
-    model: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<ReportedUsage>,
-    #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
-}
-
-#[derive(Deserialize)]
-struct Incomplete {
-    #[serde(default, deserialize_with = "tolerant")]
-    reason: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-struct OutputItem {
-    #[serde(default, rename = "type", deserialize_with = "tolerant")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    content: Option<MessageContent>,
-    #[serde(default, deserialize_with = "tolerant")]
-    call_id: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    id: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    name: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    arguments: Option<Arguments>,
-}
-
-impl OutputItem {
-    /// Some servers omit the type of an item; only a call has a name.
-    fn is_call(&self) -> bool {
-        self.name.is_some() && matches!(self.kind.as_deref(), Some("function_call") | None)
-    }
+/// Whether an output item is a call. Some servers omit the type of an item; only a call has a name.
+fn is_call(item: &Value) -> bool {
+    item["name"].is_string() && matches!(item["type"].as_str(), Some("function_call") | None)
 }
 
 /// The statuses of a response.
 const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"];
 
-impl ApiAnswer for ResponsesAnswer {
+impl ApiAnswer for Events {
     const PATH: &'static str = "/responses";
 
-    fn is_foreign(&self) -> bool {
+    fn is_foreign(answer: &Value) -> bool {
         // Other JSON has a status, too: `ok`, 200.
-        let is_known = |status: &str| STATUSES.contains(&status);
-        self.output.is_none() && self.output_text.is_none() && !self.status.as_deref().is_some_and(is_known)
+        let is_known = answer["status"].as_str().is_some_and(|status| STATUSES.contains(&status));
+        !has_output(answer) && !is_known
     }
 
-    fn is_one(&self) -> bool {
-        self.bad_end().is_none() && (self.output.is_some() || self.output_text.is_some())
+    fn is_one(answer: &Value) -> bool {
+        Self::bad_end(answer).is_none() && has_output(answer)
     }
 
-    fn bad_end(&self) -> Option<String> {
-        let status = self.status.as_deref().filter(|status| is_unfinished(status))?;
-        let reason = self.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+    fn bad_end(answer: &Value) -> Option<String> {
+        let status = answer["status"].as_str().filter(|status| is_unfinished(status))?;
+        let reason = answer["incomplete_details"]["reason"].as_str();
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         Some(format!("its status is `{status}`{reason}"))
     }
 
-    fn take_error(&mut self) -> Option<ErrorField> {
-        self.error.take()
-    }
-
-    fn usage(&self) -> Option<&ReportedUsage> {
-        self.usage.as_ref()
-    }
-
-    fn into_reply(self) -> (Reply, String) {
+    fn into_reply(mut answer: Value) -> (Reply, String) {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
-        for item in self.output.unwrap_or_default() {
-            match (item.kind.as_deref(), item.name) {
-                (Some("function_call") | None, Some(name)) => tool_calls.push(ToolCall {
-                    id: call_id([item.call_id, item.id], tool_calls.len()),
-                    name,
-                    arguments: Arguments::into_text(item.arguments),
-                }),
-                (None | Some("message"), _) => {
-                    if let Some(content) = item.content {
-                        content.read(&mut text, &mut refusal);
-                    }
-                }
-                // Reasoning, server-side searches, and future types.
-                (Some(_), _) => {}
+        let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
+        let mut output = take(&mut answer, "output");
+        for item in output.as_array_mut().into_iter().flatten() {
+            if is_call(item) {
+                let id = call_id([take_text(item, "call_id"), take_text(item, "id")], tool_calls.len());
+                let name = take_text(item, "name").unwrap_or_default();
+                tool_calls.push(ToolCall { id, name, arguments: arguments(take(item, "arguments")) });
+            } else if matches!(item["type"].as_str(), Some("message") | None) {
+                // Others are reasoning, server-side searches, and future types.
+                read_content(take(item, "content"), &mut text, &mut refusal);
             }
         }
         if text.is_empty() {
-            text = self.output_text.unwrap_or_default();
+            text = take_text(&mut answer, "output_text").unwrap_or_default();
         }
-        let reason = self.incomplete_details.and_then(|details| details.reason);
-        let is_incomplete = self.status.as_deref() == Some("incomplete");
+        let reason = take_text(&mut take(&mut answer, "incomplete_details"), "reason");
+        let status = take_text(&mut answer, "status");
+        let is_incomplete = status.as_deref() == Some("incomplete");
         let (mut finish, mut finish_word) = match (is_incomplete, &reason) {
             (true, None) => (FinishReason::Length, None),
             (_, Some(reason)) => finish(Some(reason)),
-            (false, None) => finish(self.status.as_deref()),
+            (false, None) => finish(status.as_deref()),
         };
         if finish == FinishReason::Complete {
             if is_incomplete {
@@ -204,7 +149,11 @@ impl ApiAnswer for ResponsesAnswer {
                 finish = FinishReason::Filtered;
             }
         }
-        let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
-        (Reply { text, tool_calls, finish, finish_word, served_model: self.model, tokens, ..Reply::default() }, refusal)
+        let served_model = take_text(&mut answer, "model");
+        (Reply { text, tool_calls, finish, finish_word, served_model, tokens, ..Reply::default() }, refusal)
     }
+}
+
+fn has_output(answer: &Value) -> bool {
+    answer["output"].is_array() || answer["output_text"].is_string()
 }

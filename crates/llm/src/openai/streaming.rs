@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::{Listener, Live, ModelError};
 
@@ -19,9 +20,7 @@ pub(super) const DONE: &str = "[DONE]";
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A streamed answer.
-pub(super) trait Pieces: Default {
-    /// The complete form.
-    type Whole: ApiAnswer;
+pub(super) trait Pieces: ApiAnswer + Default {
     /// Reads an event that only contains words, as nearly all do, and passes them to `sink`; returns whether it was
     /// one. Runs for every word of a debate.
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool;
@@ -29,8 +28,8 @@ pub(super) trait Pieces: Default {
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
     /// The progress of the answer.
     fn completeness(&self) -> Completeness;
-    /// The received answer.
-    fn into_whole(self) -> Self::Whole;
+    /// The received answer, as the API returns it without streaming.
+    fn into_whole(self) -> Value;
 }
 
 /// Receives an answer as it arrives.

@@ -104,14 +104,14 @@ fn refused<T>(why: &str) -> Result<T, String> {
 
 #[test]
 fn the_registry_and_the_names_agree() {
-    let names: Vec<_> = registry().iter().map(|tool| tool.spec().name).collect();
+    let names: Vec<_> = TOOLS.iter().map(|tool| tool.spec().name).collect();
     assert_eq!(names, TOOL_NAMES);
     assert_eq!(names, ["context_search", "file_read", "list_files"]);
 }
 
 #[test]
 fn every_parameter_is_described_and_required() {
-    for tool in registry() {
+    for tool in &TOOLS {
         let parameters = tool.spec().parameters;
         let properties = parameters["properties"].as_object().expect("properties");
         assert_eq!(parameters["required"], json!(properties.keys().collect::<Vec<_>>()));

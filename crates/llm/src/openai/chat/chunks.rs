@@ -3,13 +3,14 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
-use crate::openai::failure::{ErrorField, error_in};
-use crate::openai::lenient::{Arguments, Borrowed, MessageContent, ReportedUsage, tolerant, tolerant_list};
+use crate::openai::failure::{error_field, error_in};
+use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, read_content, take, take_text};
 use crate::openai::sse::ServerSentEvent;
 use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
-use super::{AnswerCall, AnswerFunction, AnswerMessage, ChatAnswer, ChatChoice};
+use super::take_choice;
 
 /// The received part of an answer.
 #[derive(Default)]
@@ -22,9 +23,9 @@ pub(in crate::openai) struct Chunks {
     usage: Option<ReportedUsage>,
     /// Whether words followed the last figures, which are then incomplete.
     has_grown: bool,
-    error: Option<ErrorField>,
+    error: Option<Value>,
     /// The whole message, which some gateways send in one chunk.
-    whole: Option<AnswerMessage>,
+    whole: Option<Value>,
     has_choice: bool,
     is_done: bool,
 }
@@ -38,78 +39,18 @@ struct CallInPieces {
     arguments: String,
 }
 
-/// A chunk; all fields are optional.
-#[derive(Deserialize)]
-struct Chunk {
-    #[serde(default, deserialize_with = "tolerant_list")]
-    choices: Option<Vec<ChunkChoice>>,
-    #[serde(default, deserialize_with = "tolerant")]
-    model: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<ReportedUsage>,
-}
-
-#[derive(Deserialize)]
-struct ChunkChoice {
-    #[serde(default, deserialize_with = "tolerant")]
-    delta: Option<Delta>,
-    #[serde(default, deserialize_with = "tolerant")]
-    message: Option<AnswerMessage>,
-    #[serde(default, deserialize_with = "tolerant")]
-    text: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    finish_reason: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
-}
-
-#[derive(Deserialize)]
-struct Delta {
-    #[serde(default, deserialize_with = "tolerant")]
-    content: Option<MessageContent>,
-    #[serde(default, deserialize_with = "tolerant")]
-    refusal: Option<String>,
-    #[serde(default, deserialize_with = "tolerant_list")]
-    tool_calls: Option<Vec<DeltaCall>>,
-    /// Reasoning text, under the two names that servers use.
-    #[serde(default, deserialize_with = "tolerant")]
-    reasoning_content: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    reasoning: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct DeltaCall {
-    #[serde(default, deserialize_with = "tolerant")]
-    index: Option<u64>,
-    #[serde(default, deserialize_with = "tolerant")]
-    id: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    function: Option<DeltaFunction>,
-}
-
-#[derive(Deserialize)]
-struct DeltaFunction {
-    #[serde(default, deserialize_with = "tolerant")]
-    name: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    arguments: Option<Arguments>,
-}
-
-/// The common form of a chunk, borrowed. Any other content is read as a [`Chunk`].
+/// The common form of a chunk, borrowed. Any other content is read as JSON.
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
     choices: [WordsChoice<'a>; 1],
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     model: Option<Borrowed<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     object: Option<Borrowed<'a>>,
-    #[serde(default)]
     usage: Option<IgnoredAny>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
-    #[serde(default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Option<IgnoredAny>,
 }
 
@@ -117,27 +58,21 @@ struct ChunkWords<'a> {
 struct WordsChoice<'a> {
     #[serde(borrow)]
     delta: WordsDelta<'a>,
-    #[serde(default)]
     finish_reason: Option<IgnoredAny>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
-    #[serde(default)]
     message: Option<IgnoredAny>,
-    #[serde(default)]
     text: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 struct WordsDelta<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     content: Option<Borrowed<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     reasoning_content: Option<Borrowed<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     reasoning: Option<Borrowed<'a>>,
-    #[serde(default)]
     refusal: Option<IgnoredAny>,
-    #[serde(default)]
     tool_calls: Option<IgnoredAny>,
 }
 
@@ -152,8 +87,6 @@ impl ChunkWords<'_> {
 }
 
 impl Pieces for Chunks {
-    type Whole = ChatAnswer;
-
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
         let words =
             serde_json::from_str::<ChunkWords>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
@@ -181,22 +114,24 @@ impl Pieces for Chunks {
             self.is_done = true;
             return;
         }
+        let mut chunk: Value = serde_json::from_str(event.data).unwrap_or_default();
         // An error after the end does not affect the answer.
         if self.completeness() == Completeness::Open {
-            self.error = error_in(event);
+            self.error = error_in(event, &chunk);
             // Earlier figures are incomplete.
             self.has_grown |= self.error.is_some();
         }
-        let Ok(chunk) = serde_json::from_str::<Chunk>(event.data) else { return };
-        if let Some(model) = chunk.model {
+        if let Some(model) = take_text(&mut chunk, "model") {
             self.name_model(model);
         }
-        // One answer is requested; the last chunk, with the figures, has none.
-        if let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) {
+        // The last chunk, with the figures, has none.
+        let choice = take_choice(&mut chunk);
+        if choice.is_object() {
             self.take_choice(choice, sink);
         }
-        self.has_grown &= !chunk.usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
-        self.usage = ReportedUsage::later(self.usage.take(), chunk.usage);
+        let usage = ReportedUsage::of(&chunk);
+        self.has_grown &= !usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
+        self.usage = ReportedUsage::later(self.usage.take(), usage);
     }
 
     fn completeness(&self) -> Completeness {
@@ -209,25 +144,16 @@ impl Pieces for Chunks {
         }
     }
 
-    fn into_whole(self) -> ChatAnswer {
+    fn into_whole(self) -> Value {
         let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
-        let calls = self.calls.into_iter().filter_map(|call| {
-            let function = AnswerFunction { name: call.name?, arguments: Some(Arguments::Text(call.arguments)) };
-            Some(AnswerCall { id: call.id, function })
-        });
-        let pieces = AnswerMessage {
-            content: Some(MessageContent::Text(self.text)),
-            refusal: Some(self.refusal),
-            tool_calls: Some(calls.collect()),
-        };
-        let message = if has_pieces { Some(pieces) } else { self.whole.or(Some(pieces)) };
-        let choice = ChatChoice { message, text: None, finish_reason: self.finish_reason, error: None };
-        ChatAnswer {
-            choices: self.has_choice.then(|| vec![choice]),
-            model: self.model,
-            usage: self.usage.filter(|_| !self.has_grown),
-            error: self.error,
-        }
+        let function = |call: &CallInPieces| json!({ "name": call.name, "arguments": call.arguments });
+        let calls = self.calls.iter().map(|call| json!({ "id": call.id, "function": function(call) }));
+        let pieces = json!({ "content": self.text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
+        let message = self.whole.filter(|_| !has_pieces).unwrap_or(pieces);
+        let choice = json!({ "message": message, "finish_reason": self.finish_reason });
+        let usage = self.usage.filter(|_| !self.has_grown).map(ReportedUsage::into_json);
+        let choices = self.has_choice.then_some([choice]);
+        json!({ "choices": choices, "model": self.model, "usage": usage, "error": self.error })
     }
 }
 
@@ -239,33 +165,30 @@ impl Chunks {
         }
     }
 
-    fn take_choice(&mut self, choice: ChunkChoice, sink: &mut TextSink<'_>) {
+    fn take_choice(&mut self, mut choice: Value, sink: &mut TextSink<'_>) {
         self.has_choice = true;
         if self.completeness() == Completeness::Open {
-            self.error = self.error.take().or(choice.error);
+            self.error = self.error.take().or_else(|| error_field(&choice).cloned());
             self.has_grown |= self.error.is_some();
-            self.finish_reason = choice.finish_reason.filter(|it| !it.is_empty());
+            self.finish_reason = take_text(&mut choice, "finish_reason").filter(|it| !it.is_empty());
         }
-        self.whole = choice.message.or(self.whole.take());
-        let mut said = choice.text.unwrap_or_default();
-        if let Some(delta) = choice.delta {
-            if let Some(content) = delta.content {
-                content.read(&mut said, &mut self.refusal);
-            }
-            self.refusal.push_str(&delta.refusal.unwrap_or_default());
-            let calls = delta.tool_calls.unwrap_or_default();
-            // Neither is passed on, but both show that the model is working.
-            if delta.reasoning_content.iter().chain(&delta.reasoning).any(|text| !text.is_empty()) {
-                self.has_grown = true;
-                sink.reason();
-            }
-            if !calls.is_empty() {
-                self.has_grown = true;
-                sink.work();
-            }
-            for call in calls {
-                self.take_call(call);
-            }
+        self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
+        let mut said = take_text(&mut choice, "text").unwrap_or_default();
+        let mut delta = take(&mut choice, "delta");
+        read_content(take(&mut delta, "content"), &mut said, &mut self.refusal);
+        self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
+        // Reasoning, under the two names that servers use, and calls are not passed on, but show that the model is
+        // working.
+        if ["reasoning_content", "reasoning"].iter().any(|key| delta[key].as_str().is_some_and(|text| !text.is_empty()))
+        {
+            self.has_grown = true;
+            sink.reason();
+        }
+        let mut calls = take(&mut delta, "tool_calls");
+        if let Some(calls) = calls.as_array_mut().filter(|calls| !calls.is_empty()) {
+            self.has_grown = true;
+            sink.work();
+            calls.iter_mut().for_each(|call| self.take_call(call));
         }
         self.has_grown |= !said.is_empty();
         sink.say(&said);
@@ -274,9 +197,10 @@ impl Chunks {
 
     /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers
     /// reuse an index, but none an id.
-    fn take_call(&mut self, piece: DeltaCall) {
-        let id = piece.id.filter(|id| !id.is_empty());
-        let place = match (&id, piece.index) {
+    fn take_call(&mut self, piece: &mut Value) {
+        let id = take_text(piece, "id").filter(|id| !id.is_empty());
+        let index = piece["index"].as_u64();
+        let place = match (&id, index) {
             (Some(id), index) => self.calls.iter().position(|call| match &call.id {
                 Some(known) => known == id,
                 None => call.index == index,
@@ -285,15 +209,14 @@ impl Chunks {
             (None, None) => self.calls.len().checked_sub(1),
         };
         let mut call = place.map(|place| self.calls.remove(place)).unwrap_or_default();
-        call.index = call.index.or(piece.index);
+        call.index = call.index.or(index);
         call.id = call.id.or(id);
-        if let Some(function) = piece.function {
-            call.name = call.name.or(function.name.filter(|name| !name.is_empty()));
-            match function.arguments {
-                Some(Arguments::Text(text)) => call.arguments.push_str(&text),
-                Some(json @ Arguments::Json(_)) => call.arguments = Arguments::into_text(Some(json)),
-                None => {}
-            }
+        let mut function = take(piece, "function");
+        call.name = call.name.or(take_text(&mut function, "name").filter(|name| !name.is_empty()));
+        match take(&mut function, "arguments") {
+            Value::Null => {}
+            Value::String(text) => call.arguments.push_str(&text),
+            json => call.arguments = arguments(json),
         }
         self.calls.insert(place.unwrap_or(self.calls.len()), call);
     }

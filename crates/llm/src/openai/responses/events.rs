@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
-use crate::openai::failure::{ErrorField, error_in};
-use crate::openai::lenient::{Arguments, Borrowed, MessageContent, ReportedUsage, tolerant};
+use crate::openai::failure::error_in;
+use crate::openai::lenient::{Borrowed, ReportedUsage, take, take_text};
 use crate::openai::sse::ServerSentEvent;
 use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
-use super::{OutputItem, ResponsesAnswer};
+use super::is_call;
 
 /// Events with an answer that has not ended.
 const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
@@ -24,51 +25,30 @@ pub(in crate::openai) struct Events {
     /// The calls by their position in the output.
     calls: BTreeMap<u64, PendingFunctionCall>,
     /// The answer in the last event that contained it: empty at first, complete at the end.
-    shown: Option<ResponsesAnswer>,
-    error: Option<ErrorField>,
+    shown: Option<Value>,
+    error: Option<Value>,
     is_done: bool,
 }
 
 /// A partially received function call.
 #[derive(Default)]
 struct PendingFunctionCall {
-    item: Option<OutputItem>,
+    item: Option<Value>,
     arguments: String,
 }
 
-/// An event's data; all fields are optional.
-#[derive(Deserialize)]
-struct EventData {
-    #[serde(default, rename = "type", deserialize_with = "tolerant")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    delta: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    output_index: Option<u64>,
-    #[serde(default, deserialize_with = "tolerant")]
-    item: Option<OutputItem>,
-    #[serde(default, deserialize_with = "tolerant")]
-    arguments: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    response: Option<ResponsesAnswer>,
-}
-
-/// The common form of an event's data, borrowed. Any other content is read as [`EventData`].
+/// The common form of an event's data, borrowed. Any other content is read as JSON.
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
     kind: Borrowed<'a>,
     #[serde(borrow)]
     delta: Borrowed<'a>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
-    #[serde(default)]
     response: Option<IgnoredAny>,
 }
 
 impl Pieces for Events {
-    type Whole = ResponsesAnswer;
-
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
         let words = serde_json::from_str::<EventWords>(event.data);
         match words {
@@ -94,40 +74,43 @@ impl Pieces for Events {
             self.is_done = true;
             return;
         }
-        self.error = error_in(event);
-        let Ok(piece) = serde_json::from_str::<EventData>(event.data) else { return };
-        let kind = piece.kind.as_deref().unwrap_or(event.name);
-        let place = piece.output_index.unwrap_or_default();
-        match kind {
+        let mut piece: Value = serde_json::from_str(event.data).unwrap_or_default();
+        self.error = error_in(event, &piece);
+        let kind = take_text(&mut piece, "type").unwrap_or_else(|| event.name.to_owned());
+        let place = piece["output_index"].as_u64().unwrap_or_default();
+        let delta = take_text(&mut piece, "delta").unwrap_or_default();
+        let response = Some(take(&mut piece, "response")).filter(Value::is_object);
+        match kind.as_str() {
             "response.output_text.delta" => {
-                let text = piece.delta.unwrap_or_default();
-                sink.say(&text);
-                self.text.push_str(&text);
+                sink.say(&delta);
+                self.text.push_str(&delta);
             }
             "response.refusal.delta" => {
                 sink.work();
-                self.refusal.push_str(&piece.delta.unwrap_or_default());
+                self.refusal.push_str(&delta);
             }
             "response.function_call_arguments.delta" => {
                 sink.work();
-                self.calls.entry(place).or_default().arguments.push_str(&piece.delta.unwrap_or_default());
+                self.calls.entry(place).or_default().arguments.push_str(&delta);
             }
             "response.function_call_arguments.done" => {
-                if let Some(arguments) = piece.arguments {
+                if let Some(arguments) = take_text(&mut piece, "arguments") {
                     self.calls.entry(place).or_default().arguments = arguments;
                 }
             }
             "response.output_item.added" | "response.output_item.done" => {
-                if let Some(item) = piece.item.filter(OutputItem::is_call) {
+                if let Some(item) = Some(take(&mut piece, "item")).filter(is_call) {
                     self.calls.entry(place).or_default().item = Some(item);
                 }
             }
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                let status = kind.trim_start_matches("response.");
-                let mut answer = piece.response.unwrap_or_default();
-                answer.status.get_or_insert_with(|| status.to_owned());
-                let shown = self.shown.take().and_then(|shown| shown.usage);
-                answer.usage = ReportedUsage::later(shown, answer.usage);
+                let mut answer = response.unwrap_or_else(|| json!({}));
+                if !answer["status"].is_string() {
+                    answer["status"] = kind.trim_start_matches("response.").into();
+                }
+                let shown = self.shown.take().and_then(|shown| ReportedUsage::of(&shown));
+                let usage = ReportedUsage::later(shown, ReportedUsage::of(&answer));
+                answer["usage"] = usage.map(ReportedUsage::into_json).into();
                 self.shown = Some(answer);
                 self.is_done = true;
             }
@@ -137,10 +120,10 @@ impl Pieces for Events {
                 if kind.rsplit('.').next() == Some("delta") {
                     sink.work();
                 }
-                let mut shown = piece.response;
-                if let Some(answer) = shown.as_mut().filter(|_| BEGUN.contains(&kind)) {
+                let mut shown = response;
+                if let Some(answer) = shown.as_mut().filter(|_| BEGUN.contains(&kind.as_str())) {
                     // An intermediate status does not reveal how the answer ended.
-                    answer.status = None;
+                    answer["status"] = Value::Null;
                 }
                 self.shown = shown.or(self.shown.take());
             }
@@ -152,20 +135,19 @@ impl Pieces for Events {
     }
 
     /// The answer of the last event; if it has no output, the output of the others.
-    fn into_whole(self) -> ResponsesAnswer {
-        let mut answer = self.shown.unwrap_or_default();
-        if self.error.is_some() {
+    fn into_whole(self) -> Value {
+        let mut answer = self.shown.unwrap_or_else(|| json!({}));
+        if let Some(error) = self.error {
             // Earlier figures are incomplete.
-            answer.usage = None;
+            answer["usage"] = Value::Null;
+            answer["error"] = error;
         }
-        answer.error = self.error.or(answer.error);
-        let shows_output = answer.output.as_ref().is_some_and(|output| !output.is_empty());
+        let shows_output = answer["output"].as_array().is_some_and(|output| !output.is_empty());
         let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
-        if has_pieces && !shows_output && answer.output_text.is_none() {
+        if has_pieces && !shows_output && !answer["output_text"].is_string() {
             let calls = self.calls.into_values().filter_map(PendingFunctionCall::into_item);
-            let message =
-                OutputItem { content: Some(MessageContent::of(self.text, self.refusal)), ..OutputItem::default() };
-            answer.output = Some([message].into_iter().chain(calls).collect());
+            let message = json!({ "content": [self.text, { "type": "refusal", "refusal": self.refusal }] });
+            answer["output"] = [message].into_iter().chain(calls).collect();
         }
         answer
     }
@@ -173,15 +155,10 @@ impl Pieces for Events {
 
 impl PendingFunctionCall {
     /// The item, which initially has no arguments.
-    fn into_item(self) -> Option<OutputItem> {
+    fn into_item(self) -> Option<Value> {
         let mut item = self.item?;
-        let has_none = match &item.arguments {
-            None => true,
-            Some(Arguments::Text(text)) => text.is_empty(),
-            Some(Arguments::Json(json)) => json.is_null(),
-        };
-        if has_none {
-            item.arguments = Some(Arguments::Text(self.arguments));
+        if item["arguments"].is_null() || item["arguments"] == "" {
+            item["arguments"] = self.arguments.into();
         }
         Some(item)
     }
