@@ -62,8 +62,8 @@ fn sentence(missing: &[MissingKey]) -> String {
     if let [key] = missing {
         return format!("missing environment variable {key}");
     }
-    let lines: String = missing.iter().map(|key| format!("\n  {key}")).collect();
-    format!("missing environment variables:{lines}")
+    let keys: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    format!("missing environment variables:\n  {}", keys.join("\n  "))
 }
 
 /// Checks that every provider in use has its key and the variables of its headers.

@@ -182,12 +182,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Scores(_) => {
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
-        OutputSpec::FindingRulings => {
-            let (read, record) = ask.json(|text| RawRulings::read(text, &call.findings)).await?;
-            let ruled =
-                read.map_or_else(|it| Value::Ruled(Ruled::default(), Some(it.error)), |it| Value::Ruled(it, None));
-            Ok(RequestResult::of(ruled, record))
-        }
+        OutputSpec::FindingRulings => ask.rulings(&call.findings).await,
         OutputSpec::Solution(Authorship::Kept(key)) => {
             let read = |text: &str| match Assessment::read(text) {
                 (assessment, None) => Ok(assessment),
@@ -517,6 +512,19 @@ impl Ask {
             }
         };
         Ok((written, cut, call))
+    }
+
+    /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
+    ///
+    /// # Errors
+    /// The first call fails for good.
+    async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
+        let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
+        let value = match read {
+            Ok(ruled) => Value::Ruled(ruled, None),
+            Err(unreadable) => Value::Ruled(Ruled::default(), Some(unreadable.error)),
+        };
+        Ok(RequestResult::of(value, record))
     }
 
     fn replies(self) -> (Replies, Request) {

@@ -191,7 +191,7 @@ impl RunnerError {
 
 impl Diagnostic for RunnerError {
     fn blame(&self) -> ErrorCategory {
-        self.cause().map_or(ErrorCategory::Arguments, |error| error.blame())
+        self.cause().map_or(ErrorCategory::Arguments, Diagnostic::blame)
     }
 
     fn hint(&self) -> Option<String> {

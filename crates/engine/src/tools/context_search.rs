@@ -26,6 +26,7 @@ pub(super) const TOOL: Tool = Tool {
     run: search,
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "other tools can fail")]
 fn search(term: &str, context: &ToolContext) -> Result<Value, ToolError> {
     let said = context.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
     let mut matches: Vec<_> = said

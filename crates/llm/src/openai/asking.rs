@@ -27,7 +27,7 @@ impl OpenAiClient {
     /// Asks with the model's known API, or finds out the API.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
-        self.by_either(request, live).await.map_err(|failure| failure.failed)
+        self.by_either(request, live).await.map_err(|failure| *failure.failed)
     }
 
     async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, RequestFailure> {
@@ -202,7 +202,7 @@ async fn charge(
     live: Live<'_>,
     request: &mut Cow<'_, Request>,
 ) -> Result<(), RequestFailure> {
-    let failed = failure.failed.clone();
+    let failed = FailedAttempt::clone(&failure.failed);
     let is_nothing = !failed.may_be_billed && failed.usage == StatedUsage::default();
     let Some(further) = live.further.filter(|_| !is_nothing) else { return Ok(()) };
     let max_tokens = further.after(failed).await?;
@@ -250,8 +250,8 @@ fn streaming_adjustment(refusal: &ServerRefusal, api: Api, capabilities: Capabil
 impl RequestFailure {
     /// The same failure with the charge of `other`.
     fn charged_as(self, other: &Self) -> Self {
-        let FailedAttempt { usage, may_be_billed, .. } = other.failed;
-        Self { failed: FailedAttempt { usage, may_be_billed, ..self.failed }, ..self }
+        let FailedAttempt { usage, may_be_billed, .. } = *other.failed;
+        Self { failed: FailedAttempt { usage, may_be_billed, ..*self.failed }.into(), ..self }
     }
 
     /// Whether it rejects the request or its sender, so that another way of asking would not help.

@@ -247,7 +247,7 @@ trait ApiAnswer {
 
 /// Why there is no reply.
 struct RequestFailure {
-    failed: FailedAttempt,
+    failed: Box<FailedAttempt>,
     cause: FailureCause,
 }
 
@@ -264,17 +264,17 @@ enum FailureCause {
 impl RequestFailure {
     fn refused(refusal: ServerRefusal, usage: StatedUsage, may_be_billed: bool) -> Self {
         let failed = FailedAttempt { error: refusal.error(), usage, may_be_billed };
-        Self { failed, cause: FailureCause::Refused(Box::new(refusal)) }
+        Self { failed: failed.into(), cause: FailureCause::Refused(Box::new(refusal)) }
     }
 
     fn foreign(failed: FailedAttempt) -> Self {
-        Self { failed, cause: FailureCause::Foreign }
+        Self { failed: failed.into(), cause: FailureCause::Foreign }
     }
 }
 
 impl<T: Into<FailedAttempt>> From<T> for RequestFailure {
     fn from(failed: T) -> Self {
-        Self { failed: failed.into(), cause: FailureCause::Other }
+        Self { failed: Box::new(failed.into()), cause: FailureCause::Other }
     }
 }
 

@@ -124,8 +124,8 @@ pub(super) fn load<'a>(
 /// The variant whose groups are judged.
 fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, Complaint> {
     let with_arms: Vec<&Arc<Variant>> = plan.variants.iter().filter(|variant| !variant.against.is_empty()).collect();
-    let named = |variant: &&&Arc<Variant>| args.of_variant.as_ref().is_none_or(|name| *name == variant.name);
-    let fitting: Vec<_> = with_arms.iter().filter(named).collect();
+    let is_wanted = |variant: &&&Arc<Variant>| args.of_variant.as_ref().is_none_or(|name| *name == variant.name);
+    let fitting: Vec<_> = with_arms.iter().filter(is_wanted).collect();
     match fitting.as_slice() {
         [one] => Ok(Arc::clone(one)),
         _ if with_arms.is_empty() => {

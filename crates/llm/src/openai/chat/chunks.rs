@@ -188,7 +188,9 @@ impl Chunks {
         if let Some(calls) = calls.as_array_mut().filter(|calls| !calls.is_empty()) {
             self.has_grown = true;
             sink.work();
-            calls.iter_mut().for_each(|call| self.take_call(call));
+            for call in calls {
+                self.take_call(call);
+            }
         }
         self.has_grown |= !said.is_empty();
         sink.say(&said);
