@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::evaluation::statistics::rounded;
 use crate::evaluation::{Criterion, Evaluated, EvaluationRun, Figure};
+use dialectic_record::debate::AgentId;
 
 /// The averages and each evaluator's answer; null without a score. One debate is an object, several are a list of
 /// objects with the name of their `debate`. With repetitions each score has its standard deviation, and `runs` has an
@@ -17,69 +19,121 @@ use crate::evaluation::{Criterion, Evaluated, EvaluationRun, Figure};
 pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> serde_json::Result<String> {
     let repeated = repeat.get() > 1;
     let text = match evaluated {
-        [one] => serde_json::to_string_pretty(&report(one, Map::new(), repeated)),
+        [one] => serde_json::to_string_pretty(&ScoresReport::of(one, None, repeated)),
         several => {
-            let named = |one: &Evaluated| Map::from_iter([("debate".to_owned(), json!(one.subject.name))]);
-            let reports: Vec<_> = several.iter().map(|one| report(one, named(one), repeated)).collect();
+            let reports: Vec<ScoresReport> =
+                several.iter().map(|one| ScoresReport::of(one, Some(&one.subject.name), repeated)).collect();
             serde_json::to_string_pretty(&reports)
         }
     };
     Ok(text? + "\n")
 }
 
-/// The report of a debate, after its name if there are several.
-fn report(evaluated: &Evaluated, mut report: Map<String, Value>, repeated: bool) -> Map<String, Value> {
-    let figures = evaluated.figures();
-    report.extend(scores(|criterion| figures.get(&criterion).copied(), repeated));
-    report.insert("agents".to_owned(), first_answers(evaluated).into());
-    if repeated {
-        report.insert("runs".to_owned(), evaluated.counted().map(of_run).collect());
+#[derive(Serialize)]
+struct ScoresReport<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debate: Option<&'a str>,
+    evaluation: Groups,
+    overall_score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overall_standard_deviation: Option<Deviation>,
+    agents: Returned<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<ScoresReport<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Groups {
+    functional_completeness: ScoreEntry,
+    non_functional: NonFunctional,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct ScoreEntry {
+    average_score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standard_deviation: Option<Deviation>,
+}
+
+/// A standard deviation; null for a single value. The key is absent without repetitions.
+#[derive(Clone, Copy, Serialize)]
+struct Deviation(Option<f64>);
+
+/// Scores by key in the order of the columns.
+struct NonFunctional(Vec<(Criterion, ScoreEntry)>);
+
+impl Serialize for NonFunctional {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(criterion, score)| (criterion.key(), score)))
     }
-    report
 }
 
-fn of_run(run: &EvaluationRun) -> Value {
-    let averages = run.averages();
-    let score = |criterion| averages.get(&criterion).map(|mean| Figure { mean: *mean, deviation: None });
-    let answers = run.answers().map(|(evaluator, answer)| (evaluator.settings.id.to_string(), answer.returned.clone()));
-    let mut report = scores(score, false);
-    report.insert("agents".to_owned(), answers.collect());
-    report.into()
+/// The evaluators' answers in the order of the configuration.
+struct Returned<'a>(Vec<(&'a AgentId, &'a Value)>);
+
+impl Serialize for Returned<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
 }
 
-/// The scores in the order of the columns. Without repetitions the keys of the deviations are absent.
-fn scores(score: impl Fn(Criterion) -> Option<Figure>, repeated: bool) -> Map<String, Value> {
-    let shown = |criterion, average: &str, deviation: &str| {
-        let figure = score(criterion);
-        let mut shown = Map::from_iter([(average.to_owned(), json!(figure.map(|figure| rounded(figure.mean))))]);
-        if repeated {
-            let value = figure.and_then(|figure| figure.deviation).map(rounded);
-            shown.insert(deviation.to_owned(), json!(value));
+impl<'a> ScoresReport<'a> {
+    fn of(evaluated: &'a Evaluated, debate: Option<&'a str>, repeated: bool) -> Self {
+        let figures = evaluated.figures();
+        let score = |criterion| {
+            let figure: Option<&Figure> = figures.get(&criterion);
+            ScoreEntry {
+                average_score: figure.map(|figure| rounded(figure.mean)),
+                standard_deviation: repeated
+                    .then(|| Deviation(figure.and_then(|figure| figure.deviation).map(rounded))),
+            }
+        };
+        let overall = score(Criterion::Overall);
+        Self {
+            debate,
+            evaluation: groups(score),
+            overall_score: overall.average_score,
+            overall_standard_deviation: overall.standard_deviation,
+            agents: first_answers(evaluated),
+            runs: repeated.then(|| evaluated.counted().map(Self::of_run).collect()),
         }
-        shown
-    };
-    let entry = |criterion| shown(criterion, "average_score", "standard_deviation");
-    let others = Criterion::NON_FUNCTIONAL.map(|criterion| (criterion.key().to_owned(), entry(criterion).into()));
-    let evaluation = json!({
-        "functional_completeness": entry(Criterion::FunctionalCompleteness),
-        "non_functional": Map::from_iter(others),
-    });
-    let mut scores = Map::from_iter([("evaluation".to_owned(), evaluation)]);
-    scores.extend(shown(Criterion::Overall, "overall_score", "overall_standard_deviation"));
-    scores
+    }
+
+    fn of_run(run: &'a EvaluationRun) -> Self {
+        let averages = run.averages();
+        let score = |criterion| ScoreEntry {
+            average_score: averages.get(&criterion).copied().map(rounded),
+            standard_deviation: None,
+        };
+        Self {
+            debate: None,
+            evaluation: groups(score),
+            overall_score: score(Criterion::Overall).average_score,
+            overall_standard_deviation: None,
+            agents: Returned(
+                run.answers().map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned)).collect(),
+            ),
+            runs: None,
+        }
+    }
 }
 
-/// Each evaluator's first answer, in the order of the configuration.
-fn first_answers(evaluated: &Evaluated) -> Map<String, Value> {
-    let mut first: BTreeMap<usize, (String, Value)> = BTreeMap::new();
+fn groups(score: impl Fn(Criterion) -> ScoreEntry) -> Groups {
+    Groups {
+        functional_completeness: score(Criterion::FunctionalCompleteness),
+        non_functional: NonFunctional(Criterion::NON_FUNCTIONAL.map(|criterion| (criterion, score(criterion))).into()),
+    }
+}
+
+/// Each evaluator's first answer.
+fn first_answers<'a>(evaluated: &'a Evaluated) -> Returned<'a> {
+    let mut first: BTreeMap<usize, (&AgentId, &Value)> = BTreeMap::new();
     for run in &evaluated.runs {
         for (position, attempt) in run.attempts.iter().enumerate() {
             if let Ok(answer) = &attempt.outcome {
-                first
-                    .entry(position)
-                    .or_insert_with(|| (attempt.evaluator.settings.id.to_string(), answer.returned.clone()));
+                first.entry(position).or_insert((&attempt.evaluator.settings.id, &answer.returned));
             }
         }
     }
-    first.into_values().collect()
+    Returned(first.into_values().collect())
 }

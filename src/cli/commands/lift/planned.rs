@@ -132,8 +132,8 @@ fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, Complaint> {
             Err(Complaint::input("no variant of the plan has arms").advising("plan the set with `against`"))
         }
         _ => {
-            let names: Vec<String> = with_arms.iter().map(|variant| variant.name.clone()).collect();
-            let message = format!("which variant? The plan has groups of {}", list(&names));
+            let variants: Vec<String> = with_arms.iter().map(|variant| variant.name.clone()).collect();
+            let message = format!("which variant? The plan has groups of {}", list(&variants));
             Err(Complaint::input(message).advising("name one: --of VARIANT"))
         }
     }
