@@ -430,7 +430,8 @@ fn holds_of(protocol: &'static str, cases: u32) {
     });
     held.unwrap();
     let seen = seen.into_inner().unwrap();
-    assert!(seen.refused > 0 && seen.finished > 0 && seen.held > 0, "{seen:?}");
+    // One limit in 25 is refused, which so few cases may not show; `budget` tests refusals.
+    assert!(seen.finished > 0 && seen.held > 0, "{seen:?}");
     // An arena is stopped more rarely than so few cases show: its last round holds most of its calls.
     assert!(seen.stopped > 0 || protocol == "arena", "{seen:?}");
 }
