@@ -215,10 +215,10 @@ fn last_text(debate: &Debate) -> Option<CallKey> {
     last_text_after(debate, debate.current_round)
 }
 
-/// The text that a round criticises. In the first round it may be pending.
-fn criticised_text(debate: &Debate, author: &AgentSettings) -> CallKey {
+/// The text that a round criticises. In the first round it may be pending; `None` if it failed.
+fn criticised_text(debate: &Debate, author: &AgentSettings) -> Option<CallKey> {
     let before = debate.current_round.saturating_sub(1);
-    last_text_after(debate, before).unwrap_or_else(|| text_after(0, author))
+    last_text_after(debate, before).or_else(|| Some(text_after(0, author)).filter(|first| !debate.has_failed(first)))
 }
 
 fn critique_key(debate: &Debate, author: &AgentSettings) -> CallKey {
@@ -227,9 +227,9 @@ fn critique_key(debate: &Debate, author: &AgentSettings) -> CallKey {
 
 /// The author criticises its own text.
 fn own_critique(debate: &Debate) -> Vec<Step> {
-    let step = author(debate).map(|author| {
+    let step = author(debate).and_then(|author| {
         let critique = Step::new(critique_key(debate, author), &CRITICISE, OutputSpec::Text);
-        critique.after([criticised_text(debate, author)])
+        Some(critique.after([criticised_text(debate, author)?]))
     });
     step.into_iter().collect()
 }
@@ -259,8 +259,9 @@ fn own_refinement(debate: &Debate) -> Vec<Step> {
     if debate.has_failed(&critique) || finds_nothing(debate, author) {
         return Vec::new();
     }
+    let Some(text) = criticised_text(debate, author) else { return Vec::new() };
     let refinement = Step::new(key(debate, REFINEMENT, author), &REFINE, OutputSpec::Text);
-    vec![refinement.after([criticised_text(debate, author), critique])]
+    vec![refinement.after([text, critique])]
 }
 
 /// A round without a new text is the last: another one would repeat it.

@@ -49,6 +49,14 @@ fn one_call_is_a_single_answer() {
 }
 
 #[test]
+fn a_first_text_that_failed_is_not_criticised() {
+    let failed = run(&SELF_REFINE, 1, 2, &[("proposal a 1", None)]);
+    assert_eq!(calls(&failed), ["proposal a 1"]);
+    assert_eq!(failed.debate.error.as_deref(), Some("there is no answer: 503"));
+    assert_eq!(solution(&failed.resumed().run(&good, &mut first)), "text of a");
+}
+
+#[test]
 fn an_author_rewrites_what_it_finds_and_stops_where_it_finds_nothing() {
     let said = [
         ("critique a 1", Some(FAULTY)),
