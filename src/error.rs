@@ -71,17 +71,17 @@ pub enum Error {
     Runtime(#[source] std::io::Error),
 }
 
-/// An error that only its reader tells from others: all of it is said where it occurs.
+/// An error for people only: no code matches on it, so it has no type of its own.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct Complaint {
+pub struct UserError {
     blame: ErrorCategory,
     message: String,
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-impl Complaint {
+impl UserError {
     /// An error of this category.
     pub fn of(blame: ErrorCategory, message: impl Into<String>) -> Self {
         Self { blame, message: message.into(), hint: None, source: None }
@@ -93,17 +93,17 @@ impl Complaint {
     }
 
     /// With advice for the user.
-    pub fn advising(self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
     /// With the reason.
-    pub fn because(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }
 }
 
-impl Diagnostic for Complaint {
+impl Diagnostic for UserError {
     fn blame(&self) -> ErrorCategory {
         self.blame
     }

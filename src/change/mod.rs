@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::encoding::decode;
 use dialectic_base::figures::{counted, thousands};
@@ -62,8 +62,8 @@ pub enum Found {
 }
 
 /// The root of a repository, or a file, cannot be read or written.
-pub fn unreadable(path: &Path, source: io::Error) -> Complaint {
-    Complaint::of(ErrorCategory::General, format!("cannot read {}", path.display())).because(source)
+pub fn unreadable(path: &Path, source: io::Error) -> UserError {
+    UserError::of(ErrorCategory::General, format!("cannot read {}", path.display())).with_source(source)
 }
 
 fn reasons(left_out: &[LeftOut]) -> String {
@@ -119,21 +119,21 @@ impl Repository {
         environment: &Environment,
     ) -> Result<Self, Error> {
         let no_repository = || {
-            Complaint::input("there is no git repository here")
-                .advising("change to a repository, or pipe in a diff: git diff main | dialectic review")
+            UserError::input("there is no git repository here")
+                .with_hint("change to a repository, or pipe in a diff: git diff main | dialectic review")
         };
         let git = Git::at(&git::root_of(directory).ok_or_else(no_repository)?, environment);
         let commit = |name: &str| -> Result<String, Error> {
             let no_commit = || {
-                Complaint::input(format!("`{name}` is not a commit in this repository"))
-                    .advising("a remote branch may have to be fetched first: git fetch")
+                UserError::input(format!("`{name}` is not a commit in this repository"))
+                    .with_hint("a remote branch may have to be fetched first: git fetch")
             };
             Ok(git.commit(name)?.ok_or_else(no_commit)?)
         };
         let end = match head {
             Some(head) => commit(head)?,
             None => git.commit("HEAD")?.ok_or_else(|| {
-                Complaint::input("the repository has no commit yet").advising("commit something first")
+                UserError::input("the repository has no commit yet").with_hint("commit something first")
             })?,
         };
         let (name, start) = if let Some(base) = base {
@@ -144,15 +144,15 @@ impl Repository {
                 found = found.or(git.commit(name)?.map(|commit| (short(name), commit)));
             }
             found.ok_or_else(|| {
-                Complaint::input(
+                UserError::input(
                     "there is no branch to compare with: neither origin nor this repository has a main or master",
                 )
-                .advising("name one: dialectic review --base <branch or commit>")
+                .with_hint("name one: dialectic review --base <branch or commit>")
             })?
         };
         let unrelated = || {
-            Complaint::input(format!("{name} and {} have no commit in common", head.unwrap_or("HEAD")))
-                .advising("in a shallow clone, fetch more of the history: git fetch --unshallow")
+            UserError::input(format!("{name} and {} have no commit in common", head.unwrap_or("HEAD")))
+                .with_hint("in a shallow clone, fetch more of the history: git fetch --unshallow")
         };
         let base = git.merge_base(&start, &end)?.ok_or_else(unrelated)?;
         let of = format!("{name} and {}", head.unwrap_or("the working tree"));
@@ -400,7 +400,7 @@ pub fn piped(
     let diffs = diff::read(&text);
     if diffs.is_empty() {
         let message = "there is no diff on standard input";
-        return Err(Complaint::input(message).advising("pipe in the output of `git diff` or `diff -u`").into());
+        return Err(UserError::input(message).with_hint("pipe in the output of `git diff` or `diff -u`").into());
     }
     let git = git::root_of(directory).map(|root| Git::at(&root, environment));
     let tree = git.as_ref().map(|git| Tree::of(git, environment, settings)).transpose()?;
@@ -508,7 +508,7 @@ fn assemble(
                 let message = format!("none of this change can be read: {}", reasons(&left_out));
                 let hint = "raise `debate.attachmentLimit` if files are too large, or name some of them: dialectic \
                     review <paths>";
-                Err(Complaint::input(message).advising(hint).into())
+                Err(UserError::input(message).with_hint(hint).into())
             }
         };
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
@@ -238,7 +238,7 @@ pub(super) fn paused(id: &DebateId) -> Error {
 }
 
 fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
-    Complaint::of(ErrorCategory::Busy, message).advising(format!("{when}: dialectic resume {id}")).into()
+    UserError::of(ErrorCategory::Busy, message).with_hint(format!("{when}: dialectic resume {id}")).into()
 }
 
 /// The advice for a debate whose texts are on record.
@@ -251,14 +251,14 @@ fn failure(debate: &Debate) -> Error {
     let Some(at) = without_room_to_close(debate) else { return failed(debate, true) };
     let id = &debate.id;
     debate_failed(id, &reason(debate))
-        .advising(format!(
+        .with_hint(format!(
             "with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>"
         ))
         .into()
 }
 
-fn debate_failed(id: &DebateId, reason: &str) -> Complaint {
-    Complaint::of(ErrorCategory::Provider, format!("the debate {id} failed: {reason}"))
+fn debate_failed(id: &DebateId, reason: &str) -> UserError {
+    UserError::of(ErrorCategory::Provider, format!("the debate {id} failed: {reason}"))
 }
 
 /// The printed solution, preceded by the brief of a quick debate.
@@ -277,14 +277,14 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = &debate.id;
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
     let Some(failure) = of_round else {
-        return debate_failed(id, &reason(debate)).advising(texts_are_saved(id)).into();
+        return debate_failed(id, &reason(debate)).with_hint(texts_are_saved(id)).into();
     };
     let is_failed = |settled: &CallStatus| *settled == CallStatus::Failed;
     if debate.settled.is_empty() || !debate.settled.values().all(is_failed) {
         let reason = reason(debate);
         let has_cause = reason.contains(&failure.error);
         let cause = if has_cause { String::new() } else { format!(" ({}: {})", failure.key.agent_id, failure.error) };
-        return debate_failed(id, &(reason + &cause)).advising(texts_are_saved(id)).into();
+        return debate_failed(id, &(reason + &cause)).with_hint(texts_are_saved(id)).into();
     }
     let settings = debate.settings.as_ref();
     let variable = settings.filter(|_| failure.kind.as_deref() == Some(REFUSED_KEY)).and_then(|settings| {
@@ -300,12 +300,12 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     let others = debate.failures.iter().filter(is_other).count();
     let check = variable.map_or_else(String::new, |variable| format!(": check {variable}"));
     let others = if others == 0 { String::new() } else { format!(" (and {others} for other reasons)") };
-    let mut failed = Complaint::of(ErrorCategory::Provider, format!("all calls failed: {what}{check}{others}"));
+    let mut failed = UserError::of(ErrorCategory::Provider, format!("all calls failed: {what}{check}{others}"));
     if is_kept {
-        failed = failed.advising(texts_are_saved(id));
+        failed = failed.with_hint(texts_are_saved(id));
     }
     match said {
-        Some(said) => failed.because(said).into(),
+        Some(said) => failed.with_source(said).into(),
         None => failed.into(),
     }
 }

@@ -3,19 +3,19 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use crate::error::Complaint;
+use crate::error::UserError;
 use dialectic_config::process_environment;
 
 /// Text below this line is ignored. Lines that begin with `#` are kept, since they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
 /// Lets the user edit `text`. `note` follows it and is not part of it.
-pub(super) fn edit(text: &str, note: &str) -> Result<String, Complaint> {
+pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or(usual).to_owned();
-    let unedited = |message: String| Complaint::input(message).advising("set VISUAL or EDITOR to choose the editor");
-    let failed = |source: io::Error| unedited(format!("cannot start the editor `{editor}`")).because(source);
+    let unedited = |message: String| UserError::input(message).with_hint("set VISUAL or EDITOR to choose the editor");
+    let failed = |source: io::Error| unedited(format!("cannot start the editor `{editor}`")).with_source(source);
     // The extension selects the editor's Markdown mode.
     let mut file = tempfile::Builder::new().prefix("dialectic-").suffix(".md").tempfile().map_err(failed)?;
     write!(file, "{text}\n\n{SCISSORS}\n{note}\n").and_then(|()| file.flush()).map_err(failed)?;

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::args::DebatePart;
 use super::session::debates;
 use super::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Directory, Entry, read_state};
 
@@ -30,7 +30,7 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         let message = format!("no debate is named to {what}, and there is no terminal to show which one is the newest");
         let hint = format!("name it; the newest is: dialectic {what} {LATEST} ...");
-        return Err(Complaint::input(message).advising(hint).into());
+        return Err(UserError::input(message).with_hint(hint).into());
     }
     let directory = debates()?;
     let entry = directory.find(LATEST)?;

@@ -1,13 +1,13 @@
 //! Required limits of commands that start debates for others.
 
-use crate::error::Complaint;
+use crate::error::UserError;
 use dialectic_engine::access::is_program;
 use dialectic_record::debate::Settings;
 
 /// A limit is missing, so that others could spend freely.
-fn missing(command: &str, option: &str, reason: &str) -> Complaint {
-    Complaint::input(format!("{command} needs {option}: {reason}"))
-        .advising(format!("give {option}; `docs/models.md` explains the limits"))
+fn missing(command: &str, option: &str, reason: &str) -> UserError {
+    UserError::input(format!("{command} needs {option}: {reason}"))
+        .with_hint(format!("give {option}; `docs/models.md` explains the limits"))
 }
 
 /// A program used by an agent or the judge.
@@ -17,7 +17,7 @@ fn called(settings: &Settings) -> Option<&str> {
 
 /// Checks that limits of calls are set if a program is used: a subscription has no price, so a cost limit does not
 /// apply.
-pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), Complaint> {
+pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
     let Some(program) = called(settings).or_else(configured) else { return Ok(()) };
@@ -36,7 +36,7 @@ pub(in crate::cli) fn check_cost(
     command: &'static str,
     settings: &Settings,
     options: [(&'static str, bool); 2],
-) -> Result<(), Complaint> {
+) -> Result<(), UserError> {
     if called(settings).is_some() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::status::{OpenQuestion, askers};
 use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
@@ -113,7 +113,7 @@ enum ReadLine {
     End,
     Interrupted,
     /// The editor returned no text.
-    Unwritten(Complaint),
+    Unwritten(UserError),
 }
 
 /// Asks every open question and records each answer at once. An empty answer is `NA`, as are all remaining ones at the

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "archive")]
 use crate::archive::PastDebates;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::features;
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_base::diagnostic::ErrorCategory;
@@ -417,9 +417,9 @@ async fn run_while_shown(
             } else {
                 format!("restore the debate's files, then: dialectic resume {id}")
             };
-            Complaint::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
-                .advising(hint)
-                .because(source)
+            UserError::of(ErrorCategory::General, format!("the debate {id} cannot be saved"))
+                .with_hint(hint)
+                .with_source(source)
                 .into()
         }
         source => source.into(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Complaint;
+use crate::error::UserError;
 
 /// The text added to a problem whose answer a program checks.
 const ASKS_FOR_ANSWER: &str =
@@ -72,7 +72,7 @@ impl ProblemSet {
     ///
     /// # Errors
     /// One of them cannot be used.
-    pub fn read(paths: &[PathBuf]) -> Result<Self, Complaint> {
+    pub fn read(paths: &[PathBuf]) -> Result<Self, UserError> {
         let mut problems = Vec::new();
         for path in paths {
             let before = problems.len();
@@ -86,7 +86,7 @@ impl ProblemSet {
                 problems.extend(of_markdown(path)?);
             }
             if problems.len() == before {
-                return Err(Complaint::input(format!("{} has no problems", path.display())).advising(FORMS));
+                return Err(UserError::input(format!("{} has no problems", path.display())).with_hint(FORMS));
             }
         }
         let mut ids = BTreeSet::new();
@@ -97,16 +97,16 @@ impl ProblemSet {
         let mut texts = BTreeMap::new();
         for Problem { id, text, .. } in &problems {
             if let Some(other) = texts.insert(text.as_str(), id) {
-                return Err(Complaint::input(format!("the problems `{other}` and `{id}` are the same"))
-                    .advising("remove one of them: one result would count twice"));
+                return Err(UserError::input(format!("the problems `{other}` and `{id}` are the same"))
+                    .with_hint("remove one of them: one result would count twice"));
             }
         }
         Ok(Self { problems })
     }
 
     /// Two problems have this id.
-    pub fn twice(id: &str) -> Complaint {
-        Complaint::input(format!("two problems have the id `{id}`")).advising("rename one of them")
+    pub fn twice(id: &str) -> UserError {
+        UserError::input(format!("two problems have the id `{id}`")).with_hint("rename one of them")
     }
 }
 
@@ -165,16 +165,16 @@ fn plain(text: &str) -> String {
     bare(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-fn read(path: &Path) -> Result<String, Complaint> {
+fn read(path: &Path) -> Result<String, UserError> {
     fs::read_to_string(path).map_err(|source| unreadable(path, source))
 }
 
-fn unreadable(path: &Path, source: io::Error) -> Complaint {
-    Complaint::input(format!("cannot read {}", path.display())).advising(FORMS).because(source)
+fn unreadable(path: &Path, source: io::Error) -> UserError {
+    UserError::input(format!("cannot read {}", path.display())).with_hint(FORMS).with_source(source)
 }
 
 /// The Markdown files of a directory, by name. Its README describes the set.
-fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
+fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, UserError> {
     let unreadable = |source| unreadable(directory, source);
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
@@ -190,7 +190,7 @@ fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, Complaint> {
 }
 
 /// A problem from a Markdown file. Its checklist may be next to it: `checklists/<name>.md`.
-fn of_markdown(path: &Path) -> Result<Option<Problem>, Complaint> {
+fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));
     let checklist = if list.is_file() { items(&read(&list)?) } else { Vec::new() };
@@ -203,12 +203,13 @@ fn items(text: &str) -> Vec<String> {
     text.lines().filter_map(item).filter(|item| !item.is_empty()).collect()
 }
 
-fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), Complaint> {
+fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), UserError> {
     for (line, text) in (1..).zip(read(path)?.lines()) {
         if text.trim().is_empty() {
             continue;
         }
-        let wrong = |fault: &str| Complaint::input(format!("{}, line {line}: {fault}", path.display())).advising(FORMS);
+        let wrong =
+            |fault: &str| UserError::input(format!("{}, line {line}: {fault}", path.display())).with_hint(FORMS);
         let Line { id, problem, answer, checklist } = serde_json::from_str(text).map_err(|error| {
             // The error's own line is that of the JSON.
             let fault = error.to_string();
@@ -251,7 +252,7 @@ mod tests {
         assert!(!Answer::Number(0.0).is_in(""));
     }
 
-    fn lines(text: &str) -> Result<ProblemSet, Complaint> {
+    fn lines(text: &str) -> Result<ProblemSet, UserError> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("set.jsonl");
         fs::write(&path, text).unwrap();

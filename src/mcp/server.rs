@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::error::{Complaint, in_full};
+use crate::error::{UserError, in_full};
 use crate::status::{DebateStatus, Standing, load};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
@@ -71,13 +71,13 @@ pub struct Options {
 ///
 /// # Errors
 /// It cannot start.
-pub async fn serve(options: Options) -> Result<(), Complaint> {
+pub async fn serve(options: Options) -> Result<(), UserError> {
     let program = Program::this().map_err(|source| {
-        Complaint::of(ErrorCategory::General, "cannot find the path of this program").because(source)
+        UserError::of(ErrorCategory::General, "cannot find the path of this program").with_source(source)
     })?;
     let open = |path: &PathBuf| {
         let message = format!("cannot open the context directory {}", path.display());
-        ContextDirectory::open(path).map_err(|source| Complaint::input(message).because(source))
+        ContextDirectory::open(path).map_err(|source| UserError::input(message).with_source(source))
     };
     let context = options.context.as_ref().map(open).transpose()?.map(Arc::new);
     let limits = Limits { debate: options.max_cost, day: options.max_cost_per_day };
@@ -87,9 +87,9 @@ pub async fn serve(options: Options) -> Result<(), Complaint> {
         // No client connected.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => {
-            return Err(Complaint::input("the client did not begin with an MCP handshake")
-                .advising("a coding agent starts this command; `docs/agents.md` explains how")
-                .because(error));
+            return Err(UserError::input("the client did not begin with an MCP handshake")
+                .with_hint("a coding agent starts this command; `docs/agents.md` explains how")
+                .with_source(error));
         }
     };
     drop(running.waiting().await);

@@ -18,7 +18,7 @@ use dialectic_engine::runner::{Run, spent_today};
 use dialectic_record::debate::DebateId;
 use dialectic_record::signals::Signals;
 
-use crate::error::Complaint;
+use crate::error::UserError;
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
 use super::catalogue::Catalogue;
@@ -110,8 +110,8 @@ pub struct Server {
 }
 
 /// A thread cannot be started, or the runtime cannot take over the address.
-fn not_started(source: std::io::Error) -> Complaint {
-    Complaint::of(ErrorCategory::General, "cannot start").because(source)
+fn not_started(source: std::io::Error) -> UserError {
+    UserError::of(ErrorCategory::General, "cannot start").with_source(source)
 }
 
 impl Server {
@@ -119,10 +119,10 @@ impl Server {
     ///
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
-    pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, Complaint> {
+    pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, UserError> {
         let ServeOptions { host, port, origins, token, places, client_timeout, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
-        let no_address = || Complaint::input(format!("--host must be an IP address or localhost, not `{host}`"));
+        let no_address = || UserError::input(format!("--host must be an IP address or localhost, not `{host}`"));
         let ip = ip.map_err(|_| no_address())?;
         for origin in &origins {
             let is_origin = reqwest::Url::parse(origin).is_ok_and(|url| {
@@ -130,13 +130,13 @@ impl Server {
             });
             if !is_origin {
                 let message = format!("--origin must be an origin such as https://debates.example, not `{origin}`");
-                return Err(Complaint::input(message));
+                return Err(UserError::input(message));
             }
         }
         if token.as_ref().is_some_and(|token| token.chars().count() < LEAST_TOKEN) {
             let message =
                 format!("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters");
-            return Err(Complaint::input(message).advising("create one with: openssl rand -hex 16"));
+            return Err(UserError::input(message).with_hint("create one with: openssl rand -hex 16"));
         }
         if !ip.is_loopback() {
             let required = [
@@ -146,7 +146,7 @@ impl Server {
             ];
             if let Some((missing, _)) = required.into_iter().find(|(_, is_there)| !is_there) {
                 let message = format!("{host} is reachable from other machines, but {missing} is missing");
-                return Err(Complaint::input(message).advising(
+                return Err(UserError::input(message).with_hint(
                     "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money",
                 ));
             }
@@ -158,9 +158,9 @@ impl Server {
         }
         let wanted = SocketAddr::new(ip, port);
         let listen = |source: std::io::Error| {
-            Complaint::of(ErrorCategory::General, format!("cannot listen at {wanted}"))
-                .advising("name another port with --port; 0 takes a free one")
-                .because(source)
+            UserError::of(ErrorCategory::General, format!("cannot listen at {wanted}"))
+                .with_hint("name another port with --port; 0 takes a free one")
+                .with_source(source)
         };
         let listener = StdListener::bind(wanted).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
@@ -215,7 +215,7 @@ impl Server {
         self,
         until: impl Future<Output = ()>,
         hurry: impl Future<Output = ()>,
-    ) -> Result<Vec<DebateId>, Complaint> {
+    ) -> Result<Vec<DebateId>, UserError> {
         let Self { app, listener, client_timeout, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(not_started)?;
         let answered = listen(listener, router(&app), client_timeout);

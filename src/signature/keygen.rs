@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 use super::{NAMESPACE, Refusal, Stop, not_signed};
-use crate::error::Complaint;
+use crate::error::UserError;
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
@@ -45,7 +45,7 @@ impl Keygen {
     ///
     /// # Errors
     /// It cannot be run, or does not sign.
-    pub(super) fn sign(&self, key: &Path, bytes: &[u8]) -> Result<Vec<u8>, Complaint> {
+    pub(super) fn sign(&self, key: &Path, bytes: &[u8]) -> Result<Vec<u8>, UserError> {
         let place = place()?;
         let file = place.path().join(SIGNED);
         fs::write(&file, bytes).map_err(not_run)?;
@@ -104,7 +104,7 @@ impl Keygen {
     }
 
     /// Runs `ssh-keygen` with `input`, silently.
-    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, Complaint> {
+    fn ask(&self, arguments: &[&OsStr], input: &[u8]) -> Result<Output, UserError> {
         let mut command = Command::new(&self.0);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(not_run)?;
@@ -115,8 +115,8 @@ impl Keygen {
 }
 
 /// The program cannot be started, or its input cannot be written.
-fn not_run(source: std::io::Error) -> Complaint {
-    Complaint::of(ErrorCategory::General, "cannot run ssh-keygen").because(source)
+fn not_run(source: std::io::Error) -> UserError {
+    UserError::of(ErrorCategory::General, "cannot run ssh-keygen").with_source(source)
 }
 
 /// Whether the output confirms a signature for records. A successful exit is not enough: another program of this name
@@ -141,7 +141,7 @@ fn first_line(text: &[u8]) -> Option<String> {
     String::from_utf8_lossy(text).lines().map(one_line).find(|line| !line.trim().is_empty())
 }
 
-fn place() -> Result<TempDir, Complaint> {
+fn place() -> Result<TempDir, UserError> {
     tempfile::Builder::new().prefix("dialectic-").tempdir().map_err(not_run)
 }
 
@@ -149,7 +149,7 @@ fn place() -> Result<TempDir, Complaint> {
 struct Files(TempDir);
 
 impl Files {
-    fn of(files: &[(&str, &[u8])]) -> Result<Self, Complaint> {
+    fn of(files: &[(&str, &[u8])]) -> Result<Self, UserError> {
         let place = place()?;
         for (name, bytes) in files {
             fs::write(place.path().join(name), bytes).map_err(not_run)?;

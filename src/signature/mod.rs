@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_engine::access::Environment;
 use dialectic_record::store::{Entry, Readers, Statement, StatementFault, VerifiedRecord, write_atomically};
@@ -34,16 +34,16 @@ pub fn sign(
     key: Option<&Path>,
     environment: &Environment,
 ) -> Result<(Statement, Envelope), Error> {
-    let empty = || Complaint::input("there is nothing to sign: the journal is empty");
+    let empty = || UserError::input("there is nothing to sign: the journal is empty");
     let statement = Statement::of(record).ok_or_else(empty)?;
     let key = match key {
         Some(key) => key.to_owned(),
         None => usual_key(environment)?,
     };
     fs::File::open(&key).map_err(|source| {
-        Complaint::input(format!("cannot read the key {}", key.display()))
-            .advising("name a private key, or a public one whose private key your agent holds")
-            .because(source)
+        UserError::input(format!("cannot read the key {}", key.display()))
+            .with_hint("name a private key, or a public one whose private key your agent holds")
+            .with_source(source)
     })?;
     let signature = Keygen::find(environment).ok_or_else(no_program)?.sign(&key, &statement.bytes())?;
     let envelope = Envelope::read(&signature).map_err(|_| not_signed(&key))?;
@@ -52,23 +52,23 @@ pub fn sign(
     Ok((statement, envelope))
 }
 
-fn no_program() -> Complaint {
-    Complaint::of(ErrorCategory::General, "there is no program `ssh-keygen` on PATH")
-        .advising("install OpenSSH 8.9 or newer")
+fn no_program() -> UserError {
+    UserError::of(ErrorCategory::General, "there is no program `ssh-keygen` on PATH")
+        .with_hint("install OpenSSH 8.9 or newer")
 }
 
 /// `ssh-keygen` did not sign with this key.
-fn not_signed(key: &Path) -> Complaint {
-    Complaint::of(ErrorCategory::General, format!("ssh-keygen did not sign with {}", key.display()))
-        .advising("the lines above say why; for a public key, `ssh-add -l` must list it")
+fn not_signed(key: &Path) -> UserError {
+    UserError::of(ErrorCategory::General, format!("ssh-keygen did not sign with {}", key.display()))
+        .with_hint("the lines above say why; for a public key, `ssh-add -l` must list it")
 }
 
-fn usual_key(environment: &Environment) -> Result<PathBuf, Complaint> {
+fn usual_key(environment: &Environment) -> Result<PathBuf, UserError> {
     let directory = environment.home().map(|home| home.join(".ssh"));
     let keys = directory.iter().flat_map(|directory| USUAL_KEYS.map(|name| directory.join(name)));
     keys.into_iter().find(|key| key.is_file()).ok_or_else(|| {
-        Complaint::input(format!("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", ")))
-            .advising("name one with --key, or make one: ssh-keygen -t ed25519")
+        UserError::input(format!("no key to sign with: ~/.ssh has none of {}", USUAL_KEYS.join(", ")))
+            .with_hint("name one with --key, or make one: ssh-keygen -t ed25519")
     })
 }
 
@@ -173,7 +173,7 @@ pub fn check(
 ) -> Result<Option<CheckedSignature>, Error> {
     let read = |path: &Path| {
         let unreadable = format!("cannot read the signers {}", path.display());
-        fs::read(path).map_err(|source| Complaint::input(unreadable).because(source))
+        fs::read(path).map_err(|source| UserError::input(unreadable).with_source(source))
     };
     let signers = signers.map(read).transpose()?;
     let (statement, signature) = (entry.statement_path(), entry.signature_path());
@@ -201,7 +201,7 @@ fn is_there(path: &Path) -> bool {
 /// Why a check stops.
 enum Stop {
     Refused(Refusal),
-    Failed(Complaint),
+    Failed(UserError),
 }
 
 impl<R: Into<Refusal>> From<R> for Stop {
@@ -210,8 +210,8 @@ impl<R: Into<Refusal>> From<R> for Stop {
     }
 }
 
-impl From<Complaint> for Stop {
-    fn from(error: Complaint) -> Self {
+impl From<UserError> for Stop {
+    fn from(error: UserError) -> Self {
         Self::Failed(error)
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::TerminationKind;
 
-use crate::error::Complaint;
+use crate::error::UserError;
 use crate::lift::{Arm, Problem, ProblemSet};
 
 /// The maximum number of debates in a set.
@@ -120,10 +120,10 @@ impl Description {
     ///
     /// # Errors
     /// It, or one of its problems, cannot be used.
-    pub fn read(path: &Path) -> Result<Self, Complaint> {
-        let fault = |fault: String| Complaint::input(format!("{}: {fault}", path.display()));
+    pub fn read(path: &Path) -> Result<Self, UserError> {
+        let fault = |fault: String| UserError::input(format!("{}: {fault}", path.display()));
         let text = fs::read_to_string(path)
-            .map_err(|source| Complaint::input(format!("cannot read {}", path.display())).because(source))?;
+            .map_err(|source| UserError::input(format!("cannot read {}", path.display())).with_source(source))?;
         let mut json = serde_json::Deserializer::from_str(&text);
         let file: File = serde_path_to_error::deserialize(&mut json).map_err(|error| fault(said(&error)))?;
         json.end().map_err(|error| fault(error.to_string()))?;
@@ -207,7 +207,7 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
 mod tests {
     use super::*;
 
-    fn described(text: &str) -> Result<Description, Complaint> {
+    fn described(text: &str) -> Result<Description, UserError> {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("[rfcs]")).unwrap();

@@ -7,7 +7,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, Status};
 use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, matching, write_atomically};
 
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 
 use super::Stored;
 use super::collect::debate_of;
@@ -34,15 +34,15 @@ impl Diagnostic for NotCopied {
 ///
 /// # Errors
 /// A name fits none or several.
-pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, Complaint> {
+pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, UserError> {
     let all: Vec<&DebateId> = plan.records().map(|record| record.id).collect();
     let find =
         |name: &String| match *matching(all.clone(), ToString::to_string, name) {
-            [] => Err(Complaint::input(format!("the plan has no debate `{name}`"))
-                .advising("`dialectic sweep collect` prints the ids of finished debates")),
+            [] => Err(UserError::input(format!("the plan has no debate `{name}`"))
+                .with_hint("`dialectic sweep collect` prints the ids of finished debates")),
             [one] => Ok(one),
-            [_, _, ..] => Err(Complaint::input(format!("`{name}` matches several debates of the plan"))
-                .advising("type more of the id")),
+            [_, _, ..] => Err(UserError::input(format!("`{name}` matches several debates of the plan"))
+                .with_hint("type more of the id")),
         };
     if names.is_empty() { Ok(all) } else { names.iter().map(find).collect() }
 }

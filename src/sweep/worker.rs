@@ -25,7 +25,7 @@ use super::plan::{Machine, PlannedDebate, SavedPlan};
 use super::segment::SegmentError;
 use super::store::{Creation, SharedStore};
 use super::takeover::is_finished;
-use crate::error::{Complaint, Error, in_full};
+use crate::error::{Error, UserError, in_full};
 
 pub use queue::RunOptions;
 pub use tally::Tally;
@@ -144,10 +144,10 @@ impl Worker {
             let found = store.get(SET).await?.and_then(|bytes| serde_json::from_slice::<Set>(&bytes).ok());
             let place = store.place();
             return Err(match found {
-                Some(found) if found.plan == set.plan => Complaint::input(format!(
+                Some(found) if found.plan == set.plan => UserError::input(format!(
                     "the workers of the set in {place} use a different interval between beats"
                 ))
-                .advising("all workers of a set need the same version of the program")
+                .with_hint("all workers of a set need the same version of the program")
                 .into(),
                 _ => SegmentError::OtherSet { place }.into(),
             });

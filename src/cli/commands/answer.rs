@@ -8,7 +8,7 @@ use crate::cli::args::{AnswerArgs, By};
 use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::figures::list;
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::problem::NO_ANSWER;
@@ -48,23 +48,23 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
     go_on(&order, terminal)
 }
 
-fn read(args: &AnswerArgs) -> Result<TypedAnswers, Complaint> {
+fn read(args: &AnswerArgs) -> Result<TypedAnswers, UserError> {
     let mut answers = BTreeMap::new();
     let from_file = args.file.as_deref().map(read_file).transpose()?.unwrap_or_default();
     let typed = args.answers.iter().map(|text| {
         let (id, answer) = text.split_once('=').ok_or_else(|| {
-            Complaint::input(format!("`{text}` is not an answer: write the question's id, `=` and the answer"))
+            UserError::input(format!("`{text}` is not an answer: write the question's id, `=` and the answer"))
         })?;
         Ok((id.trim().to_owned(), answer.to_owned()))
     });
-    for (id, answer) in typed.collect::<Result<Vec<_>, Complaint>>()?.into_iter().chain(from_file) {
+    for (id, answer) in typed.collect::<Result<Vec<_>, UserError>>()?.into_iter().chain(from_file) {
         if answers.insert(id.clone(), answer).is_some() {
-            return Err(Complaint::input(format!("`{id}` is answered twice")));
+            return Err(UserError::input(format!("`{id}` is answered twice")));
         }
     }
     if answers.is_empty() && !args.skip_rest {
-        return Err(Complaint::input("no answer is given")
-            .advising("such as q1=\"500 a second\"; --skip-rest skips all questions"));
+        return Err(UserError::input("no answer is given")
+            .with_hint("such as q1=\"500 a second\"; --skip-rest skips all questions"));
     }
     let by = match args.by {
         By::User => None,
@@ -73,9 +73,9 @@ fn read(args: &AnswerArgs) -> Result<TypedAnswers, Complaint> {
     Ok(TypedAnswers { answers, skip_rest: args.skip_rest, by })
 }
 
-fn read_file(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
+fn read_file(path: &Path) -> Result<Vec<(String, String)>, UserError> {
     let unreadable = |source: io::Error| {
-        Complaint::input(format!("cannot read the answers from {}", path.display())).because(source)
+        UserError::input(format!("cannot read the answers from {}", path.display())).with_source(source)
     };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -86,21 +86,21 @@ fn read_file(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
     }
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
     let read = read.map_err(|source| {
-        Complaint::input(format!("{} contains no answers", path.display()))
-            .advising("an object such as {\"q1\": \"500 a second\", \"q2\": null}")
-            .because(source)
+        UserError::input(format!("{} contains no answers", path.display()))
+            .with_hint("an object such as {\"q1\": \"500 a second\", \"q2\": null}")
+            .with_source(source)
     })?;
     Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())
 }
 
 /// No question of the debate is open.
-pub(super) fn not_asking(id: &DebateId) -> Complaint {
-    Complaint::input(format!("the debate {id} has no open questions"))
+pub(super) fn not_asking(id: &DebateId) -> UserError {
+    UserError::input(format!("the debate {id} has no open questions"))
 }
 
 impl TypedAnswers {
     /// The answers to the questions of `debate`: to all open ones, unless the rest is skipped.
-    pub(super) fn to(&self, debate: &Debate) -> Result<Given, Complaint> {
+    pub(super) fn to(&self, debate: &Debate) -> Result<Given, UserError> {
         let questions = debate.questions();
         let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
         if open.is_empty() {
@@ -110,13 +110,13 @@ impl TypedAnswers {
         let named = |ids: Vec<String>| list(&ids);
         if let Some(unknown) = self.answers.keys().find(|typed| !open.iter().any(|one| id(one.number) == **typed)) {
             let open = named(open.iter().map(|one| id(one.number)).collect());
-            return Err(Complaint::input(format!("there is no open question `{unknown}`; open are {open}")));
+            return Err(UserError::input(format!("there is no open question `{unknown}`; open are {open}")));
         }
         let is_left = |number: usize| !self.answers.contains_key(&id(number));
         let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();
         if !left.is_empty() && !self.skip_rest {
-            return Err(Complaint::input(format!("{} would remain unanswered", named(left)))
-                .advising("answer it, skip it with `q1=`, or skip all others with --skip-rest"));
+            return Err(UserError::input(format!("{} would remain unanswered", named(left)))
+                .with_hint("answer it, skip it with `q1=`, or skip all others with --skip-rest"));
         }
         let mut answers = Vec::new();
         for question in open {

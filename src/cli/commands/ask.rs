@@ -18,7 +18,7 @@ use crate::cli::session::{config_files, debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::error::{Complaint, Error, INTERRUPTED};
+use crate::error::{Error, INTERRUPTED, UserError};
 use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::markdown::truncate;
@@ -263,10 +263,10 @@ fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> Stri
 }
 
 /// The question, from the command line or from standard input.
-fn read(text: &str) -> Result<Arc<str>, Complaint> {
+fn read(text: &str) -> Result<Arc<str>, UserError> {
     let mut read = String::new();
     let text = if text == "-" {
-        let unreadable = |source| Complaint::input("cannot read the question from standard input").because(source);
+        let unreadable = |source| UserError::input("cannot read the question from standard input").with_source(source);
         io::stdin().lock().read_to_string(&mut read).map_err(unreadable)?;
         &read
     } else {
@@ -275,9 +275,9 @@ fn read(text: &str) -> Result<Arc<str>, Complaint> {
     read_text(text)
 }
 
-fn read_text(text: &str) -> Result<Arc<str>, Complaint> {
+fn read_text(text: &str) -> Result<Arc<str>, UserError> {
     let text = text.trim();
-    if text.is_empty() { Err(Complaint::input("the question is empty")) } else { Ok(text.into()) }
+    if text.is_empty() { Err(UserError::input("the question is empty")) } else { Ok(text.into()) }
 }
 
 /// Asks while the user watches.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::figures::counted;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_engine::access::Environment;
@@ -17,8 +17,8 @@ use dialectic_record::debate::{Attachment, Settings};
 /// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-fn unreadable(name: &str, source: io::Error) -> Complaint {
-    Complaint::input(format!("cannot read the attachment {name}")).because(source)
+fn unreadable(name: &str, source: io::Error) -> UserError {
+    UserError::input(format!("cannot read the attachment {name}")).with_source(source)
 }
 
 fn is_dash(path: &Path) -> bool {
@@ -35,7 +35,7 @@ pub(super) fn read(
 ) -> Result<Arc<[Attachment]>, Error> {
     if paths.iter().filter(|path| is_dash(path)).count() + usize::from(problem_is_stdin) > 1 {
         let hint = "give the problem as text, or attach a file";
-        return Err(Complaint::input("standard input is used twice").advising(hint).into());
+        return Err(UserError::input("standard input is used twice").with_hint(hint).into());
     }
     let mut attachments = Attachments::new(settings, environment);
     for path in paths {
@@ -70,7 +70,7 @@ pub(super) fn read_below(
 fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> Result<Vec<u8>, Error> {
     let unreadable = |source| unreadable(name, source);
     if path.is_dir() {
-        return Err(Complaint::input(format!("the attachment {name} is a directory")).into());
+        return Err(UserError::input(format!("the attachment {name} is a directory")).into());
     }
     let file = File::open(path).map_err(unreadable)?;
     // A link's own name and its target's name are both checked.

@@ -12,7 +12,7 @@ use super::replay::{ReplayEnd, show_again};
 use crate::cli::args::{DemoArgs, Watch};
 use crate::cli::conclusion::with_brief;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error, INTERRUPTED};
+use crate::error::{Error, INTERRUPTED, UserError};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{clock, counted};
 use dialectic_base::sanitize::one_line;
@@ -32,13 +32,13 @@ const CACHE_VARIABLE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CAC
 
 pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let not_kept = |message: String| {
-        Complaint::of(ErrorCategory::General, message)
-            .advising(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
+        UserError::of(ErrorCategory::General, message)
+            .with_hint(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
     };
     let no_home = || not_kept("cannot save the recorded debate: your home directory is unknown".to_owned());
     let directory = cache_directory().ok_or_else(no_home)?;
     let entry = keep(&directory).map_err(|source| {
-        not_kept(format!("the recorded debate cannot be written to {}", directory.display())).because(source)
+        not_kept(format!("the recorded debate cannot be written to {}", directory.display())).with_source(source)
     })?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;

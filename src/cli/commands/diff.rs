@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::cli::args::DiffArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::Debate;
@@ -32,8 +32,8 @@ pub(in crate::cli) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<()
     let Some(second) = &args.b else {
         let lines = draft_and_final(&first).ok_or_else(|| {
             let id = &first.id;
-            Complaint::input(format!("the debate {id} has no final text that replaced a draft"))
-                .advising(format!("name another debate to compare it with: dialectic diff {id} latest"))
+            UserError::input(format!("the debate {id} has no final text that replaced a draft"))
+                .with_hint(format!("name another debate to compare it with: dialectic diff {id} latest"))
         })?;
         return if args.json {
             terminal.json(&lines)

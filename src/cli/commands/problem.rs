@@ -7,7 +7,7 @@ use crate::cli::edit::edit;
 use crate::cli::stdin;
 use crate::cli::template::ProblemTemplate;
 use crate::cli::terminal::Terminal;
-use crate::error::Complaint;
+use crate::error::UserError;
 use dialectic_base::encoding::decode;
 
 /// The name of standard input.
@@ -42,29 +42,29 @@ pub(super) struct Problem {
 }
 
 /// Reads the problem from the given source, else from a pipe or file on standard input.
-pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, Complaint> {
+pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, UserError> {
     let unreadable = |from: &str, source: std::io::Error| {
-        Complaint::input(format!("cannot read the problem from {from}")).because(source)
+        UserError::input(format!("cannot read the problem from {from}")).with_source(source)
     };
     if let Some(template) = sources.template {
         let text = template.filled(&edit(template.text(), NOTE)?);
         if text.is_empty() {
-            return Err(Complaint::input("the template was not filled in"));
+            return Err(UserError::input("the template was not filled in"));
         }
         return Ok(Problem { text, is_stdin: false });
     }
     let (from, bytes) = match (sources.text, sources.file) {
         (Some(_), Some(_)) => {
             let message = "two problems given: as text and as a file";
-            return Err(Complaint::input(message).advising("remove one of them"));
+            return Err(UserError::input(message).with_hint("remove one of them"));
         }
         (Some("-"), None) if sources.edit => {
             let message = "the problem cannot come from both standard input and the editor";
-            return Err(Complaint::input(message).advising("remove one of them"));
+            return Err(UserError::input(message).with_hint("remove one of them"));
         }
         (None, None) if sources.edit => (EDITOR.to_owned(), Vec::new()),
         (None, None) if sources.stdin_is_taken || !stdin::may_have_text() => {
-            return Err(Complaint::input("no problem given").advising(
+            return Err(UserError::input("no problem given").with_hint(
                 "put it in quotes after the command, name a file with --problem-file, pipe it in, or write it with --edit",
             ));
         }
@@ -75,7 +75,7 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
         (Some(text), None) => ("the command line".to_owned(), text.as_bytes().to_vec()),
         (None, Some(path)) => {
             if path.is_dir() {
-                return Err(Complaint::input(format!("the problem file {} is a directory", path.display())));
+                return Err(UserError::input(format!("the problem file {} is a directory", path.display())));
             }
             let from = path.display().to_string();
             let bytes = fs::read(path).map_err(|source| unreadable(&from, source))?;
@@ -84,12 +84,12 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
     };
     // Drops the byte order mark of Windows editors.
     let text = decode(&bytes).map_err(|fault| {
-        Complaint::input(format!("the problem from {from} is not UTF-8 text")).advising(fault.hint())
+        UserError::input(format!("the problem from {from} is not UTF-8 text")).with_hint(fault.hint())
     })?;
     let (text, from) = if sources.edit { (edit(text, NOTE)?, EDITOR.to_owned()) } else { (text.to_owned(), from) };
     if text.trim().is_empty() {
-        return Err(Complaint::input(format!("the problem from {from} is empty"))
-            .advising("the problem must contain at least one word"));
+        return Err(UserError::input(format!("the problem from {from} is empty"))
+            .with_hint("the problem must contain at least one word"));
     }
     Ok(Problem { text, is_stdin: from == STANDARD_INPUT })
 }

@@ -8,7 +8,7 @@ use crate::cli::output::{Readership, detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
@@ -80,8 +80,8 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     let given = answers.map(|typed| typed.to(saved.debate())).transpose()?;
     if finish && saved.debate().final_round().is_none() {
         let id = &saved.debate().id;
-        return Err(Complaint::input(format!("the debate {id} cannot be closed yet: it has no proposal"))
-            .advising(format!("continue it: dialectic resume {id}"))
+        return Err(UserError::input(format!("the debate {id} cannot be closed yet: it has no proposal"))
+            .with_hint(format!("continue it: dialectic resume {id}"))
             .into());
     }
     let settings = saved.settings().clone();

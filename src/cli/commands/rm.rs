@@ -4,7 +4,7 @@ use crate::cli::args::RmArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::standing::standing;
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
@@ -28,8 +28,8 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         }
         let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| {
             let debates = counted(entries.len() as u64, "debate");
-            Complaint::input(format!("{debates} would be removed, but there is no terminal to ask for confirmation"))
-                .advising("nothing was removed; use --yes to remove without asking")
+            UserError::input(format!("{debates} would be removed, but there is no terminal to ask for confirmation"))
+                .with_hint("nothing was removed; use --yes to remove without asking")
         })?;
         let what =
             if entries.len() == 1 { "this debate".to_owned() } else { format!("these {} debates", entries.len()) };

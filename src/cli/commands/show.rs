@@ -10,7 +10,7 @@ use crate::cli::args::{DebatePart, ShowArgs};
 use crate::cli::latest::or_latest;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::standing::standing;
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
@@ -49,8 +49,8 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
 /// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let solution = debate.final_solution.as_ref().ok_or_else(|| {
-        Complaint::input(format!("the debate {} has no solution", debate.id))
-            .advising(format!("see how far it got: dialectic show {}", debate.id))
+        UserError::input(format!("the debate {} has no solution", debate.id))
+            .with_hint(format!("see how far it got: dialectic show {}", debate.id))
     })?;
     if args.json {
         return terminal.json(solution);

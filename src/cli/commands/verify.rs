@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::cli::args::VerifyArgs;
 use crate::cli::latest::or_latest;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::signature::{CheckedSignature, Refusal, SignedLines, check};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
@@ -26,24 +26,24 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
         terminal.text(&text(&entry, journal, &found, signature.as_ref()))?;
     }
     if !found.is_whole() {
-        return Err(Complaint::input(format!("the record of {} is damaged", entry.id())).into());
+        return Err(UserError::input(format!("the record of {} is damaged", entry.id())).into());
     }
     let id = entry.id();
     let refused = match (signature, &args.signers) {
-        (None, Some(_)) => Complaint::input(format!("the record of {id} is not signed"))
-            .advising(format!("to sign it: dialectic sign {id}")),
+        (None, Some(_)) => UserError::input(format!("the record of {id} is not signed"))
+            .with_hint(format!("to sign it: dialectic sign {id}")),
         (Some(CheckedSignature { refusal: Some(refusal), .. }), signers) => match (refusal, signers) {
             // No option required more than an undamaged record.
             (Refusal::Unchecked, None) => return Ok(()),
             (Refusal::Unclear(_), _) => {
-                Complaint::of(ErrorCategory::General, format!("the signature of {id} was not checked"))
-                    .advising("check that `ssh-keygen` is OpenSSH 8.9 or newer")
+                UserError::of(ErrorCategory::General, format!("the signature of {id} was not checked"))
+                    .with_hint("check that `ssh-keygen` is OpenSSH 8.9 or newer")
             }
-            (Refusal::UnknownSigner(_), Some(signers)) => Complaint::input(format!(
+            (Refusal::UnknownSigner(_), Some(signers)) => UserError::input(format!(
                 "the record of {id} is signed, but by none of the signers in {}",
                 signers.display()
             )),
-            (_, _) => Complaint::input(format!("the signature of {id} is not valid")),
+            (_, _) => UserError::input(format!("the signature of {id} is not valid")),
         },
         (None, None) | (Some(CheckedSignature { refusal: None, .. }), _) => return Ok(()),
     };

@@ -24,7 +24,7 @@ use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings, Terms};
 use dialectic_record::protocol::Protocol;
 
-use crate::error::Complaint;
+use crate::error::UserError;
 use crate::lift::{Answer, Arm};
 
 pub use prompts::Prompts;
@@ -198,8 +198,8 @@ impl Diagnostic for PlanError {
 }
 
 /// A variant cannot be planned with these settings.
-fn unplannable(message: impl Into<String>) -> Complaint {
-    Complaint::of(ErrorCategory::Configuration, message)
+fn unplannable(message: impl Into<String>) -> UserError {
+    UserError::of(ErrorCategory::Configuration, message)
 }
 
 impl Variant {
@@ -207,7 +207,7 @@ impl Variant {
     ///
     /// # Errors
     /// A plan cannot contain one of the settings.
-    pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, Complaint> {
+    pub fn new(name: String, protocol: &'static Protocol, settings: &Settings) -> Result<Self, UserError> {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
         let settings = Self::portable(settings, protocol)?;
@@ -219,22 +219,22 @@ impl Variant {
     ///
     /// # Errors
     /// A plan cannot contain one of the settings.
-    fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, Complaint> {
+    fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
                 let (agent, tool) = (&agent.id, &tool.name);
                 let message = format!("{agent} has the tool `{tool}`, which reads files of one machine");
                 let hint = "attach the files that agents should read, and remove the tool from this configuration";
-                return Err(unplannable(message).advising(hint));
+                return Err(unplannable(message).with_hint(hint));
             }
         }
         if !settings.debate.arena.context_commands.is_empty() {
             return Err(unplannable("`debate.arena.contextCommands` is set, but a plan cannot contain commands")
-                .advising("attach their output, and remove them from this configuration"));
+                .with_hint("attach their output, and remove them from this configuration"));
         }
         if settings.max_calls_per_day().is_some() {
             return Err(unplannable("`debate.budget.maxCallsPerDay` is set, but it does not apply to sets")
-                .advising("remove it from this configuration, and use `maxCost`"));
+                .with_hint("remove it from this configuration, and use `maxCost`"));
         }
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();

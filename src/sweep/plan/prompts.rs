@@ -12,7 +12,7 @@ use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::prompt::{Role, read_prompt, version};
 use dialectic_record::protocol::Protocol;
 
-use crate::error::Complaint;
+use crate::error::UserError;
 
 use super::{hash, unplannable};
 
@@ -33,13 +33,13 @@ pub(super) fn built_in(protocol: &Protocol) -> String {
 }
 
 /// A prompt cannot be packed.
-fn unreadable(path: &Path, agent: &str) -> Complaint {
+fn unreadable(path: &Path, agent: &str) -> UserError {
     unplannable(format!("the prompt {} of {agent} cannot be read", path.display()))
 }
 
 impl Prompts {
     /// Packs the files that the settings name, and points the settings to the packed files.
-    pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, Complaint> {
+    pub(super) fn pack(protocol: &Protocol, settings: &mut Settings) -> Result<Self, UserError> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut packed = Self { version: built_in(protocol), files: BTreeMap::new() };
         for (path, owner) in paths(settings) {
@@ -61,7 +61,7 @@ impl Prompts {
     }
 
     /// Packs a file under a name derived from its content, so that the plan contains no path of this machine.
-    fn take(&mut self, base: &Path, path: &mut PathBuf, agent: &str) -> Result<(), Complaint> {
+    fn take(&mut self, base: &Path, path: &mut PathBuf, agent: &str) -> Result<(), UserError> {
         let file = base.join(&*path);
         let text = read_prompt(&file).map_err(|_| unreadable(&file, agent))?;
         let name = format!("prompts/{}.md", hexadecimal(&hash([text.as_bytes()])[..8]));

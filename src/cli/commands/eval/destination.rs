@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::evaluation::Evaluated;
 use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown, table};
 use dialectic_base::sanitize::one_line;
@@ -122,11 +122,11 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 fn check_table(path: &Path) -> Result<(), Error> {
     match std::fs::read(path) {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
-        Ok(_) => Err(Complaint::input(format!(
+        Ok(_) => Err(UserError::input(format!(
             "{} is not an evaluation file: its first line is a different header",
             path.display()
         ))
-        .advising("name another file, or one written by `dialectic eval`")
+        .with_hint("name another file, or one written by `dialectic eval`")
         .into()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(source) => Err(unwritable(path, source)),

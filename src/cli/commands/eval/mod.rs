@@ -16,7 +16,7 @@ use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
@@ -220,7 +220,7 @@ pub(super) fn callers<'a>(
 
 /// No evaluator answered for these debates.
 fn not_evaluated(debates: &[String]) -> Error {
-    Complaint::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
+    UserError::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
 }
 
 /// How an interrupted evaluation ends.

@@ -12,7 +12,7 @@ use crate::cli::commands::lift::{Purse, text_of};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::evaluation::Subject;
 use crate::lift::{Decision, Judge, Notes, Problem, Question, Ruling, Side, decide, foreseen_checklist};
 use dialectic_base::encoding::{NotUtf8, decode};
@@ -49,8 +49,8 @@ impl Answered {
         // Says what is missing.
         let subject = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
-            Complaint::input(format!("the debate {} has no answer", subject.name))
-                .advising("only a debate that ended with a text can be compared")
+            UserError::input(format!("the debate {} has no answer", subject.name))
+                .with_hint("only a debate that ended with a text can be compared")
         };
         let text = text_of(&debate).ok_or_else(no_answer)?.to_owned();
         if debate.clarifications.iter().flatten().any(|group| !group.items.is_empty()) {
@@ -64,16 +64,16 @@ impl Answered {
     }
 }
 
-fn read_text(path: &Path) -> Result<String, Complaint> {
+fn read_text(path: &Path) -> Result<String, UserError> {
     let name = path.display();
-    let bytes = fs::read(path).map_err(|source| Complaint::input(format!("cannot read {name}")).because(source))?;
-    let not_text = |fault: NotUtf8| Complaint::input(format!("{name} is not UTF-8 text")).advising(fault.hint());
+    let bytes = fs::read(path).map_err(|source| UserError::input(format!("cannot read {name}")).with_source(source))?;
+    let not_text = |fault: NotUtf8| UserError::input(format!("{name} is not UTF-8 text")).with_hint(fault.hint());
     let text = decode(&bytes).map_err(not_text)?;
-    if text.trim().is_empty() { Err(Complaint::input(format!("{name} is empty"))) } else { Ok(text.to_owned()) }
+    if text.trim().is_empty() { Err(UserError::input(format!("{name} is empty"))) } else { Ok(text.to_owned()) }
 }
 
 /// The problem of both: the debates', or the file's if one is given.
-fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, Complaint> {
+fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, UserError> {
     let mut known: Option<(String, String)> = None;
     if let Some(path) = &args.problem_file {
         known = Some((path.display().to_string(), read_text(path)?));
@@ -83,15 +83,15 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, Compl
         match &known {
             Some((_, problem)) if problem.trim() == debate.problem.trim() => {}
             Some((first, _)) => {
-                return Err(Complaint::input(format!("{first} and {} have different problems", answer.name))
-                    .advising("only answers to the same problem can be compared"));
+                return Err(UserError::input(format!("{first} and {} have different problems", answer.name))
+                    .with_hint("only answers to the same problem can be compared"));
             }
             None => known = Some((answer.name.clone(), debate.problem.to_string())),
         }
     }
     let (id, text) = known.ok_or_else(|| {
-        Complaint::input("the problem of the two answers is unknown")
-            .advising("name its file: --problem-file problem.md")
+        UserError::input("the problem of the two answers is unknown")
+            .with_hint("name its file: --problem-file problem.md")
     })?;
     Ok(Problem { id, text: text.trim().to_owned(), answer: None, checklist: Vec::new() })
 }
@@ -110,7 +110,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     let answers = [Answered::read(names[0], terminal)?, Answered::read(names[1], terminal)?];
     let problem = problem_of(args, &answers)?;
     if answers[0].text.trim() == answers[1].text.trim() {
-        return Err(Complaint::input("the two answers are the same text").into());
+        return Err(UserError::input("the two answers are the same text").into());
     }
     let caller = callers(&settings, &environment, calls_per_day(args, &environment)?)?;
     let judges: Vec<Judge> =

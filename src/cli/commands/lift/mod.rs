@@ -23,7 +23,7 @@ use crate::cli::args::LiftArgs;
 use crate::cli::interrupt::{Interrupts, run_with_interrupts};
 use crate::cli::session::{env_file, runner};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error, FINISHED_WORK};
+use crate::error::{Error, FINISHED_WORK, UserError};
 use crate::lift::{Allowance, Arm, Compared, Done, Judge, Notes, Problem, ProblemSet};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
@@ -92,8 +92,8 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
     if let Some(other) = &other
         && set.problems.iter().any(|problem| groups.notes_path(problem) == other.notes_path(problem))
     {
-        return Err(Complaint::input("the two variants have the same settings")
-            .advising("change one of them; to compare a setting with itself, give one another `debate.seed`")
+        return Err(UserError::input("the two variants have the same settings")
+            .with_hint("change one of them; to compare a setting with itself, give one another `debate.seed`")
             .into());
     }
     // A limit is one of what is paid.
@@ -105,7 +105,7 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
         let message =
             format!("--equal-money cannot limit {model} of the program {provider}: a subscription may cover its calls");
         let hint = "omit --equal-money: the result shows the cost of each variant";
-        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
+        return Err(UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into());
     }
     let lift = Lift { args, set, groups, other, judges: Vec::new(), arms: Vec::new(), planned: None };
     compare(lift, (warnings, choices), &environment, terminal)
@@ -163,7 +163,7 @@ fn evaluation(args: &LiftArgs, set: &ProblemSet, environment: &Environment) -> R
         None => {
             let message = format!("no judges are configured, and {problems} of the problems have no `answer` to check");
             let hint = "name judges that did not take part: --judges evaluators.json";
-            Err(Complaint::input(message).advising(hint).into())
+            Err(UserError::input(message).with_hint(hint).into())
         }
     }
 }
@@ -472,6 +472,6 @@ impl Lift<'_> {
             return Ok(());
         }
         let message = format!("{} of {all} comparisons are missing", all - there);
-        Err(Complaint::of(ErrorCategory::Provider, message).advising(FINISHED_WORK).into())
+        Err(UserError::of(ErrorCategory::Provider, message).with_hint(FINISHED_WORK).into())
     }
 }

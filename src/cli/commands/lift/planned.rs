@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cli::args::{LiftArgs, store_of};
 use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::session::{config_files, debates};
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::lift::{Arm, Done, LeftOut, Problem, ProblemSet};
 use crate::sweep::group::{GroupState, read_all};
 use crate::sweep::plan::{Plan, PlannedDebate, Variant};
@@ -51,7 +51,7 @@ pub(super) struct Loaded<'a> {
     pub(super) set: ProblemSet,
     pub(super) groups: Groups<'a>,
     pub(super) finished: FinishedGroups,
-    pub(super) unfinished: Option<Complaint>,
+    pub(super) unfinished: Option<UserError>,
 }
 
 /// Reads the groups of a plan.
@@ -67,13 +67,13 @@ pub(super) fn load<'a>(
         plan.plan.debates.iter().filter(|group| group.variant.name == variant.name).collect();
     if groups.iter().any(|group| group.repeat > 1) {
         let message = "the plan has several repeats of each problem, and a problem counts once";
-        return Err(Complaint::input(message).advising("plan the set with `repeats` 1").into());
+        return Err(UserError::input(message).with_hint("plan the set with `repeats` 1").into());
     }
     if let Some(arm) = args.against.iter().find(|arm| !variant.against.contains(arm)) {
         let has: Vec<String> = variant.against.iter().map(|arm| arm.protocol().name.to_owned()).collect();
         let (variant, arm, has) = (&variant.name, arm.protocol().name, list(&has));
         let message = format!("the groups of the variant `{variant}` have no arm {arm}; they have {has}");
-        return Err(Complaint::input(message).advising("name other arms with --against").into());
+        return Err(UserError::input(message).with_hint("name other arms with --against").into());
     }
     let states = block_on(async {
         Ok(match &store {
@@ -105,8 +105,8 @@ pub(super) fn load<'a>(
     let unfinished = (!names.is_empty()).then(|| {
         let all = counted(groups.len() as u64, "group");
         let blame = if is_failed { ErrorCategory::Provider } else { ErrorCategory::Busy };
-        Complaint::of(blame, format!("{} of {all} not finished: {}", names.len(), first(&names)))
-            .advising("`dialectic sweep run` goes on with them; judged groups are not judged again")
+        UserError::of(blame, format!("{} of {all} not finished: {}", names.len(), first(&names)))
+            .with_hint("`dialectic sweep run` goes on with them; judged groups are not judged again")
     });
     let groups = Groups {
         name: "the debate".to_owned(),
@@ -122,19 +122,19 @@ pub(super) fn load<'a>(
 }
 
 /// The variant whose groups are judged.
-fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, Complaint> {
+fn chosen(args: &LiftArgs, plan: &Plan) -> Result<Arc<Variant>, UserError> {
     let with_arms: Vec<&Arc<Variant>> = plan.variants.iter().filter(|variant| !variant.against.is_empty()).collect();
     let is_wanted = |variant: &&&Arc<Variant>| args.of_variant.as_ref().is_none_or(|name| *name == variant.name);
     let fitting: Vec<_> = with_arms.iter().filter(is_wanted).collect();
     match fitting.as_slice() {
         [one] => Ok(Arc::clone(one)),
         _ if with_arms.is_empty() => {
-            Err(Complaint::input("no variant of the plan has arms").advising("plan the set with `against`"))
+            Err(UserError::input("no variant of the plan has arms").with_hint("plan the set with `against`"))
         }
         _ => {
             let variants: Vec<String> = with_arms.iter().map(|variant| variant.name.clone()).collect();
             let message = format!("which variant? The plan has groups of {}", list(&variants));
-            Err(Complaint::input(message).advising("name one: --of VARIANT"))
+            Err(UserError::input(message).with_hint("name one: --of VARIANT"))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_record::debate::Debate;
@@ -67,14 +67,14 @@ impl Purse {
         let Some((spent, most)) = self.spent.listed.zip(most) else {
             let message = format!("the cost of {what} is unknown, so the limit cannot be enforced");
             let hint = "set its price, or omit --max-cost";
-            return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
+            return Err(UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into());
         };
         if spent + most <= limit {
             return Ok(());
         }
         let message = format!("the limit of {limit} does not cover {what}: {spent} is spent, and it may cost {most}");
-        Err(Complaint::input(message)
-            .advising("all results so far are saved; continue with a higher --max-cost")
+        Err(UserError::input(message)
+            .with_hint("all results so far are saved; continue with a higher --max-cost")
             .into())
     }
 

@@ -4,7 +4,7 @@ use crate::cli::args::{LiftArgs, VariantArg};
 use crate::cli::commands::debate::today;
 use crate::cli::commands::protocols;
 use crate::cli::session::{config_files, debates};
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::lift::{Arms, has_text};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, Loaded, ModelChoice, Overrides, Switch, model_warnings};
@@ -52,7 +52,7 @@ pub(super) fn load<'a>(
     let protocol = protocols::named(&settings.debate.protocol)?;
     if !has_text(protocol) {
         let message = format!("the protocol {} produces no text to compare", protocol.name);
-        return Err(Complaint::input(message).advising("use another one: --protocol dialectic").into());
+        return Err(UserError::input(message).with_hint("use another one: --protocol dialectic").into());
     }
     // There is no one to answer, and debates must be independent.
     settings.debate.interactive_clarifications = false;
@@ -61,7 +61,7 @@ pub(super) fn load<'a>(
     if settings.debate.budget.max_calls.is_some() {
         let message = "`debate.budget.maxCalls` is set, but comparisons do not count towards it";
         let hint = "remove it from this configuration, and use --max-cost or `maxCallsPerDay`";
-        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
+        return Err(UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into());
     }
     let arm = AgentSettings {
         model: args.arm_model.clone().filter(|_| !args.offline).unwrap_or_else(|| settings.judge.model.clone()),
@@ -72,7 +72,7 @@ pub(super) fn load<'a>(
     if let Some((model, fault)) = arms.unpriced().filter(|_| is_by_money) {
         let message = format!("the price of {model} is {fault}, so nothing can be limited to the debate's cost");
         let hint = format!("set one in `prices`; for your own model, use the price of a model like {model} elsewhere");
-        return Err(Complaint::of(ErrorCategory::Configuration, message).advising(hint).into());
+        return Err(UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into());
     }
     let directory = debates()?;
     let groups = Groups { name: name.clone(), runner, files, directory, protocol, settings, provenance, arm };

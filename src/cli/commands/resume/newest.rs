@@ -5,7 +5,7 @@ use crate::cli::consent::has_tools;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, debates, vouched};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::access::Environment;
@@ -26,8 +26,8 @@ pub(super) fn agreed(
 ) -> Result<Option<Entry>, Error> {
     let directory = debates()?;
     let (entry, saved) = newest(&directory, runner, terminal)?.ok_or_else(|| {
-        Complaint::input(format!("no debate in {} can be resumed", directory.path().display()))
-            .advising("`dialectic list` shows the saved debates")
+        UserError::input(format!("no debate in {} can be resumed", directory.path().display()))
+            .with_hint("`dialectic list` shows the saved debates")
     })?;
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
@@ -47,8 +47,8 @@ pub(super) fn agreed(
         return Ok(Some(entry));
     }
     let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| {
-        Complaint::input("no debate is named to resume, and there is no terminal to ask")
-            .advising(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
+        UserError::input("no debate is named to resume, and there is no terminal to ask")
+            .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
     })?;
     let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {

@@ -1,7 +1,7 @@
 //! Selects texts of a debate.
 
 use crate::cli::args::DebatePart;
-use crate::error::Complaint;
+use crate::error::UserError;
 use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId};
 use dialectic_report::report::{Said, View};
 
@@ -21,9 +21,9 @@ pub(super) enum TextSelection {
 }
 
 /// A name is missing, or unknown to the debate, which knows others.
-fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> Complaint {
+fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
     let known = if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) };
-    Complaint::input(match name {
+    UserError::input(match name {
         None => format!("which {what}? {known}"),
         Some(name) => format!("the debate has no {what} `{name}`; {known}"),
     })
@@ -34,7 +34,7 @@ impl TextSelection {
     ///
     /// # Errors
     /// A name is missing, unknown or ambiguous.
-    pub(super) fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, Complaint> {
+    pub(super) fn of(view: &View<'_>, part: Option<DebatePart>, name: Option<&str>) -> Result<Self, UserError> {
         match part {
             Some(DebatePart::Round) => round(view.debate, name).map(Self::Round),
             Some(DebatePart::Agent) => agent(view, name).map(Self::Agent),
@@ -59,11 +59,11 @@ impl TextSelection {
     }
 }
 
-fn not_named(part: &'static str, name: Option<&str>) -> Result<(), Complaint> {
-    name.map_or(Ok(()), |name| Err(Complaint::input(format!("`{part}` takes no name: drop `{name}`"))))
+fn not_named(part: &'static str, name: Option<&str>) -> Result<(), UserError> {
+    name.map_or(Ok(()), |name| Err(UserError::input(format!("`{part}` takes no name: drop `{name}`"))))
 }
 
-fn round(debate: &Debate, name: Option<&str>) -> Result<u32, Complaint> {
+fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
     let number = name.and_then(|name| name.parse().ok()).filter(|number| debate.round(*number).is_some());
     let known = || debate.rounds.iter().map(|round| round.round_number.to_string()).collect::<Vec<_>>();
     number.ok_or_else(|| misnamed("round", name, &known()))
@@ -73,7 +73,7 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, Complaint> {
 ///
 /// # Errors
 /// None or several match.
-pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, Complaint> {
+pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
@@ -82,7 +82,7 @@ pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Re
     one_of("agent", &names.collect::<Vec<_>>(), name)
 }
 
-fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, Complaint> {
+fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
     let stages = debate.stages.iter().filter(|stage| stage.yields.is_some());
     let names = stages.map(|stage| (stage.id, vec![stage.id.as_str(), &stage.words.noun, &stage.words.plural]));
     one_of("stage", &names.collect::<Vec<_>>(), name)
@@ -93,7 +93,7 @@ fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],
     name: Option<&str>,
-) -> Result<T, Complaint> {
+) -> Result<T, UserError> {
     let known = || all.iter().filter_map(|(_, names)| Some((*names.first()?).to_owned())).collect::<Vec<_>>();
     let name = name.ok_or_else(|| misnamed(what, None, &known()))?;
     let wanted = name.to_lowercase();

@@ -3,7 +3,7 @@
 use crate::cli::args::{CollectFormat, SweepCollectArgs};
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::sweep::collect::{Collected, OfVariant, Row};
 use crate::sweep::plan::{Plan, label};
 use dialectic_base::diagnostic::ErrorCategory;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &SweepCollectArgs, terminal: &mut Terminal) -> Result<()
     if args.complete && missing > 0 {
         let hint = "`dialectic sweep status` shows their progress; omit --complete to collect the finished ones";
         let message = format!("{missing} of {debates} not finished");
-        return Err(Complaint::of(ErrorCategory::Busy, message).advising(hint).into());
+        return Err(UserError::of(ErrorCategory::Busy, message).with_hint(hint).into());
     }
     let bytes = match args.format() {
         CollectFormat::Jsonl => collected.jsonl(),

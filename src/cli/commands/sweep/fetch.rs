@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::cli::args::SweepFetchArgs;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::sweep::collect::check_set;
 use crate::sweep::fetch::{fetch, named};
 use crate::sweep::store::AT_ONCE;
@@ -54,7 +54,7 @@ async fn fetched(args: &SweepFetchArgs, directory: &Directory) -> Result<Fetched
     let missing = states.iter().filter(|state| state.is_none()).count();
     if let Some(at) = states.iter().position(Option::is_none).filter(|_| !args.debates.is_empty()) {
         let message = format!("the debate {} has not ended", wanted[at]);
-        return Err(Complaint::of(ErrorCategory::Busy, message).advising("`dialectic sweep run` runs it").into());
+        return Err(UserError::of(ErrorCategory::Busy, message).with_hint("`dialectic sweep run` runs it").into());
     }
     Ok(Fetched { states: states.into_iter().flatten().collect(), missing, all: plan.plan.counted() })
 }

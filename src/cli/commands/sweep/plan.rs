@@ -11,7 +11,7 @@ use crate::cli::consent::has_tools;
 use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::features;
 use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
@@ -30,18 +30,18 @@ use dialectic_record::debate::{Attachment, Settings, Span};
 use dialectic_record::store::Directory;
 
 /// A variant cannot be planned.
-fn unplanned(name: &str, source: Error) -> Complaint {
+fn unplanned(name: &str, source: Error) -> UserError {
     let blame = match source.exit_code() {
         4 => ErrorCategory::Configuration,
         2 => ErrorCategory::Arguments,
         _ => ErrorCategory::General,
     };
-    let complaint = Complaint::of(blame, format!("the variant `{name}` cannot be planned"));
+    let complaint = UserError::of(blame, format!("the variant `{name}` cannot be planned"));
     match source.hint() {
-        Some(hint) => complaint.advising(hint),
+        Some(hint) => complaint.with_hint(hint),
         None => complaint,
     }
-    .because(source)
+    .with_source(source)
 }
 
 /// A variant with the settings of the planning machine.
@@ -134,15 +134,15 @@ fn arms(variant: &Variant) -> Arms<'_> {
 }
 
 /// Checks that arms can be compared with debates of a variant, and limited to their cost.
-fn check_arms(variant: &Variant) -> Result<(), Complaint> {
+fn check_arms(variant: &Variant) -> Result<(), UserError> {
     if !has_text(variant.protocol) {
         let message = format!("the protocol {} produces no text to compare with arms", variant.protocol.name);
-        return Err(Complaint::input(message).advising("remove `against` from the variant, or use another protocol"));
+        return Err(UserError::input(message).with_hint("remove `against` from the variant, or use another protocol"));
     }
     match arms(variant).unpriced() {
         Some((model, fault)) => {
             let message = format!("the price of {model} is {fault}, so no arm can be limited to the debate's cost");
-            Err(Complaint::of(ErrorCategory::Configuration, message).advising("set one in `prices`"))
+            Err(UserError::of(ErrorCategory::Configuration, message).with_hint("set one in `prices`"))
         }
         None => Ok(()),
     }
@@ -170,12 +170,12 @@ fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Over
 }
 
 /// Checks that the budget can be kept: each debate has a limit, and the budget covers at least one.
-fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), Complaint> {
+fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), UserError> {
     let (Some(budget), name) = (budget, &variant.name) else { return Ok(()) };
     match variant.settings.max_cost() {
         None => {
             let message = format!("the set has a budget, but a debate of the variant `{name}` has no limit");
-            Err(Complaint::input(message).advising("set `maxCost`, for the set or for the variant"))
+            Err(UserError::input(message).with_hint("set `maxCost`, for the set or for the variant"))
         }
         Some(limit) if limit > budget => Err(too_small(budget, "one debate", name, limit)),
         Some(_) => Ok(()),
@@ -183,11 +183,11 @@ fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), Complaint>
 }
 
 /// The budget does not even cover one record.
-fn too_small(budget: Usd, record: &str, name: &str, limit: Usd) -> Complaint {
-    Complaint::input(format!(
+fn too_small(budget: Usd, record: &str, name: &str, limit: Usd) -> UserError {
+    UserError::input(format!(
         "the budget of {budget} does not cover {record} of the variant `{name}`, which may cost {limit}"
     ))
-    .advising("raise `budget`, or lower `maxCost`")
+    .with_hint("raise `budget`, or lower `maxCost`")
 }
 
 /// Reads the attachments of a group of problems, as permitted by every variant.
@@ -205,13 +205,13 @@ fn attached(
 }
 
 /// Refuses duplicate debates, because one result would count twice.
-fn check_ids(plan: &Plan) -> Result<(), Complaint> {
+fn check_ids(plan: &Plan) -> Result<(), UserError> {
     let mut known = BTreeMap::new();
     for debate in &plan.debates {
         let name = format!("`{}` by `{}`", debate.problem.id, debate.variant.name);
         if let Some(first) = known.insert(&debate.id, name.clone()) {
-            return Err(Complaint::input(format!("{first} and {name} are the same debate"))
-                .advising("remove one of them; for more debates of a kind use `repeats`"));
+            return Err(UserError::input(format!("{first} and {name} are the same debate"))
+                .with_hint("remove one of them; for more debates of a kind use `repeats`"));
         }
     }
     Ok(())
@@ -272,7 +272,7 @@ fn price_arms(debate: &mut PlannedDebate) {
 }
 
 /// Checks that the budget covers every arm.
-fn check_arm_budgets(plan: &Plan) -> Result<(), Complaint> {
+fn check_arm_budgets(plan: &Plan) -> Result<(), UserError> {
     let Some(budget) = plan.budget else { return Ok(()) };
     for debate in &plan.debates {
         if let Some(limit) = debate.arms.iter().filter_map(|arm| arm.most).find(|most| *most > budget) {

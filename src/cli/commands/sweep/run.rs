@@ -11,7 +11,7 @@ use crate::cli::args::SweepRunArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::{Complaint, Error};
+use crate::error::{Error, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
 use crate::sweep::worker::{Ended, News, RunOptions, Stop, Tally, Worker};
@@ -27,9 +27,9 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     let debates = chosen(args, &saved)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let own = tempfile::Builder::new().prefix("dialectic-sweep-").tempdir().map_err(|source| {
-        Complaint::of(ErrorCategory::General, "cannot make a temporary directory")
-            .advising("set TMPDIR to another directory")
-            .because(source)
+        UserError::of(ErrorCategory::General, "cannot make a temporary directory")
+            .with_hint("set TMPDIR to another directory")
+            .with_source(source)
     })?;
     let prompts = own.path().join("prompts");
     saved.plan.unpack(&prompts)?;
@@ -60,13 +60,13 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
 }
 
 /// The requested debates.
-fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, Complaint> {
+fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, UserError> {
     let debates = &saved.plan.debates;
     if let Some(index) = args.index {
         let last = debates.len().saturating_sub(1);
         let debate = debates
             .get(index)
-            .ok_or_else(|| Complaint::input(format!("the plan has no debate {index}: the indices are 0 to {last}")))?;
+            .ok_or_else(|| UserError::input(format!("the plan has no debate {index}: the indices are 0 to {last}")))?;
         return Ok(vec![debate.clone()]);
     }
     let is_chosen = |debate: &&PlannedDebate| args.shard.is_none_or(|shard| shard.has(debate.index));
