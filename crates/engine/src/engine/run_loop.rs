@@ -152,6 +152,8 @@ impl Engine {
                     Some(arrival) => {
                         self.take(&arrival)?;
                     }
+                    // Told to pause meanwhile: the calls that wait for permission get none.
+                    None if self.is_pausing => {}
                     None => return self.sit_out().await,
                 }
                 is_stale = true;
@@ -173,6 +175,8 @@ impl Engine {
                     // The last result may lead to another call of the stage.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
+                // Told to pause meanwhile: the calls that wait for permission get none, and the stage is not over.
+                None if self.is_pausing => {}
                 None if self.is_round_over_time()
                     && self.open.iter().any(|open| open.step.cost == BudgetClass::Round) =>
                 {
