@@ -40,7 +40,6 @@ pub mod remedy;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod signature;
-mod standing;
 pub mod status;
 pub mod sweep;
 #[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]

@@ -1,4 +1,4 @@
-//! The status of a saved debate for `status`, `wait` and the MCP server, derived from the record.
+//! The status of a saved debate, derived from its record and from the processes that hold it.
 
 use std::path::{Path, PathBuf};
 
@@ -92,6 +92,14 @@ impl Standing {
             Status::Pending | Status::Running if before.is_held || now.is_held => Self::Running,
             Status::Pending | Status::Running if entry.journal.is_some() => Self::Interrupted,
             Status::Pending | Status::Running => Self::Unfinished,
+        }
+    }
+
+    /// The name of the status in lists and reports, where a debate with questions is paused, as in its state file.
+    pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
+        match Self::of(entry, debate, Presence::default()) {
+            Self::Asking => Self::Paused.name(),
+            standing => standing.name(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::error::Error;
-use crate::standing::standing;
+use crate::status::Standing;
 use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
@@ -97,7 +97,7 @@ pub(super) fn write_report(
     let debate = shared.as_ref().map_or(&saved.debate, |shared| &shared.debate);
     let view = View::new(debate, &saved.events, configured.as_ref()).with_sides(side);
     let view = view.with_left_out(shared.as_ref().map(|shared| shared.notice.as_str()));
-    let view = view.with_standing(standing(entry, &saved.debate));
+    let view = view.with_standing(Standing::listed(entry, &saved.debate));
     let write = |out: &mut dyn Write| format.write(&view, detail, out);
     let Some(path) = path else {
         return if format.is_markdown() { terminal.markdown_from(write) } else { terminal.result_from(write) };

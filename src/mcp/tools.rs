@@ -7,7 +7,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use dialectic_record::protocol::PROTOCOLS;
+use dialectic_record::protocol::Protocol;
 
 /// A debate to start.
 #[derive(Debug, Deserialize)]
@@ -97,11 +97,10 @@ fn schema(properties: Value, required: &[&str]) -> Arc<Map<String, Value>> {
 }
 
 fn of_debate() -> Value {
-    let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
     json!({
         "problem": {"type": "string", "minLength": 1, "description": "The whole problem: the decision to make, its context, constraints, options, and what a good answer contains. The agents know nothing else."},
         "files": {"type": "array", "items": {"type": "string"}, "maxItems": 20, "description": "Text files for all agents, as paths inside the server's --context directory"},
-        "protocol": {"type": "string", "enum": protocols, "description": "The protocol; `council` is a good first choice"},
+        "protocol": {"type": "string", "enum": Protocol::names(), "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
         "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
         "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},

@@ -1,43 +1,29 @@
 //! Handles the requests of the API. Each is a call of the runner, or reads the record.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use axum::body::{Bytes, to_bytes};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
-use axum::http::request::Parts;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use dialectic_base::figures;
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_base::sanitize::escaped_json;
 use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, View};
+use dialectic_report::report::{ReportDetail, ReportFormat, View};
 
-use crate::standing::standing;
+use crate::status::Standing;
 
 use super::catalogue::{DebateRow, DebateStanding, entry_of, row_of};
+use super::extract::{AfterQuery, Filter, FormatName, QueryParams, ReportQuery, RequestBody, Several};
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
 use super::request::{AnswersBody, Feedback, Fork, NewDebate, QuestionAnswer, SignIn, read};
+use super::response::{DebateBody, DebateListPage, Json, QuestionView, Started, ok};
 use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};
 
-/// The maximum size of a request's body.
-const MOST_BYTES: usize = 1024 * 1024;
-/// The time limit for receiving a body.
-const TO_SEND: Duration = Duration::from_secs(30);
 /// The default number of rows in a list.
 const PAGE: u32 = 50;
 /// The maximum number of rows in a list.
@@ -47,193 +33,6 @@ const MOST_FOLLOWED: usize = 20;
 /// The policy of a report shown in our page: it executes nothing.
 const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
                              style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
-
-/// A request's body of limited size.
-pub(super) struct RequestBody(Bytes);
-
-impl FromRequest<App> for RequestBody {
-    type Rejection = ProblemDetails;
-
-    async fn from_request(request: Request, _: &App) -> Result<Self, ProblemDetails> {
-        let too_large = || {
-            let detail = format!("the body of a request may have at most {MOST_BYTES} bytes");
-            ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
-        };
-        let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        if said.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > MOST_BYTES) {
-            return Err(too_large());
-        }
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        if kind.is_some_and(|kind| !kind.trim_start().to_ascii_lowercase().starts_with("application/json")) {
-            let detail = "the body of a request must be application/json";
-            return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
-        }
-        let Ok(body) = timeout(TO_SEND, to_bytes(request.into_body(), MOST_BYTES)).await else {
-            let detail = format!("the body of a request must arrive within {} seconds", TO_SEND.as_secs());
-            return Err(ProblemDetails::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
-        };
-        body.map(Self).map_err(|_| too_large())
-    }
-}
-
-/// A request's query parameters.
-pub(super) struct QueryParams<T>(T);
-
-impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
-    type Rejection = ProblemDetails;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ProblemDetails> {
-        let Query(asked) =
-            Query::try_from_uri(&parts.uri).map_err(|rejection| ProblemDetails::validation(rejection.body_text()))?;
-        Ok(Self(asked))
-    }
-}
-
-/// JSON without control characters.
-struct Json<T>(StatusCode, T);
-
-impl<T: Serialize> IntoResponse for Json<T> {
-    fn into_response(self) -> Response {
-        match serde_json::to_string(&self.1) {
-            Ok(text) => (self.0, [(header::CONTENT_TYPE, "application/json")], escaped_json(text)).into_response(),
-            Err(error) => ProblemDetails::internal(error.to_string()).into_response(),
-        }
-    }
-}
-
-fn ok<T: Serialize>(value: T) -> Response {
-    Json(StatusCode::OK, value).into_response()
-}
-
-/// Filters of the list.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Filter {
-    /// Words in the title or the id, in any case.
-    search: Option<String>,
-    /// The status of the debate.
-    status: Option<DebateStanding>,
-    /// The protocol.
-    protocol: Option<String>,
-    /// The maximum number of debates: 50 by default, at most 1000.
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<u32>,
-    /// How many matches to skip.
-    skip: Option<u32>,
-}
-
-/// A page of the list.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DebateListPage {
-    /// The debates, newest first.
-    debates: Vec<DebateRow>,
-    /// The total number of matches.
-    total: usize,
-}
-
-/// A debate.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Debate")]
-pub(super) struct DebateBody {
-    /// The row in the list.
-    summary: DebateRow,
-    /// Open questions.
-    questions: Vec<QuestionView>,
-    /// The side of each agent, if there are sides.
-    sides: BTreeMap<String, &'static str>,
-    /// The failure, if it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<ProblemDetails>,
-    /// Warnings about its files.
-    warnings: Vec<String>,
-    /// The state as in its file: see `docs/state-format.md`.
-    state: Value,
-}
-
-/// An open question.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "OpenQuestion")]
-pub(super) struct QuestionView {
-    agent_id: String,
-    agent_name: String,
-    question_id: String,
-    question: String,
-}
-
-/// A recorded debate.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Started {
-    /// The id.
-    id: String,
-    /// Whether it runs or waits for a slot.
-    status: DebateStanding,
-    /// Warnings.
-    warnings: Vec<String>,
-}
-
-/// The name of a report's format.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct FormatName(&'static ReportFormat);
-
-impl Default for FormatName {
-    fn default() -> Self {
-        Self(ReportFormat::usual())
-    }
-}
-
-impl TryFrom<String> for FormatName {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        let names = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
-        ReportFormat::named(&name).map(Self).ok_or_else(|| format!("there is no format `{name}`: use {}", names()))
-    }
-}
-
-impl JsonSchema for FormatName {
-    fn schema_name() -> Cow<'static, str> {
-        "ReportFormat".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let forms = FORMATS.iter().map(|one| json!({ "const": one.name, "description": format!("{}.", one.about) }));
-        json_schema!({ "oneOf": forms.collect::<Vec<_>>() })
-    }
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub(super) struct ReportQuery {
-    /// The format.
-    format: FormatName,
-    /// Whether to download it as a file.
-    download: bool,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub(super) struct AfterQuery {
-    /// The number of the last known event: only later ones are sent. The header `Last-Event-ID` overrides it.
-    #[schemars(range(max = 9_007_199_254_740_991_u64))]
-    after: u64,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-pub(super) struct Several {
-    /// Ids of debates, each with `:` and the number of its last known event, separated by commas.
-    debates: String,
-    /// Whether to include changes of the list.
-    list: bool,
-}
 
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
@@ -621,7 +420,7 @@ fn written(app: &App, id: &str, format: &ReportFormat) -> Result<(String, Vec<u8
         return Err(ProblemDetails::key("format", format!("`{}` {why}", format.name)));
     }
     let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
-    let view = view.with_standing(standing(&entry, &saved.debate));
+    let view = view.with_standing(Standing::listed(&entry, &saved.debate));
     let mut out = Vec::new();
     format.write(&view, ReportDetail::Plain, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;
     Ok((entry.id(), out))

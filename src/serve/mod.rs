@@ -10,6 +10,7 @@
 //! | `listen.rs` | limits connections and their idle times |
 //! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
 //! | `api.rs` | handles requests |
+//! | `extract.rs`, `response.rs` | bodies, query parameters and responses |
 //! | `request.rs`, `settings.rs` | the contents of requests, and debates within the server's limits |
 //! | `registry.rs` | the running and queued debates |
 //! | `catalogue.rs` | the list of the saved debates |
@@ -20,12 +21,14 @@
 mod access;
 mod api;
 mod catalogue;
+mod extract;
 mod listen;
 mod operations;
 mod page;
 mod problem;
 mod registry;
 mod request;
+mod response;
 mod server;
 mod settings;
 mod stream;

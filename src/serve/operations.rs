@@ -11,9 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::access::OWN_HEADER;
 use super::api;
-use super::api::{AfterQuery, DebateBody, DebateListPage, Filter, ReportQuery, Several, Started};
+use super::extract::{AfterQuery, Filter, ReportQuery, Several};
 use super::problem::ProblemDetails;
 use super::request::{AnswersBody, Feedback, Fork, NewDebate, SignIn};
+use super::response::{DebateBody, DebateListPage, Started};
 use super::server::App;
 use super::settings::{ForecastBody, Setup};
 

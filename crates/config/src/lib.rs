@@ -21,7 +21,6 @@ mod findings;
 mod layers;
 mod load;
 mod locate;
-mod names;
 mod overrides;
 mod programs;
 mod read;
@@ -46,9 +45,8 @@ pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
 pub use layers::ValueSource;
-pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded};
+pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
 pub use locate::{Location, ProblemSubject};
-pub use names::role_names;
 pub use overrides::{Overrides, PanelChoice, PanelName, Switch};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};

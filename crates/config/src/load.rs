@@ -12,6 +12,8 @@ use dialectic_engine::access::{Environment, Trust, programs_there, provider_name
 use dialectic_engine::runner::{Hooks, remembered_prices};
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
+use dialectic_record::prompt::Role;
+use dialectic_record::protocol::Protocol;
 
 use super::choice::{ModelChoice, ModelPreference, with_programs_named};
 use super::error::ConfigError;
@@ -21,7 +23,7 @@ use super::overrides::{Overrides, PanelChoice, PanelName};
 use super::read::{ConfigDocument, read};
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::user::{UserConfig, read_user};
-use super::{names, programs, schema};
+use super::{programs, schema};
 
 /// The default configuration file.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -402,8 +404,8 @@ fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
         return fault("--agents", "names no role".to_owned());
     }
     match &overrides.protocol {
-        Some(name) if !names::protocols().contains(&name.as_str()) => {
-            fault("--protocol", format!("names an {}", unknown("protocol", name, &names::protocols())))
+        Some(name) if !Protocol::names().contains(&name.as_str()) => {
+            fault("--protocol", format!("names an {}", unknown("protocol", name, &Protocol::names())))
         }
         _ => Ok(()),
     }
@@ -421,6 +423,12 @@ fn open_directory(path: &Path) -> Result<PathBuf, ConfigError> {
 pub(super) fn parent(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)
+}
+
+/// The available roles: the built-in ones, and files next to a configuration.
+pub fn role_names(base_dir: Option<&Path>) -> Vec<String> {
+    let built_in = Role::built_in_names().into_iter().map(str::to_owned);
+    built_in.chain(base_dir.map(role_files).unwrap_or_default()).collect()
 }
 
 /// The roles with a prompt file of the user's. An unreadable directory has none.

@@ -14,7 +14,7 @@ use dialectic_record::protocol::Protocol;
 
 use super::findings::Diagnostics;
 use super::layers::laid_over;
-use super::{names, programs};
+use super::programs;
 
 /// The `debate` section over the defaults.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
@@ -37,7 +37,7 @@ pub(super) fn switch_on_summarization(of: &mut Value) {
 /// Checks the names in `debate`.
 pub(super) fn check_debate(tree: &Value, findings: &mut Diagnostics) {
     let path = KeyPath::root().key("debate");
-    findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", &names::protocols());
+    findings.check_name(path.key("protocol"), tree["protocol"].as_str(), "protocol", &Protocol::names());
     check_summarization(tree, &path, findings);
 }
 

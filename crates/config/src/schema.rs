@@ -13,10 +13,11 @@ use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_llm::command::PROGRAMS;
 use dialectic_record::debate::{Settings, default_settings};
 use dialectic_record::prompt::Role;
+use dialectic_record::protocol::Protocol;
 
 use super::check::follow;
 use super::overrides::PanelName;
-use super::{names, programs};
+use super::programs;
 
 /// The schema of a project's configuration.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
@@ -94,7 +95,7 @@ pub fn schema() -> Value {
         ("Agent", "role", "examples", Role::built_in_names().as_slice()),
         ("Agent", "provider", "examples", providers.as_slice()),
         ("Tool", "name", "examples", TOOL_NAMES),
-        ("Debate", "protocol", "enum", names::protocols().as_slice()),
+        ("Debate", "protocol", "enum", Protocol::names().as_slice()),
         ("Summarization", "method", "enum", SUMMARIZATION_METHODS),
     ] {
         let null = (keyword == "enum").then_some(Value::Null);

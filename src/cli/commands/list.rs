@@ -12,7 +12,7 @@ use crate::cli::args::ListArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::standing::standing;
+use crate::status::Standing;
 use dialectic_base::figures::{percent, short_cost, with_notional};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
@@ -101,7 +101,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
     });
     let unread = if is_newer { "newer format" } else { "unreadable" };
     let row = match &read {
-        Some(debate) => of_debate(debate, standing(entry, debate)),
+        Some(debate) => of_debate(debate, Standing::listed(entry, debate)),
         None => ListRow { id: entry.id(), status: unread, ..of_debate(&Debate::default(), unread) },
     };
     is_wanted(&row, read.as_ref(), args).then_some(row)

@@ -26,8 +26,7 @@ pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Resu
 /// The protocol with that name.
 pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
     Protocol::named(name).ok_or_else(|| {
-        let known: Vec<_> = PROTOCOLS.iter().map(|one| one.name).collect();
-        let message = format!("`{name}` is unknown; known: {}", known.join(", "));
+        let message = format!("`{name}` is unknown; known: {}", Protocol::names().join(", "));
         ConfigError::Argument { option: "the protocol", message }.into()
     })
 }

@@ -19,7 +19,7 @@ use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
-use crate::standing::standing;
+use crate::status::Standing;
 use dialectic_record::debate::{
     Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline,
 };
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
         ReplayEnd::Left => Ok(()),
         ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
         ReplayEnd::ToTheEnd(end) => {
-            tell(&debate, standing(&entry, &debate), args, took, terminal)?;
+            tell(&debate, Standing::listed(&entry, &debate), args, took, terminal)?;
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }

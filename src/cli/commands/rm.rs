@@ -5,7 +5,7 @@ use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::standing::standing;
+use crate::status::Standing;
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
@@ -54,5 +54,5 @@ fn described(entry: &Entry) -> String {
 }
 
 fn summary(entry: &Entry, debate: &Debate) -> String {
-    format!("{}  {}", standing(entry, debate), truncate(&one_line(&debate.title()), PROBLEM_WIDTH))
+    format!("{}  {}", Standing::listed(entry, debate), truncate(&one_line(&debate.title()), PROBLEM_WIDTH))
 }

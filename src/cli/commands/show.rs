@@ -11,7 +11,7 @@ use crate::cli::latest::or_latest;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::standing::standing;
+use crate::status::Standing;
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
 use dialectic_record::store::AccessMode;
@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     let debate = &saved.debate;
-    let view = View::new(debate, &[], None).with_standing(standing(&entry, debate));
+    let view = View::new(debate, &[], None).with_standing(Standing::listed(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),

@@ -208,6 +208,11 @@ impl Protocol {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
+    /// The names of the built-in protocols.
+    pub fn names() -> Vec<&'static str> {
+        PROTOCOLS.iter().map(|protocol| protocol.name).collect()
+    }
+
     /// The stage with that id.
     pub fn stage(&self, id: StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.info.id == id)

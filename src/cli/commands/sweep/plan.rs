@@ -30,18 +30,16 @@ use dialectic_record::debate::{Attachment, Settings, Span};
 use dialectic_record::store::Directory;
 
 /// A variant cannot be planned.
-fn unplanned(name: &str, source: Error) -> UserError {
-    let blame = match source.exit_code() {
-        4 => ErrorCategory::Configuration,
-        2 => ErrorCategory::Arguments,
-        _ => ErrorCategory::General,
-    };
-    let complaint = UserError::of(blame, format!("the variant `{name}` cannot be planned"));
-    match source.hint() {
-        Some(hint) => complaint.with_hint(hint),
-        None => complaint,
+fn unplanned(name: &str, source: Error) -> Error {
+    let hint = source.hint();
+    let Error::Diagnosed(source) = source else { return source };
+    let error = UserError::of(source.blame(), format!("the variant `{name}` cannot be planned"));
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
     .with_source(source)
+    .into()
 }
 
 /// A variant with the settings of the planning machine.
