@@ -33,22 +33,23 @@ impl DraftTexts {
         let text = draft.text.without_answers().into_owned();
         let assessment = debate.draft.as_ref().map(assessment).unwrap_or_default();
         let shown = Self { text, assessment, ..Self::default() };
+        let ledger = Ledger::of(debate);
         if let OutputSpec::Check(lens) = step.answer {
-            let accepted = if lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
+            let accepted = if lens == Lens::Requirements { accepted(debate, &ledger) } else { ListedPoints::default() };
             return Some(Self { lens: Some(lens), accepted, ..shown });
         }
         if let OutputSpec::Solution(Authorship::Kept(key)) = &step.answer {
             let Some(kept) = debate.contribution(key) else { return Some(shown) };
             let text = kept.without_answers().into_owned();
             let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
-            return Some(Self { text, points: points(debate, &draft), changed, assessment: String::new(), ..shown });
+            return Some(Self { text, points: points(&ledger, &draft), changed, assessment: String::new(), ..shown });
         }
         if matches!(step.answer, OutputSpec::Amendment | OutputSpec::Solution(_)) {
-            let demands = demands(debate, step);
-            let points = [demands, points(debate, &draft)].into_iter().filter(|list| !list.is_empty());
+            let demands = demands(&ledger, step);
+            let points = [demands, points(&ledger, &draft)].into_iter().filter(|list| !list.is_empty());
             return Some(Self {
                 points: points.collect::<Vec<_>>().join("\n"),
-                accepted: not_found(debate, &draft),
+                accepted: not_found(&ledger, &draft),
                 may_rethink: step.delivery == Delivery::DraftIfRethought,
                 ..shown
             });
@@ -101,8 +102,7 @@ fn assessment(draft: &Solution) -> String {
 }
 
 /// The accepted points of the debate in full, each with its author's changes.
-fn accepted(debate: &Debate) -> ListedPoints {
-    let ledger = Ledger::of(debate);
+fn accepted(debate: &Debate, ledger: &Ledger) -> ListedPoints {
     ListedPoints::new(&ledger.to_verify(debate), |one| {
         let section = one.section.as_deref().filter(|section| !section.is_empty());
         let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
@@ -112,8 +112,7 @@ fn accepted(debate: &Debate) -> ListedPoints {
 }
 
 /// The points of the check of a draft.
-fn points(debate: &Debate, draft: &Draft<'_>) -> String {
-    let ledger = Ledger::of(debate);
+fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
     let lens = |one: &Objection| one.lens.clone().unwrap_or_default();
     let line = |one: &Objection| format!("- {} ({}) {}", one.number(), lens(one), whole(&one.point));
@@ -121,7 +120,7 @@ fn points(debate: &Debate, draft: &Draft<'_>) -> String {
 }
 
 /// The points of the reviews among the inputs of `step`.
-fn demands(debate: &Debate, step: &Step) -> String {
+fn demands(ledger: &Ledger, step: &Step) -> String {
     let is_input = |one: &Objection| {
         step.inputs.iter().any(|key| {
             key.round == one.round
@@ -129,14 +128,12 @@ fn demands(debate: &Debate, step: &Step) -> String {
                 && key.target_agent_id.as_ref() == Some(&one.target_id)
         })
     };
-    let ledger = Ledger::of(debate);
     let demanded = ledger.objections.iter().filter(|one| one.draft.is_none() && is_input(one));
     demanded.map(|one| format!("- {} {}", one.number(), whole(&one.point))).collect::<Vec<_>>().join("\n")
 }
 
 /// The accepted points that the check did not find in the draft, each with the checker's remark.
-fn not_found(debate: &Debate, draft: &Draft<'_>) -> ListedPoints {
-    let ledger = Ledger::of(debate);
+fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.found == Found::NotFound);
     let missing: BTreeMap<&PointId, &Verification> = missing.map(|one| (&one.point, one)).collect();
