@@ -202,6 +202,9 @@ impl Chunks {
     fn take_call(&mut self, piece: &mut Value) {
         let id = take_text(piece, "id").filter(|id| !id.is_empty());
         let index = piece["index"].as_u64();
+        let mut function = take(piece, "function");
+        let name = take_text(&mut function, "name").filter(|name| !name.is_empty());
+        let more = take(&mut function, "arguments");
         let place = match (&id, index) {
             (Some(id), index) => self.calls.iter().position(|call| match &call.id {
                 Some(known) => known == id,
@@ -210,16 +213,50 @@ impl Chunks {
             (None, Some(index)) => self.calls.iter().rposition(|call| call.index == Some(index)),
             (None, None) => self.calls.len().checked_sub(1),
         };
+        let has_id = id.is_some();
+        let place = place.filter(|place| has_id || !self.calls[*place].is_followed_by(name.as_deref(), &more));
         let mut call = place.map(|place| self.calls.remove(place)).unwrap_or_default();
         call.index = call.index.or(index);
         call.id = call.id.or(id);
-        let mut function = take(piece, "function");
-        call.name = call.name.or(take_text(&mut function, "name").filter(|name| !name.is_empty()));
-        match take(&mut function, "arguments") {
+        call.name = call.name.or(name);
+        match more {
             Value::Null => {}
-            Value::String(text) => call.arguments.push_str(&text),
+            Value::String(text) => call.push(&text, has_id),
             json => call.arguments = arguments(json),
         }
         self.calls.insert(place.unwrap_or(self.calls.len()), call);
     }
+}
+
+impl CallInPieces {
+    /// Whether a piece without an id begins another call. Google's parallel calls have the same index, and each comes
+    /// in one piece.
+    fn is_followed_by(&self, name: Option<&str>, more: &Value) -> bool {
+        let (Some(name), Some(known)) = (name, object_in(&self.arguments)) else { return false };
+        let is_other = match more {
+            Value::String(text) => object_in(text).is_some_and(|more| more != known),
+            more => more.is_object() && *more != known,
+        };
+        is_other || self.name.as_deref() != Some(name)
+    }
+
+    /// Adds to the arguments. Some servers send them in pieces and then once more as a whole, and some begin with `{}`,
+    /// which is no part of them.
+    fn push(&mut self, text: &str, has_id: bool) {
+        let is_repeated = || {
+            let (known, more) = (object_in(&self.arguments), object_in(text));
+            known.is_some() && more.is_some() && (has_id || known == more)
+        };
+        if self.arguments.trim() == "{}" && text.trim_start().starts_with('{') || is_repeated() {
+            self.arguments.clear();
+        }
+        self.arguments.push_str(text);
+    }
+}
+
+/// The JSON object that `text` is, if it is a complete one. Called for every piece, so few texts are parsed.
+fn object_in(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let may_be_one = text.starts_with('{') && text.ends_with('}');
+    may_be_one.then(|| serde_json::from_str(text).ok()).flatten()
 }

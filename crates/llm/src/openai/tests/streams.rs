@@ -111,10 +111,52 @@ async fn tool_calls_of_chat_completions_are_put_together() {
                 json!([{"id": "c2", "function": {"name": "list", "arguments": null}}, {"id": "c3"}]),
             ],
         ),
+        (
+            "one index for all and no id, as by Google",
+            vec![
+                json!([{"index": 0, "id": "", "function": function("read", "{\"path\":\"a\"}")}]),
+                json!([{"index": 0, "id": "", "function": function("list", "{}")}]),
+            ],
+        ),
+        (
+            "arguments null in later pieces",
+            vec![
+                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\":\"a\"}")}]),
+                json!([{"index": 0, "function": {"name": null, "arguments": null}}]),
+                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
+                json!([{"index": 1, "id": "c2", "function": {"arguments": null}}]),
+            ],
+        ),
+        (
+            "the whole arguments once more, with an id and without",
+            vec![
+                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\":")}]),
+                json!([{"index": 0, "function": {"arguments": "\"a\"}"}}]),
+                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\": \"a\"}")}]),
+                json!([{"index": 0, "function": {"arguments": "{\"path\":\"a\"}"}}]),
+                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
+                json!([{"index": 1, "function": function("list", "{}")}]),
+            ],
+        ),
+        (
+            "an empty object before the pieces",
+            vec![
+                json!([{"index": 0, "id": "c1", "function": function("read", "{}")}]),
+                json!([{"index": 0, "function": {"arguments": "{\"path\":"}}]),
+                json!([{"index": 0, "function": {"arguments": "\"a\"}"}}]),
+                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
+            ],
+        ),
     ] {
         let mut values: Vec<Value> = chunks.into_iter().map(chunk).collect();
         values.push(finish.clone());
-        assert_eq!(said(ApiKind::Chat, &values).await.tool_calls, both, "{name}");
+        let mut calls = said(ApiKind::Chat, &values).await.tool_calls;
+        if name.contains("no id") {
+            let ids: Vec<String> =
+                calls.iter_mut().zip(&both).map(|(call, it)| std::mem::replace(&mut call.id, it.id.clone())).collect();
+            assert_eq!(ids, ["call_1", "call_2"], "{name}");
+        }
+        assert_eq!(calls, both, "{name}");
     }
 }
 
