@@ -29,9 +29,12 @@ const LENGTH: [&str; 6] = [
     "model_length",
     "model_context_window_exceeded",
 ];
-const FILTERED: [&str; 7] =
-    ["content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii"];
-const INTERRUPTED: [&str; 4] = ["abort", "aborted", "insufficient_system_resource", "repetition_truncation"];
+/// The last one is Zhipu's.
+const FILTERED: [&str; 8] =
+    ["content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii", "sensitive"];
+/// Zhipu's word for a failure of the model is `network_error`.
+const INTERRUPTED: [&str; 5] =
+    ["abort", "aborted", "insufficient_system_resource", "repetition_truncation", "network_error"];
 /// Reasons of missing or incomplete answers.
 const UNFINISHED: [&str; 5] = ["queued", "in_progress", "error", "failed", "cancelled"];
 
@@ -69,8 +72,8 @@ mod tests {
         for (words, reason, is_kept) in [
             (&["stop", "STOP", "end_turn", "COMPLETE", "tool_calls", "", " "][..], Complete, false),
             (&["length", "model_length", "MAX_TOKENS", "max_tokens", "max_output_tokens"], Length, false),
-            (&["content_filter", "SAFETY", "safety", "RECITATION", "refusal"], Filtered, false),
-            (&["abort", "ABORT", "insufficient_system_resource", "repetition_truncation"], Interrupted, true),
+            (&["content_filter", "SAFETY", "safety", "RECITATION", "refusal", "sensitive"], Filtered, false),
+            (&["abort", "ABORT", "insufficient_system_resource", "network_error"], Interrupted, true),
             (&["eos_in_some_dialect", "OTHER"], Complete, true),
         ] {
             for word in words {

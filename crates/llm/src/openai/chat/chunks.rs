@@ -5,7 +5,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use crate::FinishReason;
 use crate::openai::failure::{error_field, error_in};
+use crate::openai::finish::finish;
 use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, read_content, take, take_text};
 use crate::openai::sse::ServerSentEvent;
 use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
@@ -170,8 +172,8 @@ impl Chunks {
         if self.completeness() == Completeness::Open {
             self.error = self.error.take().or_else(|| error_field(&choice).cloned());
             self.has_grown |= self.error.is_some();
-            self.finish_reason = take_text(&mut choice, "finish_reason").filter(|it| !it.is_empty());
         }
+        self.note_end(take_text(&mut choice, "finish_reason"));
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
         let mut said = take_text(&mut choice, "text").unwrap_or_default();
         let mut delta = take(&mut choice, "delta");
@@ -195,6 +197,17 @@ impl Chunks {
         self.has_grown |= !said.is_empty();
         sink.say(&said);
         self.text.push_str(&said);
+    }
+
+    /// Notes why the answer ended, if it did. Some servers send `stop` with every chunk (gateways to Gemini), or before
+    /// their filter has read the end (Azure): a later word counts if only it says that the answer is cut.
+    fn note_end(&mut self, reason: Option<String>) {
+        let Some(reason) = reason.filter(|reason| !matches!(reason.as_str(), "" | "null")) else { return };
+        let is_cut = |reason: &str| finish(Some(reason)).0 != FinishReason::Complete;
+        let is_news = self.finish_reason.as_deref().is_some_and(|known| is_cut(&reason) && !is_cut(known));
+        if self.completeness() == Completeness::Open || is_news {
+            self.finish_reason = Some(reason);
+        }
     }
 
     /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers

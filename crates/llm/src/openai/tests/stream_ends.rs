@@ -31,6 +31,13 @@ async fn a_stream_without_an_end_is_broken() {
         assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
         assert_eq!(heard, "Beca");
     }
+    // No end, though every chunk has a word for one.
+    let open = events(&[json!({"choices": [{"delta": {"content": "Beca"}, "finish_reason": "null"}]})]);
+    let (open, heard) = failed(ApiKind::Chat, open, Delivery::Whole, IDLE).await;
+    assert_eq!(
+        (open.to_string().as_str(), heard.as_str()),
+        ("the answer is broken: the stream ended before the answer did", "Beca")
+    );
     let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
     let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;
     assert_eq!(failed.to_string(), "the answer is broken: a chunk of the stream is not JSON");

@@ -274,6 +274,17 @@ async fn why_it_ended_is_known() {
     let chat = |reason| [json!({"choices": [{"delta": {"content": "Be"}, "finish_reason": reason}]})];
     assert_eq!(said(ApiKind::Chat, &chat("length")).await.finish, Length);
     assert_eq!(said(ApiKind::Chat, &chat("content_filter")).await.finish, Filtered);
+    // A word in every chunk, of which the last is the true one; a word that is none; and one behind the end.
+    let word = |text: &str, reason: &str| json!({"choices": [{"delta": {"content": text}, "finish_reason": reason}]});
+    for (chunks, finish) in [
+        ([word("B", "stop"), word("e", "stop"), word("", "length")], Length),
+        ([word("B", "stop"), word("e", "stop"), word("", "content_filter")], Filtered),
+        ([word("B", "null"), word("e", "null"), word("", "length")], Length),
+        ([word("B", ""), word("e", "length"), word("", "stop")], Length),
+    ] {
+        let reply = said(ApiKind::Chat, &chunks).await;
+        assert_eq!((reply.text.as_str(), reply.finish), ("Be", finish), "{chunks:?}");
+    }
     let incomplete = |reason| {
         let response = json!({"status": "incomplete", "incomplete_details": {"reason": reason}, "output": []});
         [
