@@ -233,6 +233,15 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
         .map(Usd::from_dollars)
 }
 
+/// The types of parts with reasoning.
+const THOUGHTS: [&str; 4] = ["thinking", "reasoning", "reasoning_text", "summary_text"];
+
+/// Whether a part of a message's content is reasoning, as from Mistral.
+pub(super) fn has_thoughts(content: &Value) -> bool {
+    let is_thought = |part: &Value| part["type"].as_str().is_some_and(|kind| THOUGHTS.contains(&kind));
+    content.as_array().is_some_and(|parts| parts.iter().any(is_thought))
+}
+
 /// Reads a message's content, a text or a list of parts: appends the answer text to `text` and the refusal text to
 /// `refusal`.
 pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut String) {
@@ -244,7 +253,7 @@ pub(super) fn read_content(mut content: Value, text: &mut String, refusal: &mut 
             match content["type"].as_str() {
                 Some("refusal") => append(refusal, refused.or(said).unwrap_or_default()),
                 // Reasoning is not part of the answer.
-                Some("thinking" | "reasoning" | "reasoning_text" | "summary_text") => {}
+                Some(kind) if THOUGHTS.contains(&kind) => {}
                 Some(_) | None => {
                     append(text, said.unwrap_or_default());
                     append(refusal, refused.unwrap_or_default());

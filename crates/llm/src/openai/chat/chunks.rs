@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::FinishReason;
 use crate::openai::failure::{error_field, error_in};
 use crate::openai::finish::finish;
-use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, read_content, take, take_text};
+use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, has_thoughts, read_content, take, take_text};
 use crate::openai::sse::ServerSentEvent;
 use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
@@ -177,15 +177,16 @@ impl Chunks {
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
         let mut said = take_text(&mut choice, "text").unwrap_or_default();
         let mut delta = take(&mut choice, "delta");
-        read_content(take(&mut delta, "content"), &mut said, &mut self.refusal);
-        self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
-        // Reasoning, under the two names that servers use, and calls are not passed on, but show that the model is
-        // working.
-        if ["reasoning_content", "reasoning"].iter().any(|key| delta[key].as_str().is_some_and(|text| !text.is_empty()))
-        {
+        let content = take(&mut delta, "content");
+        // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
+        // is working.
+        let is_there = |key: &&str| delta[key].as_str().is_some_and(|text| !text.is_empty());
+        if has_thoughts(&content) || ["reasoning_content", "reasoning"].iter().any(is_there) {
             self.has_grown = true;
             sink.reason();
         }
+        read_content(content, &mut said, &mut self.refusal);
+        self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
         let mut calls = take(&mut delta, "tool_calls");
         if let Some(calls) = calls.as_array_mut().filter(|calls| !calls.is_empty()) {
             self.has_grown = true;

@@ -86,6 +86,28 @@ async fn reasoning_alone_is_no_text_and_a_sign_of_life() {
 }
 
 #[tokio::test]
+async fn reasoning_among_the_parts_of_a_stream_is_a_sign_of_life() {
+    let chunk = |content: Value| json!({"choices": [{"delta": {"content": content}}]});
+    let thought = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]);
+    let answer =
+        json!({"choices": [{"delta": {"content": [{"type": "text", "text": "B."}]}, "finish_reason": "stop"}]});
+    // The second model's answers usually begin inside reasoning: their beginning is held back until that ends.
+    for model in ["magistral-medium", "m-1-thinking"] {
+        let stream = events(&[chunk(thought.clone()), chunk(thought.clone()), answer.clone()]);
+        let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
+        let (reply, heard) = follow(&client(&server, ApiKind::Chat), &request_for(model), IDLE).await;
+        assert_eq!(reply.unwrap().text, "B.");
+        assert_eq!(heard, ["", "", "B."], "{model}");
+    }
+    // Figures from the middle of the reasoning are not those of its end.
+    let early =
+        json!({"choices": [{"delta": {"content": "A"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1}});
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let stream = answer_events(events(&[early, chunk(thought), end]), Delivery::Whole);
+    assert_eq!(read(ApiKind::Chat, stream).await.unwrap().tokens, None);
+}
+
+#[tokio::test]
 async fn what_is_no_text_is_replaced() {
     let chat = |content: &str| {
         format!(r#"{{"choices": [{{"message": {{"content": "{content}"}}, "finish_reason": "stop"}}]}}"#)
