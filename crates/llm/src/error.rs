@@ -6,12 +6,13 @@ use chrono::{DateTime, Local, Utc};
 
 use dialectic_base::money::BudgetLimit;
 
-/// Statuses of answers without work by a model: refusals and delays. 407 comes from a proxy that did not connect.
-const UNBILLED: [u16; 9] = [400, 401, 403, 404, 407, 413, 422, 429, 503];
+/// Statuses of answers without work by a model: refusals and delays. 402 means that the account has no credit, 407 comes
+/// from a proxy that did not connect, 529 is Anthropic's for a model without room.
+const UNBILLED: [u16; 12] = [400, 401, 402, 403, 404, 405, 407, 413, 422, 429, 503, 529];
 
-/// Whether a provider may bill a request with this status.
+/// Whether a provider may bill a request with this status. A redirect, which is not followed, leads to no model.
 pub(super) fn may_bill(status: u16) -> bool {
-    !UNBILLED.contains(&status)
+    !UNBILLED.contains(&status) && !(300..400).contains(&status)
 }
 
 /// The end of a limit in local time.
