@@ -75,6 +75,16 @@ const CONTEXT_PHRASES: [[&str; 2]; 18] = [
     ["current length is", "while limit is"],
 ];
 
+/// Codes of an exhausted quota or balance: OpenAI's two, Moonshot's, Anthropic's.
+const QUOTA: [&str; 4] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "exceeded_current_quota_error",
+    "enforced_spend_limit_reached",
+];
+/// Zhipu's code for an exhausted balance.
+const ZHIPU_BALANCE: &str = "1113";
+
 impl ServerRefusal {
     /// Whether the request exceeds the context window, with any status: some servers and many proxies return 500.
     /// Excludes rate limits that count tokens.
@@ -115,9 +125,11 @@ impl ServerRefusal {
 
     /// Whether a quota or balance is exhausted, even if a proxy has wrapped the error.
     pub(super) fn is_quota(&self) -> bool {
-        let markers = ["insufficient_quota", "billing_hard_limit_reached"];
         let said = self.message.to_lowercase();
-        markers.iter().any(|marker| said.contains(marker) || self.codes.iter().any(|code| code == marker))
+        let has = |codes: &[&str]| self.codes.iter().any(|code| codes.contains(&code.as_str()));
+        QUOTA.iter().any(|marker| said.contains(marker))
+            || has(&QUOTA)
+            || self.status == 429 && (has(&[ZHIPU_BALANCE]) || said.contains("insufficient balance"))
     }
 
     /// Whether it names the Responses API as missing.

@@ -89,6 +89,8 @@ impl ServerRefusal {
             // Waiting does not help with an exhausted balance, whatever the status.
             _ if self.is_quota() => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
+            // OpenRouter's, while earlier requests take up the credit; without a delay there is none left.
+            402 if retry_after.is_some() => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
             502..=504 if is_http_status => ModelError::Unavailable { status, retry_after, message },
             // A success status with an unspecified error means a faulty server.
@@ -121,9 +123,9 @@ fn says_something(error: &Value) -> bool {
     }
 }
 
-/// An error's code and type.
+/// An error's code and type, and Anthropic's code in the details.
 fn codes(error: &Value) -> impl Iterator<Item = String> {
-    let codes = ["code", "type"].into_iter().map(|key| &error[key]);
+    let codes = ["/code", "/type", "/details/error_code"].into_iter().filter_map(|pointer| error.pointer(pointer));
     codes.filter(|code| code.is_string() || code.is_number()).map(prose)
 }
 

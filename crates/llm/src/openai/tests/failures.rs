@@ -77,6 +77,29 @@ async fn an_exhausted_quota_is_not_waited_for() {
         // A proxy's own error around it.
         assert_eq!(failure(answer_json(500, &json!({"error": fields}))).await, refused(500, "pay"));
     }
+    // Moonshot, Anthropic, Zhipu.
+    for fields in [
+        json!({"message": "pay", "type": "exceeded_current_quota_error"}),
+        json!({"message": "pay", "type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}),
+        json!({"message": "pay", "code": "1113"}),
+    ] {
+        assert_eq!(failure(answer_json(429, &json!({"error": fields}))).await, refused(429, "pay"), "{fields}");
+    }
+    let said = "Insufficient balance or no resource package. Please recharge.";
+    assert_eq!(failure(error(429, said)).await, refused(429, said));
+    // A request may be about balances.
+    assert_eq!(failure(error(500, said)).await, server_failed(500, said));
+}
+
+#[tokio::test]
+async fn credit_that_comes_back_is_waited_for() {
+    let answer = error(402, "in-flight budget exhausted").header("retry-after", "3");
+    let limited = ModelError::RateLimited {
+        retry_after: Some(Duration::from_secs(3)),
+        message: "in-flight budget exhausted".to_owned(),
+    };
+    assert_eq!(failure(answer).await, limited);
+    assert_eq!(failure(error(402, "no credit")).await, refused(402, "no credit"));
 }
 
 #[tokio::test]
