@@ -194,9 +194,11 @@ impl ReportedUsage {
 
     /// The stated cost. With the user's own upstream key (OpenRouter's `is_byok`) it is the router's fee plus the
     /// provider's bill; the fee alone is not the cost. Some routers do not state whose key was used; they report the
-    /// provider's bill only for the user's key.
+    /// provider's bill only for the user's key. Perplexity states parts and their sum, which includes its fee for a
+    /// request.
     fn cost(&self) -> Option<f64> {
-        let cost = self.0["cost"].as_f64();
+        let cost = &self.0["cost"];
+        let cost = cost.as_f64().or_else(|| cost["total_cost"].as_f64());
         let upstream = self.0["cost_details"]["upstream_inference_cost"].as_f64().filter(|cost| *cost > 0.0);
         match (self.0["is_byok"].as_bool(), upstream) {
             (Some(false), _) | (None, None) => cost,

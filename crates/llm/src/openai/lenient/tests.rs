@@ -242,6 +242,19 @@ fn with_a_key_of_the_users_own_the_provider_bills_beside_the_router() {
 }
 
 #[test]
+fn a_cost_in_parts_is_their_sum() {
+    let stated = usage(&json!({
+        "prompt_tokens": 480, "completion_tokens": 2823, "total_tokens": 3303,
+        "cost": {"input_tokens_cost": 0.00144, "output_tokens_cost": 0.04234, "request_cost": 0.008, "total_cost": 0.05178},
+    }));
+    let cost = Some(Usd::from_dollars(0.05178));
+    assert_eq!(stated_cost(Some(&stated), &HeaderMap::new()), cost);
+    // In each chunk of a stream.
+    let all = ReportedUsage::later(Some(usage(&json!({"cost": {"total_cost": 0.01}}))), Some(stated));
+    assert_eq!(stated_cost(all.as_ref(), &HeaderMap::new()), cost);
+}
+
+#[test]
 fn of_several_stated_costs_the_largest_counts() {
     let upstream = |cost: f64| json!({"upstream_inference_cost": cost});
     let stated = |cost: f64| {
