@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{Listener, Live, ModelError};
 
@@ -119,7 +120,7 @@ pub(super) enum StreamEnding {
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
     let (mut sink, mut mender) = (TextSink::new(Some(live.listener), spoken), Mender::default());
-    let (mut is_first, mut idle) = (true, None);
+    let (mut is_first, mut idle, mut heard) = (true, None, Instant::now());
     let ended = 'stream: loop {
         let chunk = match streamed.next(idle).await {
             Ok(Some(chunk)) => chunk,
@@ -138,6 +139,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         }
         parser.push(&chunk);
         while let Some(event) = parser.next() {
+            heard = Instant::now();
             if let Err(error) = take(&mut pieces, event, &mut sink, &mut mender) {
                 break 'stream Err(error);
             }
@@ -148,7 +150,14 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         }
         idle = match pieces.completeness() {
             Completeness::Open => sink.has_begun.then_some(live.timeouts.idle),
-            Completeness::Complete | Completeness::Closed => Some(live.timeouts.idle.min(USAGE_TIMEOUT)),
+            // Comments would keep a connection open forever: only events count.
+            Completeness::Complete | Completeness::Closed => {
+                let left = live.timeouts.idle.min(USAGE_TIMEOUT).saturating_sub(heard.elapsed());
+                if left.is_zero() {
+                    break Err(broken("no figures followed the answer"));
+                }
+                Some(left)
+            }
         };
     };
     if let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {

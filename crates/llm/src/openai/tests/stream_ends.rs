@@ -92,6 +92,19 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
 }
 
 #[tokio::test]
+async fn comments_behind_the_end_of_an_answer_are_not_waited_for() {
+    let chat = regular_stream(CHAT);
+    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    // 2,000 comments take 4 s and more.
+    let pieces = [chat[..finished].to_vec(), vec![": ping\n\n".to_owned(); 2000]].concat();
+    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Silent));
+    let (client, request) = (streaming(&server, ApiKind::Chat), request());
+    let answered = follow(&client, &request, Duration::from_millis(250));
+    let (reply, _) = tokio::time::timeout(Duration::from_secs(3), answered).await.unwrap();
+    assert_eq!(reply, Ok(Reply { tokens: None, ..because() }));
+}
+
+#[tokio::test]
 async fn an_error_inside_is_what_it_would_be_outside() {
     let rate = ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() };
     let failed_500 =
