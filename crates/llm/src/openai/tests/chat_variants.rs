@@ -265,16 +265,43 @@ async fn figures_are_taken_where_they_are() {
 
 #[tokio::test]
 async fn a_refusal_in_place_of_a_text_is_one() {
-    let refusals: [fn(&mut Value); 3] = [
+    let refusals: [fn(&mut Value); 5] = [
         |v| v["choices"][0]["message"] = json!({"content": null, "refusal": "No."}),
         |v| content(v, json!([{"type": "refusal", "refusal": "No."}])),
         |v| content(v, json!([{"type": "refusal", "text": "No."}])),
+        |v| content(v, json!([{"type": "refusal", "refusal": "N"}, {"type": "refusal", "refusal": "o."}])),
+        |v| content(v, json!([[{"type": "refusal", "refusal": "N"}], [{"refusal": "o."}]])),
     ];
     for change in refusals {
         let mut answer = chat_answer();
         change(&mut answer);
-        let failed = read(ApiKind::Chat, answer_json(200, &answer)).await.unwrap_err();
-        assert_eq!(failed, ModelError::Filtered { message: "No.".to_owned() }, "{answer}");
+        let delta = answer["choices"][0]["message"].clone();
+        let chunk = json!({"choices": [{"delta": delta, "finish_reason": "stop"}]});
+        for answer in [answer_json(200, &answer), answer_events(events(&[chunk]), Delivery::Whole)] {
+            let failed = read(ApiKind::Chat, answer).await.unwrap_err();
+            assert_eq!(failed, ModelError::Filtered { message: "No.".to_owned() }, "{delta}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_key_that_comes_twice_the_later_value_counts() {
+    let choice = |name: &str| {
+        format!(
+            r#"[{{"{name}": {{"content": "Or not.", "content": "Because."}}, "finish_reason": null, "finish_reason": "length"}}]"#
+        )
+    };
+    let answer = |choices: String| {
+        let usage = r#"{"prompt_tokens": 1, "prompt_tokens": 12, "completion_tokens": 3}"#;
+        format!(r#"{{"model": "m", "model": "m-1-2025", "choices": null, "choices": {choices}, "usage": {usage}}}"#)
+    };
+    let words = r#"{"choices": [{"delta": {"content": "Or not.", "content": "Be"}}]}"#;
+    let rest = answer(choice("delta").replace("\"Because.\"", "\"cause.\""));
+    let stream = [words.to_owned(), rest].map(|chunk| format!("data: {chunk}\n\n"));
+    for answer in [answer_text(200, answer(choice("message"))), answer_events(stream, Delivery::Whole)] {
+        let tokens = because().tokens.map(|tokens| Tokens { cached_input_tokens: 0, ..tokens });
+        let expected = Reply { finish: FinishReason::Length, tokens, ..because() };
+        assert_eq!(read(ApiKind::Chat, answer).await, Ok(expected));
     }
 }
 
