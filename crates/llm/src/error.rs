@@ -41,7 +41,8 @@ pub enum ModelError {
         /// The server's message.
         message: String,
     },
-    /// 502, 503, 504 before any part of an answer: a proxy cannot reach the model.
+    /// 502, 503, 504, 529 before any part of an answer: a proxy cannot reach the model, or all servers of the model are
+    /// busy.
     #[error("the server failed ({status}): {message}")]
     Unavailable {
         /// The HTTP status.

@@ -92,7 +92,7 @@ impl ServerRefusal {
             // OpenRouter's, while earlier requests take up the credit; without a delay there is none left.
             402 if retry_after.is_some() => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
-            502..=504 if is_http_status => ModelError::Unavailable { status, retry_after, message },
+            502..=504 | 529 if is_http_status => ModelError::Unavailable { status, retry_after, message },
             // A success status with an unspecified error means a faulty server.
             200..=299 | 408 | 409 | 425 | 500.. => ModelError::ServerFailed { status, retry_after, message },
             _ => ModelError::Refused { status, message },
