@@ -40,6 +40,7 @@ mod hanging_judge;
 mod hooks;
 mod hostile_text;
 mod house;
+mod interleavings;
 mod interrupts;
 mod judge;
 mod kill;

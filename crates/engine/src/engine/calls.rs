@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::agent::{Ask, Call, OnReply, PaidReply, RequestResult, Value, answer, prepare};
+use crate::agent::{Ask, Call, OnReply, RequestResult, Value, answer, prepare};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::BudgetLimit;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
@@ -38,8 +38,9 @@ struct RunningCall {
     step: Step,
     /// The length of the debate's texts in its request, unshortened.
     length: usize,
-    /// The call's earlier replies that are not yet results.
-    past: Vec<PaidReply>,
+    /// Whether it was permitted to send a request and has not said yet what became of it. Known only where requests
+    /// need permission.
+    is_sending: bool,
 }
 
 /// A message from a call. All use one channel, so that a reply arrives before the result it led to.
@@ -48,6 +49,8 @@ pub(super) enum Message {
     Reserve(Pending),
     /// An attempt failed; its cost must be recorded before the next one.
     AttemptFailed(CallKey, String, CallRecord),
+    /// An attempt failed, and another follows after a wait.
+    Retries(CallKey),
     Replied(CallKey, StoredReply, CallRecord),
     /// The copy of the journal accepts no more events, so no request may be sent.
     NotCopied(ReplicaError),
@@ -116,6 +119,7 @@ impl CallObserver for Connection {
             self.may_be_billed.store(true, Ordering::Relaxed);
         }
         let (key, error) = (self.step.key.clone(), error.to_string());
+        drop(self.sender.send(Message::Retries(key.clone())));
         self.signals.publish(Signal::CallRetrying { key, attempt, error, wait });
     }
 
@@ -138,8 +142,6 @@ pub(super) struct Completion {
     pub(super) step: Step,
     /// The length of the debate's texts in its request, unshortened.
     pub(super) length: usize,
-    /// The call's earlier replies that are not yet results.
-    pub(super) past: Vec<PaidReply>,
     pub(super) result: Result<RequestResult, FailedCall>,
 }
 
@@ -154,9 +156,15 @@ impl Calls {
         self.in_flight.is_empty()
     }
 
-    /// Whether every call in flight waits for permission to send a request.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.waiting.len() >= self.in_flight.len()
+    /// Whether a call has a request under way. Others wait for permission, for a slot, or for their next attempt.
+    pub(super) fn is_sending(&self) -> bool {
+        self.in_flight.values().any(|call| call.is_sending)
+    }
+
+    fn note_sending(&mut self, key: &CallKey, is_sending: bool) {
+        if let Some(call) = self.in_flight.get_mut(key) {
+            call.is_sending = is_sending;
+        }
     }
 
     /// The number of a stage's calls in flight.
@@ -183,8 +191,8 @@ impl Calls {
     }
 
     fn land(&mut self, key: &CallKey, result: Result<RequestResult, FailedCall>) -> Option<Completion> {
-        let RunningCall { step, length, past, .. } = self.in_flight.remove(key)?;
-        Some(Completion { step, length, past, result })
+        let RunningCall { step, length, .. } = self.in_flight.remove(key)?;
+        Some(Completion { step, length, result })
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &CallKey> {
@@ -244,7 +252,7 @@ impl Engine {
             prompt: Arc::clone(&call.request.prompt),
         });
         self.signal(Signal::CallStarted { key: key.clone(), model: call.request.model.to_string(), asked });
-        let past = self.past.remove(&key).unwrap_or_default();
+        let past = self.past.get(&key).cloned().unwrap_or_default();
         let sender = self.calls.sender.clone();
         let on_reply: OnReply = {
             let (sender, key) = (sender.clone(), key.clone());
@@ -267,27 +275,30 @@ impl Engine {
             silence,
             ..caller
         };
-        let known = past.clone();
         let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
         let task = self.calls.tasks.spawn(async move {
-            let ask = Ask { caller, request: call.request.clone(), past: known, on_reply, tools };
+            let ask = Ask { caller, request: call.request.clone(), past, on_reply, tools };
             let result = answer(ask, &call, &judge).await;
             drop(sender.send(Message::Finished(key, Box::new(result))));
         });
-        self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, past });
+        self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
     }
 
     /// Handles an event; returns a finished call.
     pub(super) fn notice(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
         match news {
             TaskEvent::Message(message) => match *message {
-                Message::Reserve(pending) => self.calls.waiting.push(pending),
+                Message::Reserve(pending) => {
+                    self.calls.note_sending(pending.wanted.key(), false);
+                    self.calls.waiting.push(pending);
+                }
+                Message::Retries(key) => self.calls.note_sending(&key, false),
                 Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
                 Message::Replied(key, reply, call) => {
                     self.outage.heard(&call.provider);
-                    if let Some(flying) = self.calls.in_flight.get_mut(&key) {
-                        flying.past.push((reply.clone(), call.clone()));
-                    }
+                    self.calls.note_sending(&key, false);
+                    // Kept beyond the call: it may be abandoned or fail, and be made again.
+                    self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
                     self.append(Event::Replied { key, reply, call })?;
                 }
                 Message::NotCopied(refusal) => return Err(StoreError::from(refusal).into()),
@@ -326,7 +337,11 @@ impl Engine {
                 continue;
             }
             match self.reserve(&pending.wanted)? {
-                Permission::Granted(reserved) => drop(pending.answer.send(reserved)),
+                Permission::Granted(reserved) => {
+                    self.calls.note_sending(pending.wanted.key(), true);
+                    // An abandoned call needs no answer.
+                    let _ = pending.answer.send(reserved);
+                }
                 Permission::Later => self.calls.waiting.push(pending),
                 Permission::Refused => {}
             }

@@ -317,8 +317,11 @@ impl Engine {
             self.signal(Signal::round_ended(round, &Ledger::at_end_of(self.debate(), round)));
         }
         let recorded = self.record.append(event)?;
-        if let Some((key, _)) = recorded.event.settles() {
+        if let Some((key, settled)) = recorded.event.settles() {
             self.open.retain(|open| open.step.key != *key);
+            if settled != CallStatus::Failed {
+                self.past.remove(key);
+            }
         }
         if let Some(budget) = &mut self.budget {
             budget.apply(&recorded);

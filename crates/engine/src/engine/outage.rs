@@ -182,8 +182,6 @@ impl Engine {
         } else {
             self.outage.cut_off.insert(key.agent_id.clone());
         }
-        // Its earlier replies are not paid again.
-        self.past.insert(key.clone(), arrival.past.clone());
         self.outage.waiting.insert(key.clone(), waiting);
         true
     }
@@ -226,7 +224,6 @@ impl Engine {
         let over: Vec<CallKey> = over.map(|(key, _)| key.clone()).collect();
         for key in &over {
             if let Some(WaitingCall { step, failed, .. }) = self.outage.waiting.remove(key) {
-                self.past.remove(key);
                 self.record_failed_call(&step, &failed)?;
             }
         }

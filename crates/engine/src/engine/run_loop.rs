@@ -361,11 +361,11 @@ impl Engine {
         self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
     }
 
-    /// The next finished call; `None` if none is in flight.
+    /// The next finished call; `None` if none is in flight, or none that may still send or receive anything.
     pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
             self.admit()?;
-            if self.calls.is_idle() || (self.sends_no_more() && self.calls.is_waiting()) {
+            if self.calls.is_idle() || (self.sends_no_more() && !self.calls.is_sending()) {
                 return Ok(None);
             }
             tokio::select! {

@@ -123,6 +123,11 @@ impl AttemptRequest {
         let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
         Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
     }
+
+    /// The call that it belongs to.
+    pub(super) fn key(&self) -> &CallKey {
+        &self.key
+    }
 }
 
 /// Whether an attempt may be sent.

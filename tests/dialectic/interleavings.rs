@@ -1,0 +1,504 @@
+//! Commands, interrupts and outages during every request of a debate, in every protocol: no call is lost, and no answer
+//! is paid twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use dialectic_engine::agent::{Panel, timeouts_of};
+use dialectic_engine::engine::{Engine, OnOutage, RunCommand, RunEnding, UserReply};
+use dialectic_llm::offline::OfflineProvider;
+use dialectic_llm::{
+    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
+};
+use dialectic_record::debate::{
+    CallKey, CallStatus, Debate, DebateId, Event, PanelInfo, Recorded, Settings, StopReason, default_settings,
+};
+use dialectic_record::protocol::PROTOCOLS;
+use dialectic_record::signals::Signals;
+use dialectic_record::store::{
+    Directory, Entry, JournalError, Record, Replica, ReplicaError, StoreError, read_journal,
+};
+
+use crate::support::in_process::{self, task};
+
+/// What happens during a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Nothing,
+    /// The run is told to pause. Another one continues.
+    Pause,
+    /// The run is told to pause and, once it has, to continue.
+    Hold,
+    /// The run is told to pause, and to continue before it has.
+    HoldAndGoOn,
+    /// The run is told to close the debate.
+    Stop,
+    /// The run is interrupted. Another one continues.
+    Interrupt,
+    /// The request finds its server gone.
+    Outage,
+}
+
+/// A debate and what surrounds it.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    protocol: &'static str,
+    is_copied: bool,
+    /// Whether first answers that can be asked for again say nothing.
+    is_chatty: bool,
+    places: usize,
+}
+
+/// A copy that takes its time.
+#[derive(Debug)]
+struct Copied;
+
+impl Replica for Copied {
+    fn take(&self, _: u64, _: &[u8], _: bool) {}
+
+    fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+        Box::pin(async move {
+            for _ in 0..seq % 5 {
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn may_send(&self) -> Result<(), ReplicaError> {
+        Ok(())
+    }
+}
+
+/// A model during whose request number `at` something happens.
+struct Eventful {
+    model: OfflineProvider,
+    is_chatty: bool,
+    act: Act,
+    at: usize,
+    commands: UnboundedSender<RunCommand>,
+    cancel: CancellationToken,
+    /// The requests; one that finds its server gone is empty.
+    asked: Mutex<Vec<String>>,
+}
+
+/// The tasks whose answers are taken as they are.
+const TEXTS: [&str; 14] = [
+    "propose",
+    "draft",
+    "refine",
+    "rewrite",
+    "revise",
+    "rework",
+    "write your last word",
+    "open",
+    "rebut",
+    "question",
+    "answer",
+    "close",
+    "finalise",
+    "amend",
+];
+
+impl Eventful {
+    fn tell(&self, commands: impl IntoIterator<Item = RunCommand>) {
+        for command in commands {
+            self.commands.send(command).unwrap();
+        }
+    }
+
+    async fn happen(&self) -> Result<(), FailedAttempt> {
+        match self.act {
+            Act::Nothing => {}
+            Act::Pause => self.tell([RunCommand::Pause]),
+            Act::Hold => self.tell([RunCommand::Hold]),
+            Act::HoldAndGoOn => {
+                self.tell([RunCommand::Hold]);
+                a_while(10).await;
+                self.tell([RunCommand::GoOn]);
+            }
+            Act::Stop => self.tell([RunCommand::Stop(StopReason::User)]),
+            Act::Interrupt => self.cancel.cancel(),
+            Act::Outage => return Err(gone().into()),
+        }
+        // The run hears it before the answer.
+        a_while(20).await;
+        Ok(())
+    }
+}
+
+fn gone() -> ModelError {
+    ModelError::Unreachable { message: "connection refused".to_owned() }
+}
+
+async fn a_while(turns: usize) {
+    for _ in 0..turns {
+        tokio::task::yield_now().await;
+    }
+}
+
+impl ChatModel for Eventful {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        let said = format!("{}, turns {}", request.prompt, request.turns.len());
+        let (asked, length) = {
+            let mut asked = self.asked.lock().unwrap();
+            let fails = self.act == Act::Outage && asked.len() + 1 == self.at;
+            asked.push(if fails { String::new() } else { said.clone() });
+            (asked.len(), said.len())
+        };
+        Box::pin(async move {
+            if asked == self.at {
+                self.happen().await?;
+            }
+            a_while(length % 7).await;
+            let reply = self.model.ask(request, live).await?;
+            let says_nothing = self.is_chatty && request.turns.is_empty() && !TEXTS.contains(&task(request));
+            Ok(if says_nothing { Reply { text: "Let me see.".to_owned(), ..reply } } else { reply })
+        })
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+struct Went {
+    ending: RunEnding,
+    debate: Debate,
+    asked: Vec<String>,
+    events: Vec<Recorded>,
+}
+
+fn settings(case: Case) -> Settings {
+    let mut settings = default_settings();
+    case.protocol.clone_into(&mut settings.debate.protocol);
+    settings.debate.rounds = settings.debate.rounds.min(2);
+    settings.debate.timeout_per_round = u64::from(u32::MAX);
+    settings
+}
+
+/// The record, as soon as the thread that saves has let go of it.
+fn reopened(entry: &Entry) -> (Record, Vec<Recorded>) {
+    loop {
+        match Record::reopen(entry) {
+            Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
+            opened => {
+                let (record, past) = opened.unwrap();
+                return (record, past.events);
+            }
+        }
+    }
+}
+
+/// Begins the debate, or goes on with it.
+async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
+    let (settings, id) = (settings(case), DebateId::new("swp-1"));
+    let (commands, told) = unbounded_channel();
+    let cancel = CancellationToken::new();
+    let model = Arc::new(Eventful {
+        model: OfflineProvider::default(),
+        is_chatty: case.is_chatty,
+        act,
+        at,
+        commands: commands.clone(),
+        cancel: cancel.clone(),
+        asked: Mutex::default(),
+    });
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(case.places)), max_retries: 0 };
+    let panel = in_process::panel(&settings, &model, None, &limits);
+    let state = directory.state_path(&id);
+    let (mut record, past) = if state.exists() {
+        reopened(&Entry::of_state(&state))
+    } else {
+        let created = in_process::created(&settings, &panel, id.clone(), 1);
+        (Record::begin_copied(directory, created, Arc::new(Copied)).unwrap().0, Vec::new())
+    };
+    if case.is_copied {
+        record.copy_to(Arc::new(Copied));
+    } else if past.is_empty() {
+        drop(record);
+        record = reopened(&Entry::of_state(&state)).0;
+    }
+    let protocol = in_process::protocol(&settings);
+    let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
+    let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, told).on_outage(OnOutage::Wait);
+    let mut ending = engine.run().await.unwrap();
+    if ending == RunEnding::Paused && act == Act::Hold {
+        commands.send(RunCommand::GoOn).unwrap();
+        assert_eq!(engine.told_to_go_on().await.unwrap(), UserReply::GoOn);
+        ending = engine.run().await.unwrap();
+    }
+    let debate = engine.debate().clone();
+    drop(engine);
+    let events = read_journal(&directory.journal_path(&id)).unwrap().events;
+    let asked = std::mem::take(&mut *model.asked.lock().unwrap());
+    Went { ending, debate, asked, events }
+}
+
+/// How often each request was sent.
+fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for request in asked.iter().filter(|request| !request.is_empty()) {
+        *counts.entry(request.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+/// The requests whose answers are on record.
+fn answered(events: &[Recorded]) -> usize {
+    let is_answer = |event: &Event| {
+        !matches!(event, Event::AttemptFailed { .. }) && event.call().is_some_and(|call| call.attempts > 0)
+    };
+    events.iter().filter(|recorded| is_answer(&recorded.event)).count()
+}
+
+/// The tasks of the requests that were sent more or less often than wanted.
+fn differing(asked: &BTreeMap<&str, usize>, wanted: &BTreeMap<&str, usize>) -> Vec<String> {
+    let all: BTreeSet<&str> = asked.keys().chain(wanted.keys()).copied().collect();
+    let count = |of: &BTreeMap<&str, usize>, request: &str| of.get(request).copied().unwrap_or_default();
+    let task =
+        |request: &str| request.rsplit("# Your task: ").next().and_then(|task| task.lines().next()).map(str::to_owned);
+    let differs = |request: &&str| count(asked, request) != count(wanted, request);
+    let described =
+        |request: &str| format!("{:?} {} times, not {}", task(request), count(asked, request), count(wanted, request));
+    all.into_iter().filter(differs).map(described).collect()
+}
+
+fn settled(debate: &Debate) -> Vec<(CallKey, CallStatus)> {
+    let mut settled: Vec<_> = debate.settled.iter().map(|(key, settled)| (key.clone(), *settled)).collect();
+    settled.sort_by_key(|(key, _)| format!("{key:?}"));
+    settled
+}
+
+fn in_a_new_directory<T>(act: Act, of: impl AsyncFnOnce(&Directory) -> T, what: &str) -> Result<T, String> {
+    let place = tempfile::tempdir().unwrap();
+    // A server that is gone is waited for.
+    let is_pushed = act == Act::Outage;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(is_pushed).build().unwrap();
+    runtime.block_on(async {
+        // The thread that saves keeps the clock from going by itself; so it is pushed.
+        let clock = is_pushed.then(|| {
+            tokio::spawn(async {
+                loop {
+                    tokio::time::advance(Duration::from_millis(20)).await;
+                }
+            })
+        });
+        let directory = Directory::at(place.path());
+        let limit = Duration::from_secs(if is_pushed { 7200 } else { 3 });
+        let ended = tokio::time::timeout(limit, of(&directory)).await;
+        clock.iter().for_each(tokio::task::JoinHandle::abort);
+        ended.map_err(|_| format!("{what}: hangs"))
+    })
+}
+
+fn check(case: Case, act: Act, at: usize, whole: &Went) -> Result<(), String> {
+    let what = format!("{case:?}, {act:?} during request {at} of {}", whole.asked.len());
+    let (first, rest) = in_a_new_directory(
+        act,
+        async |directory| {
+            let first = run(directory, case, act, at).await;
+            let goes_on = matches!(first.ending, RunEnding::Paused);
+            let rest = if goes_on { Some(run(directory, case, Act::Nothing, 0).await) } else { None };
+            (first, rest)
+        },
+        &what,
+    )?;
+    let last = rest.as_ref().unwrap_or(&first);
+    let fails = |problem: String| Err(format!("{what}: {problem}"));
+    if last.ending != RunEnding::Completed {
+        return fails(format!("ended as {:?}, {:?}", last.ending, last.debate.error));
+    }
+    let failed = |recorded: &&Recorded| matches!(recorded.event, Event::CallFailed { .. } | Event::Failed { .. });
+    if let Some(failed) = last.events.iter().find(failed) {
+        return fails(format!("{failed:?}"));
+    }
+    let asked: Vec<String> = first.asked.iter().chain(rest.iter().flat_map(|rest| &rest.asked)).cloned().collect();
+    let (asked, wanted) = (counted(&asked), counted(&whole.asked));
+    let sent: usize = asked.values().sum();
+    match act {
+        Act::Stop => {
+            if answered(&last.events) != sent || asked.values().any(|times| *times > 1) {
+                return fails(format!("{sent} sent, {} answered, {asked:?}", answered(&last.events)));
+            }
+            return Ok(());
+        }
+        Act::Interrupt => {
+            let in_flight = first.asked.len() - answered(&first.events);
+            if sent - wanted.values().sum::<usize>() > in_flight {
+                return fails(format!("{in_flight} in flight, {:?}", differing(&asked, &wanted)));
+            }
+            if !asked.keys().eq(wanted.keys()) {
+                return fails(format!("{:?}", differing(&asked, &wanted)));
+            }
+        }
+        Act::Nothing | Act::Pause | Act::Hold | Act::HoldAndGoOn | Act::Outage => {
+            let differing = differing(&asked, &wanted);
+            if !differing.is_empty() {
+                return fails(format!("{differing:?}"));
+            }
+            if answered(&last.events) != sent {
+                return fails(format!("{sent} sent, {} answered", answered(&last.events)));
+            }
+        }
+    }
+    if settled(&last.debate) != settled(&whole.debate) {
+        return fails("other calls ended".to_owned());
+    }
+    Ok(())
+}
+
+const ACTS: [Act; 6] = [Act::Pause, Act::Hold, Act::HoldAndGoOn, Act::Stop, Act::Interrupt, Act::Outage];
+/// The first agents' requests, before which no server has answered: one that is gone then may not exist.
+const FIRST: usize = 4;
+
+fn undisturbed(case: Case) -> Went {
+    let whole =
+        in_a_new_directory(Act::Nothing, async |at| run(at, case, Act::Nothing, 0).await, "undisturbed").unwrap();
+    assert_eq!(whole.ending, RunEnding::Completed, "{case:?}");
+    assert_eq!(answered(&whole.events), whole.asked.len(), "{case:?}");
+    whole
+}
+
+fn assert_none(problems: &[String]) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn nothing_that_happens_during_a_request_loses_or_repeats_a_call_or_makes_a_run_hang() {
+    // More calls than slots: some wait for one while others wait for permission.
+    let case = Case { protocol: "best-of-n", is_copied: true, is_chatty: true, places: 2 };
+    let whole = undisturbed(case);
+    let moments = ACTS.into_iter().flat_map(|act| (1..=whole.asked.len()).map(move |at| (act, at)));
+    let moments = moments.filter(|(act, at)| *act != Act::Outage || *at > FIRST);
+    assert_none(&moments.filter_map(|(act, at)| check(case, act, at, &whole).err()).collect::<Vec<_>>());
+}
+
+#[test]
+fn nothing_that_happens_does_in_any_protocol() {
+    let mut problems = Vec::new();
+    for (place, protocol) in PROTOCOLS.iter().enumerate() {
+        let case = Case {
+            protocol: protocol.name,
+            is_copied: place % 2 == 0,
+            is_chatty: true,
+            places: if place % 3 == 0 { 16 } else { 2 },
+        };
+        let whole = undisturbed(case);
+        for (number, act) in ACTS.into_iter().enumerate() {
+            // Another moment for each.
+            let at = 1 + (number * 5 + place * 3) % whole.asked.len();
+            problems.extend(check(case, act, at.max(if act == Act::Outage { FIRST + 1 } else { 1 }), &whole).err());
+        }
+    }
+    assert_none(&problems);
+}
+
+/// A server that is gone for some requests until it was looked for.
+struct Leaving {
+    model: OfflineProvider,
+    is_gone: fn(&Request) -> bool,
+    is_back: AtomicBool,
+    /// What it does when it is looked for; it stays away then.
+    on_look: Option<UnboundedSender<RunCommand>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Leaving {
+    fn at(is_gone: fn(&Request) -> bool, on_look: Option<UnboundedSender<RunCommand>>) -> Arc<Self> {
+        Arc::new(Self {
+            model: OfflineProvider::default(),
+            is_gone,
+            is_back: false.into(),
+            on_look,
+            asked: Mutex::default(),
+        })
+    }
+}
+
+impl ChatModel for Leaving {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            if (self.is_gone)(request) && !self.is_back.load(Ordering::SeqCst) {
+                return Err(gone().into());
+            }
+            self.asked.lock().unwrap().push(format!("{}, turns {}", request.prompt, request.turns.len()));
+            let reply = self.model.ask(request, live).await?;
+            let says_nothing = task(request) == "critique" && request.turns.is_empty();
+            Ok(if says_nothing { Reply { text: "Let me see.".to_owned(), ..reply } } else { reply })
+        })
+    }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(async {
+            if let Some(commands) = &self.on_look {
+                commands.send(RunCommand::Stop(StopReason::User)).unwrap();
+                return Err(gone());
+            }
+            self.is_back.store(true, Ordering::SeqCst);
+            Ok(())
+        })
+    }
+}
+
+/// Runs a debate of three agents in one round that waits for its servers. The `far` ones ask `far`, everybody else
+/// `near`.
+fn wait_for(
+    far_ones: &[&str],
+    [near, far]: [&Arc<Leaving>; 2],
+    told: UnboundedReceiver<RunCommand>,
+) -> (RunEnding, Debate) {
+    let mut settings = default_settings();
+    settings.debate.rounds = 1;
+    settings.debate.timeout_per_round = u64::from(u32::MAX);
+    for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+        agent.provider = if far_ones.contains(&agent.id.as_str()) { "far" } else { "near" }.to_owned();
+    }
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(6)), max_retries: 0 };
+    let protocol = in_process::protocol(&settings);
+    let panel = Panel::build(protocol, &settings, |agent| Caller {
+        chat: if agent.provider == "far" { far.clone() } else { near.clone() },
+        provider: agent.provider.as_str().into(),
+        price: None,
+        timeouts: timeouts_of(&settings.debate),
+        silence: None,
+        limits: limits.clone(),
+        account: None,
+        observer: None,
+    });
+    let panel = panel.unwrap();
+    let ended = in_a_new_directory(
+        Act::Outage,
+        async move |directory| {
+            let (record, _) = Record::begin(directory, |id| in_process::created(&settings, &panel, id, 1)).unwrap();
+            let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
+            let engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), told);
+            let mut engine = engine.on_outage(OnOutage::Wait);
+            let ending = engine.run().await.unwrap();
+            (ending, engine.debate().clone())
+        },
+        "it waits",
+    );
+    ended.unwrap()
+}
+
+#[test]
+fn a_call_that_the_debate_did_without_is_made_good_without_paying_its_first_answer_again() {
+    let far = Leaving::at(|request| !request.turns.is_empty() || task(request) == "refine", None);
+    let near = Leaving::at(|request| task(request) == "refine", None);
+    let (ending, debate) = wait_for(&["agent-kiss"], [&near, &far], in_process::untold());
+    assert_eq!((ending, &debate.failures[..]), (RunEnding::Completed, &[][..]));
+    for server in [near, far] {
+        let asked = server.asked.lock().unwrap();
+        assert!(asked.iter().any(|request| !request.ends_with("turns 0")));
+        assert_eq!(counted(&asked).into_iter().find(|(_, times)| *times > 1), None);
+    }
+}
