@@ -491,6 +491,17 @@ fn wait_for(
 }
 
 #[test]
+fn told_to_stop_a_debate_closes_without_the_server_that_it_waits_for() {
+    let (commands, told) = unbounded_channel();
+    let near = Leaving::at(|_| false, None);
+    let far = Leaving::at(|request| task(request) == "critique", Some(commands));
+    let all = ["agent-architect", "agent-performance", "agent-kiss"];
+    let (ending, debate) = wait_for(&all, [&near, &far], told);
+    assert_eq!((ending, debate.stop_reason), (RunEnding::Completed, Some(StopReason::User)));
+    assert!(debate.final_solution.is_some());
+}
+
+#[test]
 fn a_call_that_the_debate_did_without_is_made_good_without_paying_its_first_answer_again() {
     let far = Leaving::at(|request| !request.turns.is_empty() || task(request) == "refine", None);
     let near = Leaving::at(|request| task(request) == "refine", None);

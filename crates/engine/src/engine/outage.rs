@@ -230,8 +230,8 @@ impl Engine {
         Ok(!over.is_empty())
     }
 
-    /// Waits for an unreachable server or pauses, and returns the trigger.
-    pub(super) async fn sit_out(&mut self) -> Result<Trigger, EngineError> {
+    /// Waits for an unreachable server or pauses, and returns the trigger with which the debate leaves stage `id`.
+    pub(super) async fn sit_out(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
         let is_limit = self.outage.is_limit();
@@ -250,6 +250,10 @@ impl Engine {
                         self.handle_command(command)?;
                         if self.is_pausing {
                             return Ok(Trigger::PAUSE);
+                        }
+                        // The judge may be reachable without the server.
+                        if self.has_to_leave(id) {
+                            return Ok(Trigger::STOP);
                         }
                     }
                     () = sleep_until(due) => break,

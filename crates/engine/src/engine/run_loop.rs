@@ -154,7 +154,7 @@ impl Engine {
                     }
                     // Told to pause meanwhile: the calls that wait for permission get none.
                     None if self.is_pausing => {}
-                    None => return self.sit_out().await,
+                    None => return self.sit_out(id).await,
                 }
                 is_stale = true;
                 continue;

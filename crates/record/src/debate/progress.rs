@@ -193,6 +193,8 @@ impl Progress {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
                 self.is_running = true;
+                // A debate that is told to close does not wait for the server any more.
+                self.waiting = 0;
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
