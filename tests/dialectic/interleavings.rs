@@ -402,6 +402,33 @@ fn nothing_that_happens_does_in_any_protocol() {
     assert_none(&problems);
 }
 
+#[tokio::test]
+async fn a_debate_told_to_hold_while_it_waits_for_answers_does_not_go_on_when_it_has_them() {
+    let place = tempfile::tempdir().unwrap();
+    let mut settings = default_settings();
+    settings.debate.rounds = 1;
+    settings.debate.interactive_clarifications = true;
+    let model = Arc::new(OfflineProvider::default());
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(6)), max_retries: 0 };
+    let panel = in_process::panel(&settings, &model, None, &limits);
+    let directory = Directory::at(place.path());
+    let (record, _) = Record::begin(&directory, |id| in_process::created(&settings, &panel, id, 1)).unwrap();
+    let protocol = in_process::protocol(&settings);
+    let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
+    let (commands, told) = unbounded_channel();
+    let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), told);
+    assert_eq!(engine.run().await.unwrap(), RunEnding::Suspended);
+    for command in [RunCommand::Hold, RunCommand::EndQuestions(None)] {
+        commands.send(command).unwrap();
+    }
+    assert_eq!(engine.told_answers().await.unwrap(), UserReply::GoOn);
+    assert_eq!(engine.run().await.unwrap(), RunEnding::Paused);
+    assert!(engine.debate().rounds.iter().all(|round| round.contributions.is_empty()));
+    commands.send(RunCommand::GoOn).unwrap();
+    assert_eq!(engine.told_to_go_on().await.unwrap(), UserReply::GoOn);
+    assert_eq!(engine.run().await.unwrap(), RunEnding::Completed);
+}
+
 /// A server that is gone for some requests until it was looked for.
 struct Leaving {
     model: OfflineProvider,

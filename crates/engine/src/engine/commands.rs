@@ -112,10 +112,13 @@ impl Engine {
             match self.commands.recv().await {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
                 Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
-                Some(RunCommand::Hold | RunCommand::GoOn) => {}
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
-                    self.handle_command(told)?;
-                }
+                Some(
+                    told @ (RunCommand::Hold
+                    | RunCommand::GoOn
+                    | RunCommand::Acknowledge
+                    | RunCommand::Answer { .. }
+                    | RunCommand::EndQuestions(_)),
+                ) => self.handle_command(told)?,
             }
         }
         Ok(UserReply::GoOn)
