@@ -23,9 +23,11 @@ fn goes_on(until: DateTime<Utc>) -> String {
 /// A failed attempt. Its kind, never its text, decides whether another may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// 429, except for an exhausted quota.
-    #[error("rate limited (429): {message}")]
+    /// 429, except for an exhausted quota, and 402 with a delay.
+    #[error("rate limited ({status}): {message}")]
     RateLimited {
+        /// The HTTP status.
+        status: u16,
         /// The server's requested delay.
         retry_after: Option<Duration>,
         /// The server's message.

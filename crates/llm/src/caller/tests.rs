@@ -154,7 +154,7 @@ fn overloaded() -> ModelError {
 }
 
 fn limited(retry_after: Duration) -> ModelError {
-    ModelError::RateLimited { retry_after: Some(retry_after), message: "slow down".to_owned() }
+    ModelError::RateLimited { status: 429, retry_after: Some(retry_after), message: "slow down".to_owned() }
 }
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -35,7 +35,7 @@ pub(super) fn error(message: String, status: Option<u16>) -> ModelError {
     }
     match status {
         Some(401 | 403) => ModelError::LoggedOut { message },
-        Some(429) => ModelError::RateLimited { retry_after: None, message },
+        Some(status @ 429) => ModelError::RateLimited { status, retry_after: None, message },
         Some(status @ (408 | 409 | 425 | 500..)) => ModelError::ServerFailed { status, retry_after: None, message },
         Some(status @ 400..) => ModelError::Refused { status, message },
         Some(_) | None => ModelError::ProgramFailed { message },

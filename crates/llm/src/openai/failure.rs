@@ -88,9 +88,9 @@ impl ServerRefusal {
         match status {
             // Waiting does not help with an exhausted balance, whatever the status.
             _ if self.is_quota() => ModelError::Refused { status, message },
-            429 => ModelError::RateLimited { retry_after, message },
+            429 => ModelError::RateLimited { status, retry_after, message },
             // OpenRouter's, while earlier requests take up the credit; without a delay there is none left.
-            402 if retry_after.is_some() => ModelError::RateLimited { retry_after, message },
+            402 if retry_after.is_some() => ModelError::RateLimited { status, retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
             502..=504 | 529 if is_http_status => ModelError::Unavailable { status, retry_after, message },
             // A success status with an unspecified error means a faulty server.

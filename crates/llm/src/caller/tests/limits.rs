@@ -5,7 +5,7 @@ use crate::caller::retries::RATE_WINDOW;
 use super::*;
 
 fn limited_for_a_while() -> ModelError {
-    ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() }
+    ModelError::RateLimited { status: 429, retry_after: None, message: "slow down".to_owned() }
 }
 
 #[tokio::test(start_paused = true)]

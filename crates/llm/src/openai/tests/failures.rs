@@ -19,7 +19,7 @@ fn error(status: u16, message: &str) -> HttpAnswer {
 }
 
 fn limited(message: &str) -> ModelError {
-    ModelError::RateLimited { retry_after: None, message: message.to_owned() }
+    ModelError::RateLimited { status: 429, retry_after: None, message: message.to_owned() }
 }
 
 fn server_failed(status: u16, message: &str) -> ModelError {
@@ -95,6 +95,7 @@ async fn an_exhausted_quota_is_not_waited_for() {
 async fn credit_that_comes_back_is_waited_for() {
     let answer = error(402, "in-flight budget exhausted").header("retry-after", "3");
     let limited = ModelError::RateLimited {
+        status: 402,
         retry_after: Some(Duration::from_secs(3)),
         message: "in-flight budget exhausted".to_owned(),
     };

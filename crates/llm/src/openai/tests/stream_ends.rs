@@ -106,7 +106,7 @@ async fn comments_behind_the_end_of_an_answer_are_not_waited_for() {
 
 #[tokio::test]
 async fn an_error_inside_is_what_it_would_be_outside() {
-    let rate = ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() };
+    let rate = ModelError::RateLimited { status: 429, retry_after: None, message: "slow down".to_owned() };
     let failed_500 =
         |message: &str| ModelError::ServerFailed { status: 500, retry_after: None, message: message.to_owned() };
     let refused = ModelError::Refused { status: 400, message: "too long".to_owned() };
