@@ -1,11 +1,14 @@
 //! Copies debates of a set from its store to a directory, where all other commands can read them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, Status};
-use dialectic_record::store::{Directory, Entry, Readers, Record, StoreError, matching, write_atomically};
+use dialectic_record::store::{
+    AccessMode, Directory, Entry, JournalError, Readers, Record, StoreError, matching, write_atomically,
+};
 
 use crate::error::{Error, UserError};
 
@@ -48,17 +51,19 @@ pub fn named<'a>(plan: &'a Plan, names: &[String]) -> Result<Vec<&'a DebateId>, 
 }
 
 /// Copies a debate that has ended to a directory, unless it is there, and returns the path of its state; `None` if it
-/// has not ended.
+/// has not ended. The copy of a failed debate that was resumed since is replaced, unless the user changed it.
 ///
 /// # Errors
 /// The store cannot be read, the debate is damaged, or the directory cannot be written.
 pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let (state, path) = (directory.state_path(id), directory.journal_path(id));
-    if state.exists() && path.exists() {
+    if state.exists() && path.exists() && !has_failed(&state) {
         return Ok(Some(state));
     }
     let journal = match Stored::read(store, id).await? {
         Stored::Nothing => return Ok(None),
+        // A worker took it and has recorded nothing yet.
+        Stored::Begun(chain) if chain.journal.is_empty() => return Ok(None),
         Stored::Begun(chain) => chain.journal,
         Stored::Finished(finished) => finished.journal,
     };
@@ -67,19 +72,32 @@ pub async fn fetch(store: &dyn Store, id: &DebateId, directory: &Directory) -> R
         return Ok(None);
     }
     directory.create()?;
-    let is_new = !path.exists();
-    if is_new {
+    let before = match fs::read(&path) {
+        Ok(before) => Some(before),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(source) => return Err(NotCopied(JournalError::Read { path, source }.into()).into()),
+    };
+    let is_news = before.as_ref().is_none_or(|before| journal.len() > before.len() && journal.starts_with(before));
+    if is_news {
         write_atomically(&path, Readers::Owner, |out| out.write_all(&journal))?;
     }
-    if !state.exists() {
+    if is_news || !state.exists() {
         let written = Record::reopen(&Entry::of_state(&state)).and_then(|(record, _)| record.write_state());
         if let Err(error) = written {
-            if is_new {
-                // A journal that cannot be read is of no use.
-                drop(fs::remove_file(&path));
+            // A journal that cannot be read is of no use.
+            match before.filter(|_| is_news) {
+                Some(before) => drop(write_atomically(&path, Readers::Owner, |out| out.write_all(&before))),
+                None if is_news => drop(fs::remove_file(&path)),
+                None => {}
             }
             return Err(NotCopied(error).into());
         }
     }
     Ok(Some(state))
+}
+
+/// Whether a copied debate has no answer, so that a worker may have resumed it in the store.
+fn has_failed(state: &Path) -> bool {
+    let copied = Entry::of_state(state).load(AccessMode::State);
+    copied.is_ok_and(|copied| copied.debate.status == Status::Failed)
 }

@@ -203,6 +203,9 @@ fn a_limit_holds_for_the_whole_set_and_the_rest_is_done_later() {
     let said: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(said["arms"][0]["ties"], 2, "{finished}");
     assert_eq!(sandbox.debates().len(), 8, "what was there is not run again");
+    // What is there has cost more, but nothing is left to pay for.
+    let again = sandbox.run(LIFT.into_iter().chain(["--json", "--max-cost", "0.1"])).expect_code(0);
+    assert_eq!(again.stdout, finished.stdout);
 }
 
 #[test]

@@ -143,6 +143,11 @@ fn an_arm_that_the_debates_cost_does_not_cover_is_left_out_and_said() {
     let sandbox = planned(&server, |set| {
         set["variants"] = json!([{"name": "cheap", "protocol": "single", "agents": ["architect"]}]);
     });
+    sandbox.run(["sweep", "run", "plan.jsonl", "--index", "1"]).expect_code(0);
+    let judged = sandbox.run(["lift", "--plan", "plan.jsonl", "--judges", "judges.json"]).expect_code(75);
+    for expected in ["2 of 2 comparisons are missing", "1 of 2 groups not finished: cache"] {
+        assert!(judged.stderr.contains(expected), "{judged}");
+    }
     sandbox.run(["sweep", "run", "plan.jsonl"]).expect_code(0);
     let rows = lines(&collected(&sandbox, "plan.store"));
     assert_eq!(rows.len(), 8);

@@ -186,6 +186,48 @@ fn debates_that_have_ended_are_fetched_to_be_read() {
     }
 }
 
+/// A debate that was taken and has no event yet has not ended. It stays so if its worker left it for lack of money.
+#[test]
+fn a_debate_that_was_only_taken_is_not_fetched() {
+    let server = MockServer::with(|request| short_reply(request).usage(500, 0, 50));
+    let sandbox = planned(&server);
+    sandbox.run(["sweep", "run", "plan.jsonl", "--index", "7"]).expect_code(0);
+    let planned = lines(&sandbox.read("plan.jsonl"));
+    let id = |index: usize| planned[1 + index]["id"].as_str().unwrap();
+    let taken = json!({"segment": 1, "epoch": 1, "worker": "1-2"});
+    sandbox.write(format!("plan.store/debates/{}/segments/00000001", id(0)), format!("{taken}\n"));
+    let all = sandbox.run(["sweep", "fetch", "plan.jsonl"]).expect_code(0);
+    assert_eq!(all.stdout, format!("plan.debates/{}.json\n", id(7)));
+    let one = sandbox.run(["sweep", "fetch", "plan.jsonl", id(0)]).expect_code(75);
+    assert!(one.stderr.contains("has not ended"), "{one}");
+}
+
+#[test]
+fn the_copy_of_a_failed_debate_is_replaced_when_it_was_resumed() {
+    let server = MockServer::with(|_| Reply::error(403, "no"));
+    let sandbox = planned(&server);
+    let fetch = || sandbox.run(["sweep", "fetch", "plan.jsonl"]).expect_code(0).stdout;
+    let outcome = |path: &str| {
+        let report = sandbox.run(["report", path.trim_end(), "--format", "json"]).expect_code(0).stdout;
+        serde_json::from_str::<Value>(&report).unwrap()["status"].clone()
+    };
+    for index in ["0", "1"] {
+        sandbox.run(["sweep", "run", "plan.jsonl", "--index", index]).expect_code(3);
+    }
+    let copies = fetch();
+    let [resumed, rated] = copies.lines().collect::<Vec<_>>()[..] else { panic!("{copies}") };
+    assert_eq!(outcome(resumed), "failed");
+    sandbox.run(["rate", rated, "-1"]).expect_code(0);
+    server.set_script(|request| short_reply(request).usage(500, 0, 50));
+    for index in ["0", "1"] {
+        sandbox.run(["sweep", "run", "plan.jsonl", "--index", index, "--retry-failed"]).expect_code(0);
+    }
+    assert_eq!(fetch(), copies);
+    assert_eq!(outcome(resumed), "completed");
+    sandbox.run(["verify", resumed]).expect_code(0);
+    assert_eq!(outcome(rated), "failed", "it is the user's");
+}
+
 /// What is not a journal of the debate never becomes a record.
 #[test]
 fn a_debate_that_was_changed_in_the_store_is_not_fetched() {

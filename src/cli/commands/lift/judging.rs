@@ -152,6 +152,10 @@ async fn ask(
     purse: &mut Purse,
     interrupts: &mut Interrupts,
 ) -> Result<Vec<String>, Error> {
+    if questions.is_empty() {
+        // What is paid for is shown, even if it exceeds the limit.
+        return Ok(Vec::new());
+    }
     let most: Option<Usd> = questions.iter().map(|question| question.cost().map(|cost| cost.high)).sum();
     purse.check(most, "the rulings")?;
     let before = spent(notes);

@@ -72,10 +72,14 @@ pub(in crate::cli) fn run(args: &LiftArgs, terminal: &mut Terminal) -> Result<()
         let lift =
             Lift { args, set, groups, other: None, judges: Vec::new(), arms: Vec::new(), planned: Some(finished) };
         let judged = compare(lift, (Vec::new(), Vec::new()), &environment, terminal);
-        return match unfinished {
-            // What was judged is shown, whatever is missing in it.
-            Some(error) => judged.and(Err(error.into())),
-            None => judged,
+        let Some(unfinished) = unfinished else { return judged };
+        return match judged {
+            // Another attempt is worthwhile, whatever is missing in what was judged.
+            Err(Error::Diagnosed(missing)) if missing.blame() == ErrorCategory::Provider => {
+                terminal.warning(&missing.to_string());
+                Err(unfinished.into())
+            }
+            judged => judged.and(Err(unfinished.into())),
         };
     }
     let set = ProblemSet::read(&args.set)?;
