@@ -105,7 +105,8 @@ fn every_debate_of_a_bucket_is_run_once() {
 fn race_for_money(sandbox: &Sandbox, server: &MockServer, store: &str, budget: f64) {
     #[expect(clippy::cast_precision_loss, reason = "some hundred requests")]
     let billed = || server.requests().len() as f64 * CHARGE;
-    let times = ["--times", TIMES];
+    // One that does not wait gives up a debate whose worker was alive a moment ago, and no request follows a kill.
+    let times = ["--times", TIMES, "--wait", "120"];
     let mut workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store, &times)).collect();
     for kill in 0..3 {
         server.wait_for_requests(2 * kill + 1);
@@ -121,7 +122,7 @@ fn race_for_money(sandbox: &Sandbox, server: &MockServer, store: &str, budget: f
         assert!(matches!(ended.code, Some(3 | 8 | 75)), "{ended}");
     }
     // The last one takes over what the killed ones held.
-    let last = worker(sandbox, store, &["--times", TIMES, "--wait", "120"]).wait();
+    let last = worker(sandbox, store, &times).wait();
     assert!(matches!(last.code, Some(3 | 8)) && last.stderr.contains("beyond the budget"), "{last}");
 
     let asked = server.requests().len();
