@@ -404,7 +404,7 @@ fn check_arguments(overrides: &Overrides) -> Result<(), ConfigError> {
         return fault("--agents", "names no role".to_owned());
     }
     match &overrides.protocol {
-        Some(name) if !Protocol::names().contains(&name.as_str()) => {
+        Some(name) if Protocol::named(name).is_none() => {
             fault("--protocol", format!("names an {}", unknown("protocol", name, &Protocol::names())))
         }
         _ => Ok(()),

@@ -106,14 +106,14 @@ fn race_for_money(sandbox: &Sandbox, server: &MockServer, store: &str, budget: f
     #[expect(clippy::cast_precision_loss, reason = "some hundred requests")]
     let billed = || server.requests().len() as f64 * CHARGE;
     // One that does not wait gives up a debate whose worker was alive a moment ago, and no request follows a kill.
-    let times = ["--times", TIMES, "--wait", "120"];
-    let mut workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store, &times)).collect();
+    let options = ["--times", TIMES, "--wait", "120"];
+    let mut workers: Vec<Running> = (0..WORKERS).map(|_| worker(sandbox, store, &options)).collect();
     for kill in 0..3 {
         server.wait_for_requests(2 * kill + 1);
         let killed = workers.remove(0);
         killed.signal(Signal::SIGKILL);
         drop(killed.wait());
-        workers.push(worker(sandbox, store, &times));
+        workers.push(worker(sandbox, store, &options));
         assert!(billed() <= budget);
     }
     for running in workers {
@@ -122,7 +122,7 @@ fn race_for_money(sandbox: &Sandbox, server: &MockServer, store: &str, budget: f
         assert!(matches!(ended.code, Some(3 | 8 | 75)), "{ended}");
     }
     // The last one takes over what the killed ones held.
-    let last = worker(sandbox, store, &times).wait();
+    let last = worker(sandbox, store, &options).wait();
     assert!(matches!(last.code, Some(3 | 8)) && last.stderr.contains("beyond the budget"), "{last}");
 
     let asked = server.requests().len();

@@ -33,18 +33,19 @@ impl DraftTexts {
         let text = draft.text.without_answers().into_owned();
         let assessment = debate.draft.as_ref().map(assessment).unwrap_or_default();
         let shown = Self { text, assessment, ..Self::default() };
-        let ledger = Ledger::of(debate);
         if let OutputSpec::Check(lens) = step.answer {
-            let accepted = if lens == Lens::Requirements { accepted(debate, &ledger) } else { ListedPoints::default() };
+            let accepted = if lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
             return Some(Self { lens: Some(lens), accepted, ..shown });
         }
         if let OutputSpec::Solution(Authorship::Kept(key)) = &step.answer {
             let Some(kept) = debate.contribution(key) else { return Some(shown) };
             let text = kept.without_answers().into_owned();
             let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
-            return Some(Self { text, points: points(&ledger, &draft), changed, assessment: String::new(), ..shown });
+            let points = points(&Ledger::of(debate), &draft);
+            return Some(Self { text, points, changed, assessment: String::new(), ..shown });
         }
         if matches!(step.answer, OutputSpec::Amendment | OutputSpec::Solution(_)) {
+            let ledger = Ledger::of(debate);
             let demands = demands(&ledger, step);
             let points = [demands, points(&ledger, &draft)].into_iter().filter(|list| !list.is_empty());
             return Some(Self {
@@ -102,7 +103,8 @@ fn assessment(draft: &Solution) -> String {
 }
 
 /// The accepted points of the debate in full, each with its author's changes.
-fn accepted(debate: &Debate, ledger: &Ledger) -> ListedPoints {
+fn accepted(debate: &Debate) -> ListedPoints {
+    let ledger = Ledger::of(debate);
     ListedPoints::new(&ledger.to_verify(debate), |one| {
         let section = one.section.as_deref().filter(|section| !section.is_empty());
         let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();

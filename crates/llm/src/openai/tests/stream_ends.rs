@@ -92,7 +92,7 @@ async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
 }
 
 #[tokio::test]
-async fn comments_behind_the_end_of_an_answer_are_not_waited_for() {
+async fn comments_after_the_end_of_an_answer_do_not_hold_the_call() {
     let chat = regular_stream(CHAT);
     let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
     // 2,000 comments take 4 s and more.

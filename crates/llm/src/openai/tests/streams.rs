@@ -274,7 +274,7 @@ async fn why_it_ended_is_known() {
     let chat = |reason| [json!({"choices": [{"delta": {"content": "Be"}, "finish_reason": reason}]})];
     assert_eq!(said(ApiKind::Chat, &chat("length")).await.finish, Length);
     assert_eq!(said(ApiKind::Chat, &chat("content_filter")).await.finish, Filtered);
-    // A word in every chunk, of which the last is the true one; a word that is none; and one behind the end.
+    // Every chunk has a finish reason, and only the last is right; `null` as text is no reason; one comes too late.
     let word = |text: &str, reason: &str| json!({"choices": [{"delta": {"content": text}, "finish_reason": reason}]});
     for (chunks, finish) in [
         ([word("B", "stop"), word("e", "stop"), word("", "length")], Length),
