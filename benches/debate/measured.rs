@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, default_reply, marker, prose};
 
+/// The points of a critique.
+const POINTS: usize = 5;
+
 /// What a debate took.
 pub(crate) struct Measured {
     /// From the start of the process to its end.
@@ -57,16 +60,37 @@ pub(crate) fn debate(
     Ok(Measured { wall, processor, peak_mib, exchanges, state })
 }
 
-/// A script whose replies can be recognised in later prompts; `words` long where text is asked for.
+/// A script whose replies can be recognised in later prompts; `words` long where text is asked for. Critics raise points,
+/// and authors accept all of them.
 pub(crate) fn marked_reply(words: usize) -> impl Fn(&Incoming) -> Reply + Send + Sync + 'static {
     // Made once: the server shares the machine with what is measured.
-    let text = prose(1, words);
-    move |request| match request.purpose {
-        Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Summarize | Purpose::Text => {
-            Reply::text(format!("{} {text}", marker(request.index)))
+    let (text, point) = (prose(1, words), prose(2, words / POINTS));
+    move |request| {
+        let marker = marker(request.index);
+        match request.purpose {
+            Purpose::Propose | Purpose::Summarize | Purpose::Text => Reply::text(format!("{marker} {text}")),
+            Purpose::Critique => {
+                let points = (1..=POINTS).map(|number| format!("{number}. [major] Delivery: {marker} {point}"));
+                Reply::text(points.collect::<Vec<_>>().join("\n"))
+            }
+            Purpose::Refine => {
+                let answers =
+                    listed(request.prompt()).map(|point| format!("- {point} accepted (Delivery): it is stored."));
+                let answers = answers.collect::<Vec<_>>().join("\n");
+                Reply::text(format!("{marker} {text}\n\n## Response to critiques\n\n{answers}"))
+            }
+            _ => default_reply(request),
         }
-        _ => default_reply(request),
     }
+}
+
+/// The numbers of the points that a prompt lists: `2.7 [major] ...`.
+fn listed(prompt: &str) -> impl Iterator<Item = &str> {
+    prompt.lines().filter_map(|line| {
+        let (number, _) = line.split_once(" [")?;
+        let (text, point) = number.split_once('.')?;
+        [text, point].iter().all(|part| part.parse::<u32>().is_ok()).then_some(number)
+    })
 }
 
 /// A configuration with that many agents and rounds. Each agent has a model of its own, so that calls can be told apart.

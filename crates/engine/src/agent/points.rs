@@ -89,7 +89,8 @@ impl ListedPoints {
             (one.open || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
         };
         let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
-        points.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
+        let number = debate.text_numbers();
+        points.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
         let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
         // A point that does not fit keeps its ruling.
         let points: Vec<Objection> = points.into_iter().cloned().collect();

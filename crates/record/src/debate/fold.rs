@@ -126,6 +126,9 @@ impl Debate {
             Event::StageEntered { stage } => {
                 self.current_stage = Some(*stage);
                 self.status = Status::Running;
+                if self.stage(*stage).is_some_and(|stage| !stage.in_round) {
+                    self.past = std::mem::take(&mut self.past).until(self, u32::MAX);
+                }
             }
             Event::RoundBegun { round, stage } => {
                 self.current_round = *round;

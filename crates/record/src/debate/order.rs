@@ -40,8 +40,13 @@ impl Debate {
 
     /// The number of an agent's text in prompts, from 1, by the debate's permutation.
     pub fn text_number(&self, author: &AgentId) -> Option<u32> {
-        let place = self.in_order_of_numbers().into_iter().position(|known| known == author)?;
-        u32::try_from(place + 1).ok()
+        self.text_numbers()(author)
+    }
+
+    /// [`Self::text_number`] of many authors, whose order is determined once.
+    pub fn text_numbers(&self) -> impl Fn(&AgentId) -> Option<u32> {
+        let order = self.in_order_of_numbers();
+        move |author| u32::try_from(order.iter().position(|known| *known == author)? + 1).ok()
     }
 
     /// The critics of `target`'s text in a round, in order: all other agents, or `n` of them, rotating each round from

@@ -45,7 +45,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.at(index).time;
         if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
-            placed.push(((at, index, Rank::RoundEnded), Signal::round_ended(round, &ledger.ledger)));
+            placed.push(((at, index, Rank::RoundEnded), Signal::round_ended(round, &ledger.ledger())));
         }
         if let Event::Contributed { key, contribution, .. } = &recorded.event {
             ledger.take(key.round, contribution);

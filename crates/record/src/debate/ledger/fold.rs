@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
+
 use crate::debate::{
     AgentId, Contribution, Debate, Found, Lens, Point, RecheckStanding, Response, ResultKind, Solution,
 };
@@ -28,12 +30,61 @@ impl Fingerprint {
 
 /// A ledger being folded.
 pub(in crate::debate) struct Fold<'a> {
-    pub(in crate::debate) ledger: Arc<Ledger>,
+    pub(super) folded: Folded,
     /// The record, for numbers and replacements of critics; absent if only counts matter.
     debate: Option<&'a Debate>,
     pub(super) numbers: Vec<&'a AgentId>,
-    /// The current text of each author.
-    pub(super) texts: BTreeMap<AgentId, Fingerprint>,
+}
+
+/// The points of each author's texts, which do not depend on those of others. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Folded {
+    authors: BTreeMap<AgentId, Arc<Criticised>>,
+    moves: Arc<Vec<Move>>,
+    /// The number of all points.
+    raised: usize,
+}
+
+/// An author's text and the points against it.
+#[derive(Debug, Clone, Default)]
+struct Criticised {
+    text: Option<Fingerprint>,
+    /// The points, each with its place among those against all texts.
+    points: Vec<(usize, Objection)>,
+    /// The places of the points by their ids.
+    places: Arc<HashMap<PointId, usize>>,
+}
+
+impl Criticised {
+    fn all(&self) -> impl Iterator<Item = &Objection> {
+        self.points.iter().map(|(_, point)| point)
+    }
+
+    fn add(&mut self, place: usize, point: Objection) {
+        let places = Arc::make_mut(&mut self.places);
+        for id in point.id.as_written_earlier().into_iter().chain([point.id.clone()]) {
+            places.entry(id).or_insert(self.points.len());
+        }
+        self.points.push((place, point));
+    }
+}
+
+impl Folded {
+    fn of(&mut self, author: &AgentId) -> &mut Criticised {
+        Arc::make_mut(self.authors.entry(author.clone()).or_default())
+    }
+
+    fn point(&mut self, id: &PointId) -> Option<&mut Objection> {
+        let found = self.authors.values_mut().find_map(|one| Some((*one.places.get(id)?, one)));
+        let (place, criticised) = found?;
+        Arc::make_mut(criticised).points.get_mut(place).map(|(_, point)| point)
+    }
+
+    fn add(&mut self, point: Objection) {
+        let place = self.raised;
+        self.raised += 1;
+        self.of(&point.target_id.clone()).add(place, point);
+    }
 }
 
 /// An author of remarks on points, and the time of its text.
@@ -59,13 +110,23 @@ impl<'a> Fold<'a> {
 
     /// A fold of contributions without their record.
     pub(in crate::debate) fn without_numbers() -> Self {
-        Self { ledger: Arc::default(), debate: None, numbers: Vec::new(), texts: BTreeMap::new() }
+        Self { folded: Folded::default(), debate: None, numbers: Vec::new() }
     }
 
-    /// Drops everything that does not concern the text of `target`.
-    pub(super) fn keep(&mut self, target: &AgentId) {
-        let objections = self.ledger.against(target).cloned().collect();
-        self.ledger = Arc::new(Ledger { objections, moves: Vec::new() });
+    /// The ledger of what was added.
+    pub(in crate::debate) fn ledger(&self) -> Ledger {
+        let mut points: Vec<&(usize, Objection)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
+        points.sort_unstable_by_key(|(place, _)| *place);
+        Ledger {
+            objections: points.into_iter().map(|(_, point)| point.clone()).collect(),
+            moves: self.folded.moves.to_vec(),
+        }
+    }
+
+    /// The points against the text of `target`.
+    pub(super) fn against(&self, target: &AgentId) -> Ledger {
+        let objections = self.folded.authors.get(target).into_iter().flat_map(|one| one.all()).cloned().collect();
+        Ledger { objections, moves: Vec::new() }
     }
 
     /// Adds the next contribution of the rounds.
@@ -86,18 +147,18 @@ impl<'a> Fold<'a> {
             }
         }
         if one.target_agent_id.is_none() && self.is_text(one) {
-            let text = Fingerprint::of(one);
-            for known in self.points().iter_mut().filter(|known| known.target_id == one.agent_id) {
-                if known.is_of_earlier_text != (known.text != Some(text)) {
-                    known.is_of_earlier_text = !known.is_of_earlier_text;
+            let text = Some(Fingerprint::of(one));
+            let known = self.folded.authors.get(&one.agent_id);
+            if known.is_none_or(|known| known.text != text) {
+                let criticised = self.folded.of(&one.agent_id);
+                criticised.text = text;
+                for (_, known) in &mut criticised.points {
+                    if known.is_of_earlier_text != (known.text != text) {
+                        known.is_of_earlier_text = !known.is_of_earlier_text;
+                    }
                 }
             }
-            self.texts.insert(one.agent_id.clone(), text);
         }
-    }
-
-    fn points(&mut self) -> &mut Vec<Objection> {
-        &mut Arc::make_mut(&mut self.ledger).objections
     }
 
     /// Whether it is its author's current text.
@@ -134,8 +195,7 @@ impl<'a> Fold<'a> {
     fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
         let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
-            let known = self.points().iter_mut().find(|known| known.id.is(&found.point));
-            let Some(objection) = known else { continue };
+            let Some(objection) = self.folded.point(&found.point) else { continue };
             let (section, reason) = (found.section.as_deref(), found.reason.as_deref());
             let is_same = text.is_none() || text == objection.text;
             if found.found == Found::Verified && is_same {
@@ -166,7 +226,7 @@ impl<'a> Fold<'a> {
             let mut objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
             objection.lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
             objection.draft = Some(draft);
-            self.points().push(objection);
+            self.folded.add(objection);
         }
         raised
     }
@@ -180,17 +240,19 @@ impl<'a> Fold<'a> {
         points: impl Iterator<Item = &'p Point>,
     ) {
         let speaker = Speaker { at: Occasion::Round(round), by: Some(&one.agent_id) };
-        let text = self.texts.get(target).copied();
-        let (debate, objections) = (self.debate, self.points());
+        let debate = self.debate;
+        let criticised = self.folded.of(target);
+        let text = criticised.text;
         let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
         // Critics of one round speak simultaneously: only a later round rechecks answers.
-        let is_earlier = |known: &&mut Objection| known.target_id == *target && known.round < round;
-        let is_passed_over =
-            |known: &&mut Objection| rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
-        let passed_over = objections.iter_mut().filter(is_earlier).filter(|known| !known.was_passed_over);
-        passed_over.filter(is_passed_over).for_each(|known| known.was_passed_over = true);
+        let is_passed_over = |known: &Objection| {
+            let is_rechecked = || rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
+            known.round < round && !known.was_passed_over && is_rechecked()
+        };
+        let passed_over = criticised.points.iter_mut().map(|(_, known)| known).filter(|known| is_passed_over(known));
+        passed_over.for_each(|known| known.was_passed_over = true);
         for recheck in &reading.rechecks {
-            let Some(objection) = objections.iter_mut().find(|known| known.id.is(&recheck.point)) else { continue };
+            let Some(objection) = self.folded.point(&recheck.point) else { continue };
             let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_deref());
             if recheck.standing == RecheckStanding::Verified && (text.is_none() || text == objection.text) {
                 objection.story.push(speaker.says(Happened::Unchanged, section, reason));
@@ -209,7 +271,8 @@ impl<'a> Fold<'a> {
                 objection.is_of_earlier_text = false;
             }
         }
-        let against = || self.ledger.against(target).filter(|known| known.draft.is_none());
+        let criticised = self.folded.of(target);
+        let against = || criticised.all().filter(|known| known.draft.is_none());
         let before = against().filter(|known| known.round == round && known.critic_id == one.agent_id).count();
         let raised = against().count();
         let is_final_word = one.target_agent_id.is_none() && debate.is_some_and(|debate| !debate.has_answers());
@@ -219,16 +282,20 @@ impl<'a> Fold<'a> {
             let number = format!("{text_number}.{}", raised + number);
             let mut objection = raise(id, number, round, speaker, target, point);
             (objection.text, objection.is_final_word) = (text, is_final_word);
-            self.points().push(objection);
+            self.folded.add(objection);
         }
     }
 
     fn answer(&mut self, round: u32, one: &Contribution, reading: &Reading) {
         let author = &one.agent_id;
-        let is_due = |known: &Objection| known.target_id == *author && known.open && known.draft.is_none();
-        let is_answered = |known: &Objection| reading.answers.iter().any(|reply| known.id.is(&reply.point));
-        let due = self.ledger.objections.iter().filter(|known| is_due(known) && !is_answered(known));
-        let unanswered: Vec<PointId> = due.map(|known| known.id.clone()).collect();
+        let criticised = self.folded.of(author);
+        let answered = reading.answers.iter().filter_map(|reply| criticised.places.get(&reply.point));
+        let answered: HashSet<usize> = answered.copied().collect();
+        let due = criticised
+            .all()
+            .enumerate()
+            .filter(|(place, known)| known.open && known.draft.is_none() && !answered.contains(place));
+        let unanswered: Vec<PointId> = due.map(|(_, known)| known.id.clone()).collect();
         let all = |wanted| {
             let replies = reading.answers.iter().filter(move |reply| reply.answer == wanted);
             replies.map(|reply| reply.point.clone()).collect::<Vec<_>>()
@@ -243,15 +310,14 @@ impl<'a> Fold<'a> {
             change: reading.change,
         };
         if !reading.answers.is_empty() || !moved.unanswered.is_empty() {
-            Arc::make_mut(&mut self.ledger).moves.push(moved);
+            Arc::make_mut(&mut self.folded.moves).push(moved);
         }
         self.reply(Speaker { at: Occasion::Round(round), by: Some(author) }, &reading.answers);
     }
 
     fn reply(&mut self, speaker: Speaker<'_>, replies: &[AuthorReply]) {
         for reply in replies {
-            let known = self.points().iter_mut().find(|known| known.id.is(&reply.point));
-            let Some(objection) = known else { continue };
+            let Some(objection) = self.folded.point(&reply.point) else { continue };
             objection.answer = reply.answer.into();
             objection.section.clone_from(&reply.section);
             objection.reason.clone_from(&reply.reason);
@@ -270,8 +336,7 @@ impl<'a> Fold<'a> {
     fn rule(&mut self, solution: &Solution) {
         let speaker = Speaker { at: Occasion::Ruling, by: None };
         for ruling in &solution.rulings {
-            let known = self.points().iter_mut().find(|known| known.id.is(&ruling.point));
-            let Some(objection) = known else { continue };
+            let Some(objection) = self.folded.point(&ruling.point) else { continue };
             if !ruling.is_older() {
                 objection.open = ruling.leaves_something();
             }

@@ -186,12 +186,12 @@ impl Ledger {
             fold.take(round, one);
         }
         fold.close(debate);
-        Arc::unwrap_or_clone(fold.ledger)
+        fold.ledger()
     }
 
     /// The points that a prompt about the text of `target` may use: those against it before `round`, and those in the
-    /// texts of `inputs`. May include points against other texts.
-    pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Arc<Self> {
+    /// texts of `inputs`.
+    pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Self {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
             one.target_agent_id.as_ref().unwrap_or(&one.agent_id) == target
@@ -206,15 +206,10 @@ impl Ledger {
             })
         };
         let (mut fold, new) = debate.past.clone().begin(debate, round);
-        let mut seen =
-            new.filter(|(number, one)| concerns(one) && (*number < round || is_input(*number, one))).peekable();
-        if seen.peek().is_some() {
-            fold.keep(target);
-        }
-        for (number, one) in seen {
+        for (number, one) in new.filter(|(number, one)| concerns(one) && (*number < round || is_input(*number, one))) {
             fold.take(number, one);
         }
-        fold.ledger
+        fold.against(target)
     }
 
     /// The ledger of the rounds up to `round`.
@@ -223,7 +218,7 @@ impl Ledger {
         for (number, one) in new.filter(|(number, _)| *number <= round) {
             fold.take(number, one);
         }
-        Arc::unwrap_or_clone(fold.ledger)
+        fold.ledger()
     }
 
     /// The state of the last round's points; `None` if no point was raised or answered in it.
@@ -269,7 +264,8 @@ impl Ledger {
     /// The open points grouped by text, the gravest first, then those of the check.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.open).collect();
-        open.sort_by_cached_key(|one| (one.draft, debate.text_number(&one.target_id), one.point.severity));
+        let number = debate.text_numbers();
+        open.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
         open
     }
 

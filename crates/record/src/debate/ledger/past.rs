@@ -1,12 +1,10 @@
 //! The points of finished rounds, folded once for all later prompts.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::debate::{AgentId, Contribution, Critics, Debate, StageInfo};
 
-use super::Ledger;
-use super::fold::{Fingerprint, Fold};
+use super::fold::{Fold, Folded};
 
 /// A cache of the finished rounds' ledger, so that prompts do not fold the whole debate again. It is derived from the
 /// record, so comparisons of debates ignore it.
@@ -21,8 +19,7 @@ impl PartialEq for Past {
 
 #[derive(Debug, Clone)]
 struct FoldedLedger {
-    ledger: Arc<Ledger>,
-    texts: BTreeMap<AgentId, Fingerprint>,
+    folded: Folded,
     /// The folded contributions. Holding them detects replacements in a record that is changed later.
     of: Arc<[(u32, Arc<Contribution>)]>,
     basis: Basis,
@@ -46,10 +43,10 @@ impl Past {
         round: u32,
     ) -> (Fold<'_>, impl Iterator<Item = (u32, &Arc<Contribution>)>) {
         let mut fold = Fold::of(debate);
-        let known = self.0.filter(|folded| folded.holds(debate, &fold.numbers, round)).map(Arc::unwrap_or_clone);
-        let taken = known.as_ref().map_or(0, |folded| folded.of.len());
-        if let Some(folded) = known {
-            (fold.ledger, fold.texts) = (folded.ledger, folded.texts);
+        let known = self.0.filter(|known| known.holds(debate, &fold.numbers, round)).map(Arc::unwrap_or_clone);
+        let taken = known.as_ref().map_or(0, |known| known.of.len());
+        if let Some(known) = known {
+            fold.folded = known.folded;
         }
         (fold, debate.contributions().skip(taken))
     }
@@ -69,7 +66,7 @@ impl Past {
             seed: debate.seed,
             stages: Arc::clone(&debate.stages),
         };
-        Self(Some(Arc::new(FoldedLedger { ledger: fold.ledger, texts: fold.texts, of, basis })))
+        Self(Some(Arc::new(FoldedLedger { folded: fold.folded, of, basis })))
     }
 }
 

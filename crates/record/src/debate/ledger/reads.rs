@@ -87,7 +87,8 @@ impl Ledger {
         let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
         let mut accepted: Vec<_> = accepted.collect();
         // Points against one text are already ordered.
-        accepted.sort_by_cached_key(|one| debate.text_number(&one.target_id));
+        let number = debate.text_numbers();
+        accepted.sort_by_key(|one| number(&one.target_id));
         accepted
     }
 
@@ -99,7 +100,8 @@ impl Ledger {
             one.is_claimed() && answered.is_some_and(|incident| incident.at == Occasion::Round(last))
         };
         let mut claimed: Vec<_> = self.objections.iter().filter(is_accepted).collect();
-        claimed.sort_by_cached_key(|one| debate.text_number(&one.target_id));
+        let number = debate.text_numbers();
+        claimed.sort_by_key(|one| number(&one.target_id));
         claimed
     }
 
