@@ -166,8 +166,8 @@ fn borrowed(numbers: &[String]) -> Vec<&str> {
 
 /// All that is said of a point, on one line.
 fn whole(point: &Point) -> String {
-    let parts = [Some(&point.text), point.about.as_ref(), point.resolution.as_ref()];
-    let parts: Vec<String> = parts.into_iter().flatten().map(|part| one_line(part)).collect();
+    let parts = [Some(&*point.text), point.about.as_deref(), point.resolution.as_deref()];
+    let parts: Vec<String> = parts.into_iter().flatten().map(one_line).collect();
     format!("{:?} {}", point.severity, parts.join(" | "))
 }
 

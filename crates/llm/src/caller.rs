@@ -181,7 +181,7 @@ impl Caller {
                         filtered: reply.finish == FinishReason::Filtered,
                         interrupted: reply.finish == FinishReason::Interrupted,
                         finish_reason: reply.finish_word.clone(),
-                        ..self.record(&request, usage, bill.reserved(), spent)
+                        ..self.record(&request.model, usage, bill.reserved(), spent)
                     };
                     return Ok(CompletedCall { reply, record });
                 }
@@ -295,39 +295,32 @@ impl Caller {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),
         });
-        let cost = self.stated(request, usage).or(priced);
+        let cost = self.stated(&request.model, usage).or(priced);
         let (cost_usd, notional_usd) = if self.chat.is_notional() { (Some(Usd::ZERO), cost) } else { (cost, None) };
         AttemptUsage { tokens: usage.tokens, cost_usd, notional_usd }
     }
 
     /// The stated cost. Servers state 0 for models without a known price, so 0 counts only if the call can be free.
-    fn stated(&self, request: &Request, usage: StatedUsage) -> Option<Usd> {
-        let can_be_free =
-            || self.price.is_none_or(Price::is_free) || self.chat.is_local() || request.model.ends_with(":free");
+    fn stated(&self, model: &str, usage: StatedUsage) -> Option<Usd> {
+        let can_be_free = || self.price.is_none_or(Price::is_free) || self.chat.is_local() || model.ends_with(":free");
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
-    /// The record of a call that was never sent.
-    pub fn unsent(&self, request: &Request) -> CallRecord {
-        self.record(request, StatedUsage::default(), None, AttemptUsage::NONE)
+    /// The record of a call of `model` that was never sent.
+    pub fn unsent(&self, model: &str) -> CallRecord {
+        self.record(model, StatedUsage::default(), None, AttemptUsage::NONE)
     }
 
     /// The record of an attempt, without the parts that only an answer has.
-    fn record(
-        &self,
-        request: &Request,
-        usage: StatedUsage,
-        reserved: Option<Reserved>,
-        spent: AttemptUsage,
-    ) -> CallRecord {
+    fn record(&self, model: &str, usage: StatedUsage, reserved: Option<Reserved>, spent: AttemptUsage) -> CallRecord {
         CallRecord {
-            model: request.model.to_string(),
+            model: model.to_owned(),
             provider: self.provider.to_string(),
             served_model: None,
             tokens: spent.tokens,
             cost_usd: spent.cost_usd,
             notional_usd: spent.notional_usd,
-            cost_stated: self.stated(request, usage).is_some(),
+            cost_stated: self.stated(model, usage).is_some(),
             reservation: reserved.map(|reserved| reserved.number),
             latency_ms: 0,
             attempts: 0,

@@ -74,8 +74,8 @@ pub fn forecast(
     panel.routed.clone_from(routed);
     let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
     let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
-    let short = rehearse(protocol, &panel, &little, Length::Short, false)?;
-    let long = rehearse(protocol, &panel, &begun, Length::Long, true)?;
+    let short = rehearse(protocol, &panel, &little, Course::Least)?;
+    let long = rehearse(protocol, &panel, &begun, Course::Most)?;
     // If rounds can end early, the calls after them belong to an earlier round in the shorter run, but are the same
     // calls.
     let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
@@ -85,7 +85,7 @@ pub fn forecast(
         found.copied()
     };
     // The runs differ in length and in choices: a run between them shows which of the two causes a call.
-    let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Length::Long, false));
+    let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Course::Between));
     let between = between.transpose()?;
     let made = |key: &CallKey| {
         let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
@@ -329,18 +329,29 @@ impl Length {
     }
 }
 
-/// The bytes of each call's request in a whole debate. `demanding` assumes every event that adds
-/// calls.
+/// How a rehearsed debate goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// Answers are short, and nothing adds calls.
+    Least,
+    /// Answers are long, and everything adds calls that can.
+    Most,
+    /// Answers are long, and nothing adds calls. Only which calls are made is of interest.
+    Between,
+}
+
+/// The bytes of each call's request in a whole debate.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
     begun: &Debate,
-    length: Length,
-    demanding: bool,
+    course: Course,
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
+    let length = if course == Course::Least { Length::Short } else { Length::Long };
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding };
+    let (demanding, measured) = (course == Course::Most, course != Course::Between);
+    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding, measured };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     let mut calls = Vec::new();
     let mut goes_on = true;

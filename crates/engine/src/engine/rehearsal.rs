@@ -1,5 +1,6 @@
 //! Runs a debate in memory without a model, to find the remaining calls and the lengths of their requests.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::tools::specs;
 use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
-use dialectic_llm::{Request, Turn, request_bytes};
+use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
     Advice, AgentClarifications, AgentId, AgentSettings, Answered, AuthorReply, CallKey, Challenge, Change, Debate,
     Evaluation, Event, Finding, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Opinion, Point, Reading,
@@ -65,6 +66,9 @@ pub(super) struct SampleAnswers<'a> {
     /// Whether every text consists of points that are answered, maintained and never verified, so that lists of points
     /// reach their maximum.
     pub(super) disputes: bool,
+    /// Whether requests are prepared to be measured. If not, only the calls are of interest: their requests have 0 bytes,
+    /// and no check finds a change.
+    pub(super) measured: bool,
 }
 
 /// A debate that runs without a model.
@@ -75,7 +79,8 @@ pub(super) struct Rehearsal<'a> {
     shared: &'a SharedPrompt,
     answers: SampleAnswers<'a>,
     debate: Debate,
-    fillers: BTreeMap<usize, Arc<str>>,
+    /// Texts by their lengths: a rehearsal has thousands, of few lengths.
+    fillers: RefCell<BTreeMap<usize, Arc<str>>>,
     foreseen: Vec<RehearsedCall>,
     /// Whether another round follows.
     goes_on: bool,
@@ -90,7 +95,7 @@ impl<'a> Rehearsal<'a> {
         debate: &Debate,
         answers: SampleAnswers<'a>,
     ) -> Self {
-        let (debate, fillers) = (debate.clone(), BTreeMap::new());
+        let (debate, fillers) = (debate.clone(), RefCell::default());
         Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new(), goes_on: false }
     }
 
@@ -189,38 +194,49 @@ impl<'a> Rehearsal<'a> {
     }
 
     fn make(&mut self, step: &Step, stage: &Stage) -> Result<(), EngineError> {
-        let (panel, in_round) = (self.panel, stage.info.in_round);
+        let panel = self.panel;
         let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
-        let mut call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
-        if step.answer == OutputSpec::Text {
-            call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
-        }
-        let room = if self.answers.disputes { call.room } else { 0 };
-        let mut foresee = |request: &Request, is_second_chance| {
-            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request) + room);
-            self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
+        let listed = if self.answers.measured {
+            self.measure(step, stage, agent)?
+        } else {
+            self.foresee(step, stage, 0, false);
+            Vec::new()
         };
-        foresee(&call.request, false);
-        if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
-            && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
-        {
-            // The repeated request of a missing answer; one for a missing assessment is shorter.
-            let mut second = call.request.clone();
-            let text = "x".repeat((self.answers.bytes)(&agent.settings));
-            second.turns =
-                vec![Turn::Assistant { text, calls: Vec::new() }, Turn::User("x".repeat(SECOND_CHANCE_BYTES))];
-            foresee(&second, true);
-        }
-        let record = agent.caller.unsent(&call.request);
-        if let Some(event) = self.answer(step, stage, agent, record, &call.listed) {
+        let record = agent.caller.unsent(&agent.settings.model);
+        if let Some(event) = self.answer(step, stage, agent, record, &listed) {
             self.apply(event);
         }
         Ok(())
     }
 
+    fn foresee(&mut self, step: &Step, stage: &Stage, bytes: usize, is_second_chance: bool) {
+        let (key, cost, in_round) = (step.key.clone(), step.cost, stage.info.in_round);
+        self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
+    }
+
+    /// Foresees the requests of a call with their lengths. Returns the points listed in it.
+    fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Objection>, EngineError> {
+        let mut call = prepare(self.panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        if step.answer == OutputSpec::Text {
+            call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
+        }
+        let room = if self.answers.disputes { call.room } else { 0 };
+        self.foresee(step, stage, request_bytes(&call.request) + room, false);
+        if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
+            && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
+        {
+            // The repeated request of a missing answer; one for a missing assessment is shorter.
+            let text = "x".repeat((self.answers.bytes)(&agent.settings));
+            call.request.turns =
+                vec![Turn::Assistant { text, calls: Vec::new() }, Turn::User("x".repeat(SECOND_CHANCE_BYTES))];
+            self.foresee(step, stage, request_bytes(&call.request) + room, true);
+        }
+        Ok(call.listed)
+    }
+
     /// The event of a call that is answered with filler.
     fn answer(
-        &mut self,
+        &self,
         step: &Step,
         stage: &Stage,
         agent: &Agent,
@@ -228,7 +244,7 @@ impl<'a> Rehearsal<'a> {
         listed: &[Objection],
     ) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
-        let text = self.filler(settings);
+        let text = self.filler((self.answers.bytes)(settings));
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
         let demanding = self.answers.demanding;
         let reading = yields.map(|yields| self.reading(yields, step, text.len(), listed));
@@ -357,10 +373,9 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// A text of the agent's answer length.
-    fn filler(&mut self, settings: &AgentSettings) -> Arc<str> {
-        let bytes = (self.answers.bytes)(settings);
-        Arc::clone(self.fillers.entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
+    /// A text of this length.
+    fn filler(&self, bytes: usize) -> Arc<str> {
+        Arc::clone(self.fillers.borrow_mut().entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
     }
 
     fn apply(&mut self, event: Event) {
@@ -379,7 +394,7 @@ impl<'a> Rehearsal<'a> {
             };
             let whole = length / texts.max(1);
             let bytes = if disputes { (whole + LABELS) / count } else { POINT_BYTES.min(whole / count) };
-            let (text, target) = ("x".repeat(bytes), target.cloned());
+            let (text, target) = (self.filler(bytes), target.cloned());
             vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; count]
         };
         let raising = |points| Reading { points: Some(points), ..Reading::default() };
@@ -478,9 +493,9 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The remark of a text of `length` bytes on one of `points` points.
-    fn remark(&self, length: usize, points: usize) -> String {
+    fn remark(&self, length: usize, points: usize) -> Arc<str> {
         let whole = length / points.max(1);
-        "x".repeat(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
+        self.filler(if self.answers.disputes { whole } else { REMARK_BYTES.min(whole) })
     }
 }
 

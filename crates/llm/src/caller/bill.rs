@@ -72,7 +72,7 @@ impl<'a> Bill<'a> {
         let spent = if is_billed { self.caller.spent(self.request, *usage) } else { nothing };
         match &self.caller.account {
             Some(account) if is_billed || reserved.is_some() => {
-                let record = self.caller.record(self.request, *usage, reserved, spent);
+                let record = self.caller.record(&self.request.model, *usage, reserved, spent);
                 // What a subscription covers costs nothing, but is not known to have taken nothing.
                 let is_counted = has_usage || is_billed && spent.cost_usd.is_some();
                 account.enter_failure(error, CallRecord { attempts: u32::from(is_counted), ..record });

@@ -312,7 +312,7 @@ mod tests {
         let points = readings.filter_map(|one| std::sync::Arc::make_mut(one).reading.as_mut()?.points.as_mut());
         for (place, point) in points.flatten().enumerate() {
             point.text =
-                format!("東京 {}\n\n    let x = {place};\n- a list", "averylongwordthatmustbebroken".repeat(5));
+                format!("東京 {}\n\n    let x = {place};\n- a list", "averylongwordthatmustbebroken".repeat(5)).into();
         }
         let whole = shown(&debate, None);
         let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
@@ -331,8 +331,8 @@ mod tests {
         for one in debate.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
             let Some(reading) = &mut std::sync::Arc::make_mut(one).reading else { continue };
             let points = reading.points.iter_mut().flatten();
-            points.for_each(|point| point.text = "a\u{1b}[2J\u{9b}31m\u{202e}b".to_owned());
-            reading.answers.iter_mut().for_each(|reply| reply.reason = Some("\u{1b}]0;x\u{7}".to_owned()));
+            points.for_each(|point| point.text = "a\u{1b}[2J\u{9b}31m\u{202e}b".into());
+            reading.answers.iter_mut().for_each(|reply| reply.reason = Some("\u{1b}]0;x\u{7}".into()));
         }
         let ledger = Ledger::shown(&debate);
         let view = View::new(&debate, &[], None);

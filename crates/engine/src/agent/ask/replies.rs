@@ -84,7 +84,7 @@ pub(super) fn unreadable(text: String, error: &impl ToString) -> StoredReply {
 
 /// The record of a call that failed for good.
 pub(super) fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
-    let unsent = caller.unsent(request);
+    let unsent = caller.unsent(&request.model);
     match failed.spent.as_deref() {
         Some(spent) => {
             CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }

@@ -95,9 +95,9 @@ struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    fn says(self, what: Happened, section: Option<&str>, reason: Option<&str>) -> Incident {
-        let words = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
-        let (section, reason) = (section.and_then(words), reason.and_then(words));
+    fn says(self, what: Happened, section: Option<&str>, reason: Option<&Arc<str>>) -> Incident {
+        let section = section.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let reason = reason.filter(|text| !text.trim().is_empty()).cloned();
         Incident { at: self.at, by: self.by.cloned(), what, section, reason }
     }
 }
@@ -196,7 +196,7 @@ impl<'a> Fold<'a> {
         let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
             let Some(objection) = self.folded.point(&found.point) else { continue };
-            let (section, reason) = (found.section.as_deref(), found.reason.as_deref());
+            let (section, reason) = (found.section.as_deref(), found.reason.as_ref());
             let is_same = text.is_none() || text == objection.text;
             if found.found == Found::Verified && is_same {
                 objection.story.push(speaker.says(Happened::Unchanged, section, reason));
@@ -253,7 +253,7 @@ impl<'a> Fold<'a> {
         passed_over.for_each(|known| known.was_passed_over = true);
         for recheck in &reading.rechecks {
             let Some(objection) = self.folded.point(&recheck.point) else { continue };
-            let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_deref());
+            let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_ref());
             if recheck.standing == RecheckStanding::Verified && (text.is_none() || text == objection.text) {
                 objection.story.push(speaker.says(Happened::Unchanged, section, reason));
                 continue;
@@ -328,7 +328,7 @@ impl<'a> Fold<'a> {
             if !is_over || objection.was_answered_last {
                 objection.open = objection.answer != Answered::Accepted || objection.is_bare_acceptance();
             }
-            let (section, reason) = (reply.section.as_deref(), reply.reason.as_deref());
+            let (section, reason) = (reply.section.as_deref(), reply.reason.as_ref());
             objection.story.push(speaker.says(Happened::Answered(reply.answer), section, reason));
         }
     }
@@ -341,7 +341,7 @@ impl<'a> Fold<'a> {
                 objection.open = ruling.leaves_something();
             }
             let what = Happened::Ruled(ruling.clone());
-            objection.story.push(speaker.says(what, Some(ruling.place()), Some(&ruling.reason)));
+            objection.story.push(speaker.says(what, Some(ruling.place()), Some(&ruling.reason.as_str().into())));
             objection.ruling = Some(ruling.clone());
         }
     }

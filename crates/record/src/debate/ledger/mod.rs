@@ -80,7 +80,7 @@ pub struct PointState {
     pub section: Option<String>,
     /// The change, or the reason against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
     /// The critic's last recheck; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic: Option<RecheckStanding>,
@@ -89,7 +89,7 @@ pub struct PointState {
     pub critic_section: Option<String>,
     /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub critic_reason: Option<String>,
+    pub critic_reason: Option<Arc<str>>,
     /// The result of the last check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Verification>,

@@ -209,7 +209,12 @@ impl Reads {
                 let ReadCritique { points, unread, said: rechecks } = read_critique(text, &numbers(earlier));
                 let recheck = |said: PointAnswer<_>| {
                     let PointAnswer { at, verdict, section, reason } = said;
-                    Some(Recheck { point: earlier.get(at)?.id.clone(), standing: verdict, section, reason })
+                    Some(Recheck {
+                        point: earlier.get(at)?.id.clone(),
+                        standing: verdict,
+                        section,
+                        reason: reason.map(Arc::from),
+                    })
                 };
                 let rechecks = rechecks.into_iter().filter_map(recheck).collect();
                 Reading { points, unread, rechecks, ..Reading::default() }
@@ -219,7 +224,12 @@ impl Reads {
                 let read = read_check(text, &numbers(accepted));
                 let verification = |said: PointAnswer<_>| {
                     let PointAnswer { at, verdict, section, reason } = said;
-                    Some(Verification { point: accepted.get(at)?.id.clone(), found: verdict, section, reason })
+                    Some(Verification {
+                        point: accepted.get(at)?.id.clone(),
+                        found: verdict,
+                        section,
+                        reason: reason.map(Arc::from),
+                    })
                 };
                 let verifications = read.said.into_iter().filter_map(verification).collect();
                 Reading { points: read.points, unread: read.unread, verifications, ..Reading::default() }
@@ -304,7 +314,7 @@ fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
     let reply = |said: PointAnswer<_>| {
         let PointAnswer { at, verdict, section, reason } = said;
         let section = Some(section.unwrap_or_default());
-        Some(AuthorReply { point: points.get(at)?.id.clone(), answer: verdict, section, reason })
+        Some(AuthorReply { point: points.get(at)?.id.clone(), answer: verdict, section, reason: reason.map(Arc::from) })
     };
     let answers = read.answers.into_iter().filter_map(reply).collect();
     Reading { answers, answers_at: read.section, ..Reading::default() }

@@ -152,7 +152,7 @@ pub struct Recheck {
     pub section: Option<String>,
     /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
 }
 
 /// A checker's finding about an accepted point.
@@ -167,7 +167,7 @@ pub struct Verification {
     pub section: Option<String>,
     /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
 }
 
 /// An author's answer to a point.
@@ -182,7 +182,7 @@ pub struct AuthorReply {
     pub section: Option<String>,
     /// The change, or the reason against it, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
 }
 
 /// The changed lines of a text, without its answers to critics.

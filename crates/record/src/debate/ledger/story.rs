@@ -1,6 +1,7 @@
 //! The history of a point in order.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::debate::{AgentId, Found, RecheckStanding, Response};
 
@@ -18,7 +19,7 @@ pub struct Incident {
     /// The named section.
     pub section: Option<String>,
     /// The reason, verbatim.
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
 }
 
 /// The time of an event in a point's history.

@@ -323,8 +323,8 @@ fn a_point_says_all_of_it_also_where_its_parts_share_words() {
     let point = |about: &str, text: &str, remedy: &str| Point {
         severity: Severity::Major,
         about: Some(about.to_owned()),
-        text: text.to_owned(),
-        resolution: Some(remedy.to_owned()),
+        text: text.into(),
+        resolution: Some(remedy.into()),
         target: None,
     };
     let said = point("99 %", "the share is below 99 % at night, with RSA-2048 or without.", "RSA-2048").in_full();

@@ -1,6 +1,7 @@
 //! Statements about points in the vocabulary of the record.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use dialectic_base::severity::Severity;
 
 use crate::debate::AgentId;
 
-/// One objection of a critique.
+/// One objection of a critique. Cheap to clone: readings and ledgers share its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// The severity.
@@ -17,10 +18,10 @@ pub struct Point {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// The objection in Markdown, without its number and severity.
-    pub text: String,
+    pub text: Arc<str>,
     /// The remedy, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolution: Option<String>,
+    pub resolution: Option<Arc<str>>,
     /// The author of the criticised text, if the critique covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,

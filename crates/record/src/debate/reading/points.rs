@@ -1,5 +1,7 @@
 //! The numbered points of a critique: `1. [blocking] Part: what goes wrong. Resolved by: the remedy.`
 
+use std::sync::Arc;
+
 use dialectic_base::severity::Severity;
 
 use super::blocks::{BlockKind, BlockLine, Page};
@@ -224,7 +226,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
         return None;
     }
     let (about, text) = about(&text).map_or((None, &*text), |(about, rest)| (Some(about), rest));
-    Some(Point { severity, about, text: text.to_owned(), resolution, target: None })
+    Some(Point { severity, about, text: text.into(), resolution: resolution.map(Arc::from), target: None })
 }
 
 /// The text before `Resolved by:` or another such mark, and the remedy.

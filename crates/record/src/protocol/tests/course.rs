@@ -272,7 +272,7 @@ impl Course {
                 let points = points.into_iter().map(|severity| Point {
                     severity,
                     about: None,
-                    text: format!("It breaks in {}.", lens.name()),
+                    text: format!("It breaks in {}.", lens.name()).into(),
                     resolution: None,
                     target: None,
                 });

@@ -129,9 +129,9 @@ fn is_done(one: &Objection) -> bool {
 pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
-    blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &one.point.text));
+    blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &*one.point.text));
     let remedy = if is_done(one) { "Resolved by" } else { "Asks for" };
-    blocks.extend(one.point.resolution.as_ref().map(|text| Block::said(line![remedy], text)));
+    blocks.extend(one.point.resolution.as_deref().map(|text| Block::said(line![remedy], text)));
     let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
     let said = one.story.iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
     blocks.extend(said.flat_map(|incident| happened(one, incident)));
