@@ -113,10 +113,11 @@ fn level(line: &str) -> Option<u8> {
 }
 
 fn is_rule(line: &str) -> bool {
-    let bare: String = line.split_whitespace().collect();
+    let consists_of = |marks: &[char]| line.chars().all(|c| c.is_whitespace() || marks.contains(&c));
     // The separator line of a table.
-    let is_below_titles = bare.starts_with('|') && bare.trim_matches(['|', '-', ':']).is_empty();
-    is_below_titles || bare.len() > 2 && ["-", "*", "_"].iter().any(|mark| bare.replace(mark, "").is_empty())
+    let is_below_titles = line.starts_with('|') && consists_of(&['|', '-', ':']);
+    let is_long = || line.chars().filter(|c| !c.is_whitespace()).count() > 2;
+    is_below_titles || ['-', '*', '_'].iter().any(|mark| consists_of(&[*mark])) && is_long()
 }
 
 fn fence_of(line: &str) -> Option<&str> {
@@ -128,27 +129,33 @@ fn fence_of(line: &str) -> Option<&str> {
 fn without_hidden(text: &str) -> String {
     let mut bytes = text.replace("\r\n", " \n").replace(['\r', '\0'], "\n").into_bytes();
     bytes.resize(text.len(), b' ');
-    let lower = text.to_ascii_lowercase();
     if text.starts_with('\u{feff}') {
         blank(&mut bytes, 0..3);
     }
-    hide(&mut bytes, &lower, "<!--", "-->");
-    for tag in ["think", "thinking", "reasoning"] {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        hide(&mut bytes, &lower, &open, &close);
-        let left = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
-        // A lone end hides everything before it; a lone beginning hides nothing.
-        if let Some(at) = left.rfind(&close).filter(|at| !left[..*at].ends_with('`')) {
-            blank(&mut bytes, 0..at + close.len());
-        } else if left.trim_start().starts_with(&open) {
-            blank(&mut bytes, 0..left.len());
-        }
+    if text.contains('<') {
+        hide_markup(&mut bytes, &text.to_ascii_lowercase());
     }
     if let Some([opening, rest]) = fence_around(&String::from_utf8_lossy(&bytes)) {
         blank(&mut bytes, opening);
         blank(&mut bytes, rest);
     }
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Blanks out comments and thoughts.
+fn hide_markup(bytes: &mut [u8], lower: &str) {
+    hide(bytes, lower, "<!--", "-->");
+    for tag in ["think", "thinking", "reasoning"] {
+        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+        hide(bytes, lower, &open, &close);
+        let left = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+        // A lone end hides everything before it; a lone beginning hides nothing.
+        if let Some(at) = left.rfind(&close).filter(|at| !left[..*at].ends_with('`')) {
+            blank(bytes, 0..at + close.len());
+        } else if left.trim_start().starts_with(&open) {
+            blank(bytes, 0..left.len());
+        }
+    }
 }
 
 /// Blanks out everything from each `open` to the next `close`, except in code.
