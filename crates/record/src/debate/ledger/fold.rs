@@ -340,7 +340,7 @@ impl<'a> Fold<'a> {
             if !ruling.is_older() {
                 objection.open = ruling.leaves_something();
             }
-            let what = Happened::Ruled(ruling.clone());
+            let what = Happened::Ruled(Box::new(ruling.clone()));
             objection.story.push(speaker.says(what, Some(ruling.place()), Some(&ruling.reason.as_str().into())));
             objection.ruling = Some(ruling.clone());
         }

@@ -49,7 +49,7 @@ pub enum Happened {
     /// A checker looked for the accepted change.
     Checked(Found),
     /// The judge ruled on it.
-    Ruled(Ruling),
+    Ruled(Box<Ruling>),
 }
 
 impl fmt::Display for Occasion {
