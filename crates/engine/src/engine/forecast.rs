@@ -350,9 +350,12 @@ fn rehearse(
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let length = if course == Course::Least { Length::Short } else { Length::Long };
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let (demanding, measured) = (course == Course::Most, course != Course::Between);
-    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding, measured };
+    let demanding = course == Course::Most;
+    let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
+    if course == Course::Between {
+        rehearsal = rehearsal.unmeasured();
+    }
     let mut calls = Vec::new();
     let mut goes_on = true;
     while goes_on {

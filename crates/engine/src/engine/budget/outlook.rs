@@ -48,7 +48,7 @@ impl Outlook {
         tokens: &dyn Fn(&AgentSettings) -> u32,
     ) -> Result<Self, EngineError> {
         let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
-        let answers = SampleAnswers { bytes: &bytes, demanding: true, extends: false, disputes: false, measured: true };
+        let answers = SampleAnswers { bytes: &bytes, demanding: true, extends: false, disputes: false };
         let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
         let first = debate.current_round.max(1);
         let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
