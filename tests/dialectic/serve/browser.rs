@@ -75,6 +75,10 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
     assert!(tab.text(".forecast").contains(" calls."), "{}", tab.text(".forecast"));
     press(&mut tab, "Start the debate");
     is(&mut tab, "waiting for answers");
+    press(&mut tab, "Pause");
+    is(&mut tab, "paused");
+    press(&mut tab, "Resume");
+    is(&mut tab, "waiting for answers");
     let id = tab.run("location.pathname").as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     tab.until("document.querySelectorAll('.questions textarea').length === 2");
     fill(&mut tab, "#question-0", "Two thousand <b>bold</b> ones.");
