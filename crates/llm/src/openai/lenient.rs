@@ -12,6 +12,9 @@ use dialectic_base::money::Usd;
 /// LiteLLM's header for the cost in dollars.
 const COST_HEADER: &str = "x-litellm-response-cost";
 
+/// The unit of xAI's costs.
+const TICKS_PER_DOLLAR: f64 = 1e10;
+
 /// Takes the value of a field; null if it is absent.
 pub(super) fn take(object: &mut Value, key: &str) -> Value {
     object.get_mut(key).map(Value::take).unwrap_or_default()
@@ -195,10 +198,11 @@ impl ReportedUsage {
     /// The stated cost. With the user's own upstream key (OpenRouter's `is_byok`) it is the router's fee plus the
     /// provider's bill; the fee alone is not the cost. Some routers do not state whose key was used; they report the
     /// provider's bill only for the user's key. Perplexity states parts and their sum, which includes its fee for a
-    /// request.
+    /// request. xAI states ticks (<https://docs.x.ai/developers/cost-tracking>).
     fn cost(&self) -> Option<f64> {
         let cost = &self.0["cost"];
-        let cost = cost.as_f64().or_else(|| cost["total_cost"].as_f64());
+        let ticks = || Some(self.0["cost_in_usd_ticks"].as_f64()? / TICKS_PER_DOLLAR);
+        let cost = cost.as_f64().or_else(|| cost["total_cost"].as_f64()).or_else(ticks);
         let upstream = self.0["cost_details"]["upstream_inference_cost"].as_f64().filter(|cost| *cost > 0.0);
         match (self.0["is_byok"].as_bool(), upstream) {
             (Some(false), _) | (None, None) => cost,

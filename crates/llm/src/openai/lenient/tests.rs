@@ -255,6 +255,19 @@ fn a_cost_in_parts_is_their_sum() {
 }
 
 #[test]
+fn a_cost_in_ticks_is_a_cost_in_dollars() {
+    let cost = |stated: Value| stated_cost(Some(&usage(&stated)), &HeaderMap::new());
+    let stated = json!({"input_tokens": 199, "output_tokens": 1, "cost_in_usd_ticks": 37_756_000});
+    assert_eq!(cost(stated), Some(Usd::from_dollars(0.003_775_6)));
+    assert_eq!(
+        cost(json!({"cost": 0.004, "cost_in_usd_ticks": 37_756_000})),
+        Some(Usd::from_dollars(0.004)),
+        "a router's"
+    );
+    assert_eq!(cost(json!({"cost_in_usd_ticks": "many"})), None);
+}
+
+#[test]
 fn of_several_stated_costs_the_largest_counts() {
     let upstream = |cost: f64| json!({"upstream_inference_cost": cost});
     let stated = |cost: f64| {
