@@ -263,28 +263,6 @@ fn when_told_to_a_debate_fails_with_its_first_agent() {
 }
 
 #[test]
-fn a_debate_that_fails_keeps_the_answers_that_were_on_their_way() {
-    let server = MockServer::with(|request| {
-        if proposes(request, "kiss") {
-            return Reply::error(400, "no such model");
-        }
-        short_reply(request).after(Duration::from_millis(300))
-    });
-    let sandbox = two_agents(&server, &json!({"onAgentFailure": "fail"}));
-    sandbox.run(["debate", "Design a queue"]).expect_code(3);
-    let id = sandbox.only_debate();
-    let proposals = || {
-        let requests = server.requests().into_iter();
-        requests.filter(|request| proposes(request, "architect")).count()
-    };
-    assert_eq!(proposals(), 1);
-    server.set_script(short_reply);
-    sandbox.run(["resume", &id]).expect_code(0);
-    assert_eq!(proposals(), 1, "it was paid before the debate failed");
-    sandbox.assert_state_is_the_fold(&id);
-}
-
-#[test]
 fn a_round_ends_at_its_limit_with_what_it_has() {
     let server = MockServer::with(|request| {
         let hangs = request.purpose == Purpose::Critique && request.model() == "model-testing";

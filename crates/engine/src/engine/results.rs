@@ -15,7 +15,7 @@ use dialectic_record::debate::{
     Event, Failure, Metadata, Reading, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
     SummaryMetadata, TerminationSettings, Timestamp,
 };
-use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
+use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
 use super::calls::Completion;
 use super::windows::excess;
@@ -218,6 +218,12 @@ impl Engine {
             role: agent.role.clone(),
             items: items.collect(),
         }
+    }
+
+    /// Records that the debate failed.
+    pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
+        self.append(Event::Failed { error: error.into() })?;
+        Ok(Trigger::FAILED)
     }
 
     /// Why the debate must fail: an agent failed, and the settings require all of them.

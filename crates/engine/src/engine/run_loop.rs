@@ -162,7 +162,7 @@ impl Engine {
             if is_stale {
                 self.look(id)?;
                 if let Some(reason) = self.broken() {
-                    return self.fail(reason).await;
+                    return self.fail(reason);
                 }
             }
             self.start_ready()?;
@@ -193,19 +193,9 @@ impl Engine {
             Ok(trigger) => Ok(trigger),
             Err(reason) => {
                 let refusal = self.refusal.take().map(|refusal| format!(": {refusal}")).unwrap_or_default();
-                self.fail(format!("{reason}{refusal}")).await
+                self.fail(format!("{reason}{refusal}"))
             }
         }
-    }
-
-    /// Records that the debate failed, after the calls in flight: a resumed debate uses their answers, which are paid.
-    async fn fail(&mut self, error: String) -> Result<Trigger, EngineError> {
-        self.open.clear();
-        while let Some(arrival) = self.next_arrival().await? {
-            self.take(&arrival)?;
-        }
-        self.append(Event::Failed { error })?;
-        Ok(Trigger::FAILED)
     }
 
     /// Whether a stage outside the rounds has calls.
