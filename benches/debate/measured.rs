@@ -68,6 +68,8 @@ pub(crate) fn marked_reply(words: usize) -> impl Fn(&Incoming) -> Reply + Send +
     move |request| {
         let marker = marker(request.index);
         match request.purpose {
+            // Critics and checkers are asked again if an answer has no points.
+            Purpose::Text if request.task() == "check" => default_reply(request),
             Purpose::Propose | Purpose::Summarize | Purpose::Text => Reply::text(format!("{marker} {text}")),
             Purpose::Critique => {
                 let points = (1..=POINTS).map(|number| format!("{number}. [major] Delivery: {marker} {point}"));

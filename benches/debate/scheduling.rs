@@ -46,7 +46,7 @@ fn run(seed: u64) -> Result<Measured, String> {
     let latency = LogNormal::with_mean(MEAN, SIGMA, seed);
     let reply = marked_reply(60);
     let mut config = config(3, 3);
-    // A check reads a draft, which bears no mark.
+    // Drafts have no marker, so what their checks depend on cannot be told.
     config["debate"]["check"] = json!(0);
     debate(Some(&config), "A queue must never lose a message.", move |request| {
         reply(request).after(latency.of(request))

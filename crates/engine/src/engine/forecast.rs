@@ -348,9 +348,12 @@ fn rehearse(
     course: Course,
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
-    let length = if course == Course::Least { Length::Short } else { Length::Long };
+    let (length, demanding) = match course {
+        Course::Least => (Length::Short, false),
+        Course::Most => (Length::Long, true),
+        Course::Between => (Length::Long, false),
+    };
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let demanding = course == Course::Most;
     let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     if course == Course::Between {

@@ -126,6 +126,7 @@ impl Debate {
             Event::StageEntered { stage } => {
                 self.current_stage = Some(*stage);
                 self.status = Status::Running;
+                // Prompts outside the rounds read the whole ledger, each several times.
                 if self.stage(*stage).is_some_and(|stage| !stage.in_round) {
                     self.past = std::mem::take(&mut self.past).until(self, u32::MAX);
                 }

@@ -49,10 +49,10 @@ pub(super) struct Folded {
 #[derive(Debug, Clone, Default)]
 struct Criticised {
     text: Option<Fingerprint>,
-    /// The points, each with its place among those against all texts.
+    /// The points, each with its rank among those against all texts.
     points: Vec<(usize, Objection)>,
-    /// The places of the points by their ids.
-    places: Arc<HashMap<PointId, usize>>,
+    /// The indices of the points by their ids.
+    by_id: Arc<HashMap<PointId, usize>>,
 }
 
 impl Criticised {
@@ -60,30 +60,29 @@ impl Criticised {
         self.points.iter().map(|(_, point)| point)
     }
 
-    fn add(&mut self, place: usize, point: Objection) {
-        let places = Arc::make_mut(&mut self.places);
+    fn add(&mut self, rank: usize, point: Objection) {
+        let by_id = Arc::make_mut(&mut self.by_id);
         for id in point.id.as_written_earlier().into_iter().chain([point.id.clone()]) {
-            places.entry(id).or_insert(self.points.len());
+            by_id.entry(id).or_insert(self.points.len());
         }
-        self.points.push((place, point));
+        self.points.push((rank, point));
     }
 }
 
 impl Folded {
-    fn of(&mut self, author: &AgentId) -> &mut Criticised {
+    fn author(&mut self, author: &AgentId) -> &mut Criticised {
         Arc::make_mut(self.authors.entry(author.clone()).or_default())
     }
 
     fn point(&mut self, id: &PointId) -> Option<&mut Objection> {
-        let found = self.authors.values_mut().find_map(|one| Some((*one.places.get(id)?, one)));
-        let (place, criticised) = found?;
-        Arc::make_mut(criticised).points.get_mut(place).map(|(_, point)| point)
+        let (index, criticised) = self.authors.values_mut().find_map(|one| Some((*one.by_id.get(id)?, one)))?;
+        Arc::make_mut(criticised).points.get_mut(index).map(|(_, point)| point)
     }
 
     fn add(&mut self, point: Objection) {
-        let place = self.raised;
+        let rank = self.raised;
         self.raised += 1;
-        self.of(&point.target_id.clone()).add(place, point);
+        self.author(&point.target_id.clone()).add(rank, point);
     }
 }
 
@@ -116,7 +115,7 @@ impl<'a> Fold<'a> {
     /// The ledger of what was added.
     pub(in crate::debate) fn ledger(&self) -> Ledger {
         let mut points: Vec<&(usize, Objection)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
-        points.sort_unstable_by_key(|(place, _)| *place);
+        points.sort_unstable_by_key(|(rank, _)| *rank);
         Ledger {
             objections: points.into_iter().map(|(_, point)| point.clone()).collect(),
             moves: self.folded.moves.to_vec(),
@@ -150,7 +149,7 @@ impl<'a> Fold<'a> {
             let text = Some(Fingerprint::of(one));
             let known = self.folded.authors.get(&one.agent_id);
             if known.is_none_or(|known| known.text != text) {
-                let criticised = self.folded.of(&one.agent_id);
+                let criticised = self.folded.author(&one.agent_id);
                 criticised.text = text;
                 for (_, known) in &mut criticised.points {
                     if known.is_of_earlier_text != (known.text != text) {
@@ -241,7 +240,7 @@ impl<'a> Fold<'a> {
     ) {
         let speaker = Speaker { at: Occasion::Round(round), by: Some(&one.agent_id) };
         let debate = self.debate;
-        let criticised = self.folded.of(target);
+        let criticised = self.folded.author(target);
         let text = criticised.text;
         let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
         // Critics of one round speak simultaneously: only a later round rechecks answers.
@@ -271,7 +270,7 @@ impl<'a> Fold<'a> {
                 objection.is_of_earlier_text = false;
             }
         }
-        let criticised = self.folded.of(target);
+        let criticised = self.folded.author(target);
         let against = || criticised.all().filter(|known| known.draft.is_none());
         let before = against().filter(|known| known.round == round && known.critic_id == one.agent_id).count();
         let raised = against().count();
@@ -288,13 +287,13 @@ impl<'a> Fold<'a> {
 
     fn answer(&mut self, round: u32, one: &Contribution, reading: &Reading) {
         let author = &one.agent_id;
-        let criticised = self.folded.of(author);
-        let answered = reading.answers.iter().filter_map(|reply| criticised.places.get(&reply.point));
+        let criticised = self.folded.author(author);
+        let answered = reading.answers.iter().filter_map(|reply| criticised.by_id.get(&reply.point));
         let answered: HashSet<usize> = answered.copied().collect();
         let due = criticised
             .all()
             .enumerate()
-            .filter(|(place, known)| known.open && known.draft.is_none() && !answered.contains(place));
+            .filter(|(index, known)| known.open && known.draft.is_none() && !answered.contains(index));
         let unanswered: Vec<PointId> = due.map(|(_, known)| known.id.clone()).collect();
         let all = |wanted| {
             let replies = reading.answers.iter().filter(move |reply| reply.answer == wanted);
