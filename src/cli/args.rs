@@ -1,15 +1,16 @@
 //! The command line.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 
 mod apart;
 mod archive;
+mod eval;
 mod handling;
 mod lift;
 mod review;
+mod serve;
 mod set_up;
 mod skill;
 mod sweep;
@@ -29,11 +30,13 @@ pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
 #[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
+pub(super) use eval::EvalArgs;
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
 pub(super) use lift::{LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
+pub(super) use serve::ServeArgs;
 pub(super) use set_up::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigFileArgs, InitArgs, ManArgs, ModelsArgs, ProtocolsArgs,
     ProtocolsCommand,
@@ -324,67 +327,6 @@ pub(super) struct ResumeArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct EvalArgs {
-    /// The evaluators' configuration; `--offline` has one built in
-    #[arg(short, long, value_name = "PATH", required_unless_present = "offline")]
-    pub(super) config: Option<PathBuf>,
-
-    /// The debates: state files, ids, beginnings or last four characters of ids, `latest`, or patterns such as
-    /// './debates/*.json'
-    #[arg(value_name = "PATH-OR-ID")]
-    debates: Vec<String>,
-
-    /// The debates as an option
-    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
-    named: Vec<String>,
-
-    /// Have the evaluators compare two answers to one problem, blind and in both orders: two debates, or text files
-    /// with an answer each
-    #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
-    pub(super) pairwise: Vec<String>,
-
-    /// The problem of `--pairwise` if neither answer is a debate
-    #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
-    pub(super) problem_file: Option<PathBuf>,
-
-    /// Print the comparison of `--pairwise` as JSON
-    #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
-    pub(super) json: bool,
-
-    /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table
-    #[arg(short, long, value_name = "PATH")]
-    pub(super) output: Option<PathBuf>,
-
-    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
-    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_calls_per_day: Option<u32>,
-
-    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that many
-    /// times in both orders
-    #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
-    pub(super) repeat: NonZeroU32,
-
-    /// The environment file with the keys [default: .env, if it exists]
-    #[arg(short, long, value_name = "PATH")]
-    pub(super) env_file: Option<PathBuf>,
-
-    /// Print prompts, times, tokens and ignored scores of each evaluator, on standard error
-    #[arg(short, long)]
-    pub(super) verbose: bool,
-
-    /// Call no model: evaluate offline, without scores, key, network or cost
-    #[arg(long)]
-    pub(super) offline: bool,
-}
-
-impl EvalArgs {
-    /// The debates in the given order.
-    pub(super) fn debates(&self) -> impl Iterator<Item = &str> {
-        self.debates.iter().chain(&self.named).map(String::as_str)
-    }
-}
-
-#[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
@@ -499,61 +441,6 @@ impl ReportArgs {
     }
 }
 
-#[derive(Debug, Args)]
-pub(super) struct ServeArgs {
-    /// The port; 0 takes a free one
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    pub(super) port: u16,
-
-    /// The address to listen on; access from other machines requires `DIALECTIC_TOKEN` and both cost limits
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub(super) host: String,
-
-    /// Another origin that browsers use, such as `https://debates.example` of a proxy
-    #[arg(long = "origin", value_name = "URL")]
-    pub(super) origins: Vec<String>,
-
-    /// Open the page in a browser
-    #[arg(long)]
-    pub(super) open: bool,
-
-    /// The debates directory [default: your configuration's, else ./debates]
-    #[arg(long, value_name = "DIR")]
-    pub(super) dir: Option<PathBuf>,
-
-    /// The configuration file [default: ./debate-config.json]
-    #[arg(short, long, value_name = "PATH")]
-    pub(super) config: Option<PathBuf>,
-
-    /// The environment file with the keys [default: .env, if it exists]
-    #[arg(short, long, value_name = "PATH")]
-    pub(super) env_file: Option<PathBuf>,
-
-    /// The maximum cost of a debate started here, in dollars
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(super) max_cost: Option<Usd>,
-
-    /// The maximum cost of all debates per day (UTC), in dollars; the server then starts no more
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(super) max_cost_per_day: Option<Usd>,
-
-    /// The maximum number of model calls in a debate started here, including retries
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_calls: Option<u32>,
-
-    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_calls_per_day: Option<u32>,
-
-    /// How many debates run at once; others wait
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
-    pub(super) max_debates: u16,
-
-    /// Disconnect a client that reads nothing for this many seconds
-    #[arg(hide_short_help = true, long, value_name = "SECONDS", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(super) client_timeout: u64,
-}
-
 /// Parses an amount of dollars.
 fn dollars(text: &str) -> Result<Usd, String> {
     match text.strip_prefix('$').unwrap_or(text).parse() {
@@ -610,13 +497,4 @@ fn rounds(text: &str) -> Result<u32, String> {
 fn lenses(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
     number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
-}
-
-/// The maximum number of repetitions: each is paid, and more give no further information.
-const MOST_REPETITIONS: u32 = 100;
-
-/// Parses a number of repetitions.
-fn repeat(text: &str) -> Result<NonZeroU32, String> {
-    let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= MOST_REPETITIONS);
-    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_REPETITIONS}"))
 }

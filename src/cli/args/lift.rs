@@ -9,7 +9,8 @@ use clap::Args;
 use crate::lift::Arm;
 use dialectic_base::money::Usd;
 
-use super::{ModelArgs, dollars, repeat, rounds};
+use super::eval::repeat;
+use super::{ModelArgs, dollars, rounds};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
