@@ -6,10 +6,6 @@ use dialectic_base::diagnostic::Remedy;
 pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
     let Some(remedy) = remedy else { return said };
     let how = match remedy {
-        Remedy::NameConfig(path) => format!(": --config {}", path.display()),
-        Remedy::NameConfigOfRecord => ": --config <path>".to_owned(),
-        Remedy::NameEnvFile(path) => format!(": --env-file {}", path.display()),
-        Remedy::NameContext(path) => format!(": --context {}", path.display()),
         Remedy::NameProvider => "`--provider` names it".to_owned(),
         Remedy::NameModel => "`--model` names it".to_owned(),
         Remedy::SetUp => "; or try `--offline`, which needs no key; or run `dialectic init`. With the \
@@ -34,25 +30,12 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dialectic_base::diagnostic::{found_config, remedy_of_warning};
-
-    #[test]
-    fn a_warning_of_a_found_configuration_has_its_remedy() {
-        let warning = found_config("a `b`.json".as_ref(), "and c");
-        assert_eq!(remedy_of_warning(&warning), Some(Remedy::NameConfig("a `b`.json".into())));
-        let shown = hint(Some(warning.clone()), remedy_of_warning(&warning).as_ref()).unwrap();
-        assert_eq!(
-            shown,
-            "`a `b`.json` was found and not named, and c. If you trust the file, name it as the configuration: --config a `b`.json"
-        );
-        assert_eq!(remedy_of_warning("the file is old"), None);
-    }
 
     #[test]
     fn the_command_line_adds_its_means_to_what_the_library_says() {
-        let said = || Some("if you trust that file, name it".to_owned());
-        let named = Remedy::NameConfig("a.json".into());
-        assert_eq!(hint(said(), Some(&named)).unwrap(), "if you trust that file, name it: --config a.json");
+        let said = || Some("set a key".to_owned());
+        let offline = hint(said(), Some(&Remedy::GoOffline)).unwrap();
+        assert_eq!(offline, "set a key, or try `--offline`, which needs no key");
         assert_eq!(hint(said(), None), said());
         assert_eq!(hint(None, Some(&Remedy::List)).unwrap(), "`dialectic list` shows the saved debates");
         assert_eq!(hint(None, None), None);

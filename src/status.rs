@@ -251,7 +251,7 @@ impl DebateStatus {
 
     /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
-        let rest = runner.forecast_rest(entry, debate).map(|rest| rest.count().low);
+        let rest = runner.forecast_rest(debate).map(|rest| rest.count().low);
         let status = Standing::of(entry, debate, before);
         let done = debate.settled.len();
         let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();

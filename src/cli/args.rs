@@ -284,11 +284,11 @@ impl WatchArgs {
     }
 }
 
-/// Permissions for a record that may come from someone else.
+/// What the user allows a record that may come from someone else.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
-    /// Config whose providers may receive your keys if they match the saved debate
+    /// Also send keys to the providers defined in this file
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 

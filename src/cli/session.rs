@@ -18,7 +18,7 @@ use crate::features;
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
 use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
@@ -83,10 +83,11 @@ pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environ
     ConfigFiles::new(path, environment)
 }
 
-/// Adds the user's options to the permissions of the settings.
-pub(super) fn vouched(provenance: Trust, args: &VouchArgs, files: &ConfigFiles) -> Result<Trust, Error> {
-    let provenance = files.vouch(provenance)?;
-    Ok(args.context.iter().fold(provenance, |provenance, path| provenance.and_directory(path)))
+/// What the user defines for a saved debate: in their own files, and on the command line.
+pub(super) fn own(args: &VouchArgs, files: &ConfigFiles) -> Result<UserSettings, Error> {
+    let mut own = files.own()?;
+    own.directories.extend(args.context.clone());
+    Ok(own)
 }
 
 /// The destination of the event stream: none, standard output (`-`), or a file.

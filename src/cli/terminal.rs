@@ -10,7 +10,6 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::error::Error;
-use dialectic_base::diagnostic::remedy_of_warning;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
 use dialectic_report::display::{
@@ -198,10 +197,7 @@ impl Terminal {
     }
 
     pub(super) fn warning(&mut self, text: &str) {
-        // The library says what to do, the command line how.
-        let remedy = remedy_of_warning(text);
-        let text = crate::remedy::hint(Some(text.to_owned()), remedy.as_ref()).unwrap_or_default();
-        drop(self.notices().warning(&text));
+        drop(self.notices().warning(text));
     }
 
     pub(super) fn warnings(&mut self, texts: impl IntoIterator<Item: AsRef<str>>) {

@@ -147,7 +147,6 @@ mod tests {
         settings.judge.model = "m".to_owned();
         settings.judge.provider = "p".to_owned();
         settings.prices.insert("m".to_owned(), price);
-        settings.terms.prices.insert(("p".to_owned(), "m".to_owned()), Some(price));
         let mut bill = Bill { settings: Some(Box::new(settings)), ..Bill::default() };
         for call in calls {
             bill.count(&call);

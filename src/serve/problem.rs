@@ -222,6 +222,7 @@ impl From<RunnerError> for ProblemDetails {
             | RunnerError::Engine(_)
             | RunnerError::Forecast(_)
             | RunnerError::Window(_)
+            | RunnerError::Trust(_)
             | RunnerError::Fork { .. } => Self::diagnosed(&error),
         }
     }

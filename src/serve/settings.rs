@@ -12,12 +12,12 @@ use dialectic_base::diagnostic::Diagnostic as _;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
-use dialectic_engine::access::{Environment, Trust, is_program};
+use dialectic_engine::access::{Environment, UserSettings, is_program};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
 };
-use dialectic_record::debate::{BudgetSettings, ForkPoint, Position, Settings};
+use dialectic_record::debate::{ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
 use dialectic_record::store::{Directory, Entry};
 
@@ -204,7 +204,7 @@ impl DebateInputs {
 
     /// The options for new debates. `left_today` is the rest of the daily limit.
     pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, ProblemDetails> {
-        let Loaded { settings, warnings, choice, provenance, .. } = self.load(&Choices::default())?;
+        let Loaded { settings, warnings, choice, .. } = self.load(&Choices::default())?;
         let protocols = PROTOCOLS.iter().map(|protocol| {
             let Protocol { name, about, suits, calls, default_rounds: rounds, .. } = *protocol;
             ProtocolInfo { name, about, suits, calls, rounds: *rounds }
@@ -221,7 +221,7 @@ impl DebateInputs {
             protocol: settings.debate.protocol.clone(),
             rounds: settings.debate.rounds,
             most_agents: MOST_AGENTS,
-            max_cost: self.most(&provenance).map(Usd::dollars),
+            max_cost: self.most(&self.own()?).map(Usd::dollars),
             max_cost_per_day: self.max_cost_per_day.map(Usd::dollars),
             left_today: left_today.map(Usd::dollars),
             warnings,
@@ -234,7 +234,7 @@ impl DebateInputs {
         settings: &Settings,
         known: &[&Settings],
         choices: &Choices,
-        provenance: &Trust,
+        own: &UserSettings,
         left_today: Option<Usd>,
     ) -> Result<(Settings, Vec<String>), ProblemDetails> {
         choices.check()?;
@@ -243,30 +243,30 @@ impl DebateInputs {
             ..Overrides::default()
         };
         Self::check_members(known, choices)?;
-        let mut settings = settings.clone();
-        provenance.lend_programs(&mut settings);
-        let changed = change_settings(&settings, &choices.changes(&settings)?, &overrides, &self.environment)?;
+        let changed = change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
         let mut settings = changed.settings;
         let asked = choices.limit()?.map(Usd::from_dollars);
         let usual = settings.debate.budget.max_cost_usd;
         settings.debate.budget.max_cost_usd = if is_offline(&settings) {
             asked.or(usual)
         } else {
-            let most = self.most(provenance);
+            let most = self.most(own);
             Self::check_limit(asked, most, left_today)?;
             asked.or_else(|| [usual, most, left_today].into_iter().flatten().min())
         };
         let budget = &mut settings.debate.budget;
         budget.max_calls = budget.max_calls.into_iter().chain(self.max_calls).min();
         budget.max_calls_per_day = budget.max_calls_per_day.into_iter().chain(self.max_calls_per_day).min();
-        provenance.set_terms(&mut settings, &self.environment);
         Ok((settings, changed.warnings))
     }
 
-    /// The limits of calls from the server's command line.
-    fn of_calls(&self) -> BudgetSettings {
-        let (max_calls, max_calls_per_day) = (self.max_calls, self.max_calls_per_day);
-        BudgetSettings { max_calls, max_calls_per_day, ..BudgetSettings::default() }
+    /// What the user defines for debates: in their own files, and on the server's command line.
+    fn own(&self) -> Result<UserSettings, ProblemDetails> {
+        let mut own = self.files().own()?;
+        let budget = &mut own.budget;
+        budget.max_calls = self.max_calls.or(budget.max_calls);
+        budget.max_calls_per_day = self.max_calls_per_day.or(budget.max_calls_per_day);
+        Ok(own)
     }
 
     /// Checks that calls are limited if a program is called: the configuration may have changed since the server
@@ -288,8 +288,8 @@ impl DebateInputs {
     }
 
     /// The cost limit of a debate: the server's, else the user's default.
-    fn most(&self, provenance: &Trust) -> Option<Usd> {
-        self.max_cost.or(provenance.standing_limit())
+    fn most(&self, own: &UserSettings) -> Option<Usd> {
+        self.max_cost.or(own.budget.max_cost_usd)
     }
 
     /// Checks that the limits allow the requested cost.
@@ -356,16 +356,14 @@ impl DebateInputs {
         let loaded = self.load(&request.choices)?;
         let configured = &loaded.settings;
         let (settings, of_changes) =
-            self.chosen(configured, &[configured], &request.choices, &loaded.provenance, left_today)?;
+            self.chosen(configured, &[configured], &request.choices, &self.own()?, left_today)?;
         let attachments = request.attachments(&settings, &self.environment)?;
         let name = &settings.debate.protocol;
         let protocol = Protocol::named(name)
             .ok_or_else(|| ProblemDetails::key("protocol", format!("there is no protocol `{name}`")))?;
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
-        let provenance = loaded.provenance.clone();
-        let spec =
-            Spec { problem, context: None, attachments, change: None, protocol, settings, seed: None, provenance };
+        let spec = Spec { attachments, ..Spec::new(problem, protocol, settings) };
         Ok((spec, warnings, loaded))
     }
 
@@ -446,13 +444,13 @@ impl DebateInputs {
         if let Some(most) = below_own {
             saved = saved.at_most(most);
         }
-        self.check_calls(saved.settings())?;
+        let own = self.own()?;
+        let settings = own.over(saved.settings(), &self.environment);
+        self.check_calls(&settings)?;
         lock.note_limit(&saved.debate().id, below_own)?;
-        let settings = saved.settings().clone();
-        let provenance = self.files().vouch(saved.provenance())?.with_standing_limits(self.of_calls());
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
-        let prepared = runner.resume(saved, &provenance)?;
+        let prepared = runner.resume(saved, &own)?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
@@ -470,17 +468,17 @@ impl DebateInputs {
     ) -> Result<Admission, ProblemDetails> {
         let at: ForkPoint = request.at.parse().map_err(|error| ProblemDetails::key("at", format!("at: {error}")))?;
         let runner = self.runner();
-        let branch =
-            runner.branch(entry, &at).map_err(|error| ProblemDetails { key: Some("at".to_owned()), ..error.into() })?;
+        let mut own = self.own()?;
+        own.budget.max_cost_usd = self.max_cost.or(own.budget.max_cost_usd);
+        let branch = runner
+            .branch(entry, &at, &own)
+            .map_err(|error| ProblemDetails { key: Some("at".to_owned()), ..error.into() })?;
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
-        let standing = BudgetSettings { max_cost_usd: self.max_cost, ..self.of_calls() };
-        let provenance = self.files().vouch(branch.provenance())?.with_standing_limits(standing);
-        let (settings, mut warnings) =
-            self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;
+        let (settings, mut warnings) = self.chosen(&parent.settings, &known, &request.choices, &own, left_today)?;
         self.check_calls(&settings)?;
-        let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
+        let prepared = runner.fork(branch, settings.clone(), &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         let after = runner.after(&settings, self.files().hooks()?);

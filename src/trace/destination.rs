@@ -8,15 +8,13 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_engine::access::{Environment, TrustError};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_engine::access::{Environment, LANGFUSE};
 use dialectic_record::debate::TraceTarget;
 
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
 const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
-/// Langfuse's own cloud, as in its SDKs.
-const LANGFUSE_DEFAULT: &str = "https://cloud.langfuse.com";
 const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
 /// With this header Langfuse shows spans at once instead of after minutes.
 const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
@@ -71,9 +69,6 @@ pub enum TraceConfigError {
         /// The fault.
         fault: &'static str,
     },
-    /// A found destination would receive keys that are not its own.
-    #[error(transparent)]
-    Stranger(#[from] TrustError),
 }
 
 impl TraceConfigError {
@@ -81,7 +76,7 @@ impl TraceConfigError {
     pub fn is_of_no_harm(&self) -> bool {
         match self {
             Self::Missing(_) => true,
-            Self::Invalid { .. } | Self::Stranger(_) => false,
+            Self::Invalid { .. } => false,
         }
     }
 }
@@ -101,16 +96,8 @@ impl Diagnostic for TraceConfigError {
                 "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
-            Self::Stranger(error) => return error.hint(),
             Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
         })
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::Stranger(error) => error.remedy(),
-            Self::Missing(_) | Self::Invalid { .. } => None,
-        }
     }
 }
 
@@ -132,14 +119,14 @@ impl TraceDestination {
     }
 
     fn langfuse(environment: &Environment) -> Result<Self, TraceConfigError> {
-        let base = environment.get(LANGFUSE_BASE_URL).unwrap_or(LANGFUSE_DEFAULT);
+        let base = environment.get(LANGFUSE_BASE_URL).unwrap_or(LANGFUSE[0]);
         let needed = [LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY];
-        let [Some(user), Some(password)] = needed.map(|variable| environment.secret(variable)) else {
-            let variables = needed.into_iter().filter(|variable| !environment.has(variable)).collect();
+        let [Some(user), Some(password)] = needed.map(|variable| environment.key_for(variable, base)) else {
+            let variables =
+                needed.into_iter().filter(|variable| environment.key_for(variable, base).is_none()).collect();
             return Err(TraceConfigError::Missing(variables));
         };
         let url = url(LANGFUSE_BASE_URL, base, LANGFUSE_PATH)?;
-        environment.check_server(LANGFUSE_BASE_URL, &url, &[LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY])?;
         let (name, value) = LANGFUSE_INGESTION;
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
         Ok(Self {
@@ -158,10 +145,7 @@ impl TraceDestination {
             first(environment, [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT]).unwrap_or((OTLP_ENDPOINT, OTLP_DEFAULT));
         let url = url(said_by, endpoint, if said_by == OTLP_TRACES_ENDPOINT { "" } else { OTLP_PATH })?;
         let headers = match first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS]) {
-            Some((variable, value)) => {
-                environment.check_server(said_by, &url, &[variable])?;
-                headers(variable, value)?
-            }
+            Some((variable, value)) => headers(variable, value)?,
             None => HeaderMap::new(),
         };
         let timeout = first(environment, [OTLP_TRACES_TIMEOUT, OTLP_TIMEOUT])

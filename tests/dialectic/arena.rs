@@ -473,7 +473,7 @@ fn the_second_debate_is_shown_the_first_and_ratings_grow_with_each() {
 }
 
 #[test]
-fn a_record_runs_no_commands_when_it_is_taken_up() {
+fn commands_run_after_the_questions_and_when_the_debate_is_resumed() {
     let gate = Gate::shut();
     let held = gate.clone();
     let server = MockServer::with(move |request| match request.task() {
@@ -482,20 +482,12 @@ fn a_record_runs_no_commands_when_it_is_taken_up() {
     });
     let sandbox = arena(&server, &json!({"contextCommands": ["touch ran; echo ticket 4711"]}));
     let ran = || sandbox.files().iter().any(|(path, _)| path.ends_with("ran"));
-    let running = sandbox.spawn(["debate", PROBLEM, "-c", "debate-config.json", "--clarify"]);
+    let running = sandbox.spawn(["debate", PROBLEM, "--clarify"]);
     server.wait_for_requests(3);
-    assert!(!ran(), "material is collected behind the questions");
+    assert!(!ran(), "material is collected after the questions");
     running.kill();
     gate.open();
-    let resumed = sandbox.run(["resume", "latest"]).expect_code(0);
-    assert!(!ran(), "{resumed}");
-    assert!(resumed.stderr.contains("command touch ran; echo ticket 4711: left out"), "{resumed}");
-    let state = sandbox.state(&sandbox.only_debate());
-    assert!(state["gathered"]["material"][0]["error"].as_str().unwrap().contains("left out"), "{}", state["gathered"]);
-    let forked = sandbox.run(["fork", "latest", "--at", "start"]).expect_code(0);
-    assert!(!ran() && forked.stderr.contains("left out"), "{forked}");
-    // The user names the file.
-    sandbox.run(["debate", PROBLEM, "-c", "debate-config.json"]).expect_code(0);
+    sandbox.run(["resume", "latest"]).expect_code(0);
     assert!(ran());
 }
 
@@ -509,9 +501,10 @@ fn a_dry_run_runs_no_command_and_foresees_what_they_print_at_most() {
     assert!(!sandbox.files().iter().any(|(path, _)| path.ends_with("ran") || path.ends_with("archive.sqlite")));
     assert!(planned.stdout.contains("no command of `contextCommands` is run"), "{planned}");
     assert!(planned.stdout.contains("16,000 bytes"), "{planned}");
-    // Without them, and found rather than named: nothing is added to what is known.
-    let found = sandbox.run(["debate", PROBLEM, "--context", "docs", "--dry-run"]).expect_code(0);
-    assert!(!found.stdout.contains("no command of `contextCommands`"), "{found}");
+    // Without them, nothing is added to what is known.
+    let without = arena(&server, &json!({})).file("docs/README.md", "A shop. ".repeat(400));
+    let without = without.run(["debate", PROBLEM, "--context", "docs", "--dry-run"]).expect_code(0);
+    assert!(!without.stdout.contains("no command of `contextCommands`"), "{without}");
     sandbox.run(arguments).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
     let printed = state["gathered"]["material"].as_array().unwrap().iter().find(|one| one["source"] == "command");
@@ -519,7 +512,10 @@ fn a_dry_run_runs_no_command_and_foresees_what_they_print_at_most() {
     // Each call is within its figures: most bytes a token has are five.
     let most = most_input(&planned.stdout, "proposal");
     let sent = asked(&server, "propose").iter().map(|request| request.text().len()).max().unwrap();
-    assert!(sent / 5 < most && most_input(&found.stdout, "proposal") < most, "{sent} bytes, {most} tokens\n{planned}");
+    assert!(
+        sent / 5 < most && most_input(&without.stdout, "proposal") < most,
+        "{sent} bytes, {most} tokens\n{planned}"
+    );
 }
 
 /// The most tokens that a call of a stage reads by a dry run.
@@ -588,14 +584,6 @@ fn commands_of_the_users_give_material_and_get_no_keys() {
     let commands = json!(["echo ticket 4711", "exit 3", "echo key=${OPENAI_API_KEY-none}"]);
     let sandbox = arena(&server, &json!({"contextCommands": commands}));
     let sandbox = sandbox.file("shop/README.md", "The shop sells bells.").file("shop/src/main.rs", "fn main() {}");
-    // Only found: nothing is run.
-    let found = sandbox.run(["debate", PROBLEM]).expect_code(0);
-    assert!(
-        found.stderr.contains("was found and not named") && found.stderr.contains("name it as the configuration"),
-        "{found}"
-    );
-    assert!(!server.requests()[0].prompt().contains("4711"));
-    server.forget();
     let named = sandbox.run(["debate", PROBLEM, "-c", "debate-config.json", "--context", "shop"]).expect_code(0);
     assert!(named.stderr.contains("command exit 3: it failed"), "{named}");
     for request in server.requests() {

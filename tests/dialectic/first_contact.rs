@@ -330,44 +330,13 @@ fn a_users_own_configuration_is_checked_like_any_other() {
 
 #[test]
 fn keys_that_others_can_read_are_warned_of_and_come_last() {
-    let here =
-        Sandbox::new().file(KEYS, "OPENAI_API_KEY=sk-own-0123456789\nA=1").file(".env", "DIALECTIC_MODEL=of-env-file");
+    let here = Sandbox::new()
+        .file(KEYS, "OPENAI_API_KEY=sk-own-0123456789\nA=1")
+        .file("own.env", "DIALECTIC_MODEL=of-env-file");
     std::fs::set_permissions(here.directory().join(KEYS), PermissionsExt::from_mode(0o644)).unwrap();
-    let said = here.run(debate(&["--dry-run"])).expect_code(0).stderr;
+    let said = here.run(debate(&["--dry-run", "-e", "own.env"])).expect_code(0).stderr;
     assert!(said.contains("other users can read your keys in") && said.contains("(mode 0644): chmod 600"), "{said}");
     assert!(said.contains("Using of-env-file of openai"), "{said}");
-}
-
-#[test]
-fn a_found_file_gains_no_power_through_the_users_own() {
-    let own = json!({"providers": {"mine": {"baseUrl": "http://127.0.0.1:9/v1", "apiKeyEnv": "MINE_KEY"}}});
-    let agents = |provider: &str| {
-        json!([{"id": "a", "name": "A", "role": "kiss", "model": "m", "provider": provider},
-               {"id": "b", "name": "B", "role": "kiss", "model": "m", "provider": provider}])
-    };
-    let foreign = |entry: Value| json!({"agents": agents("mine"), "providers": {"mine": entry}});
-    let refused = |project: &Value, env: &str| {
-        let here = Sandbox::new()
-            .file(OWN, own.to_string())
-            .file(KEYS, "MINE_KEY=sk-mine-0123456789\nOPENAI_API_KEY=sk-openai-0123456789")
-            .file(".env", env)
-            .config(project);
-        let finished = here.run(debate(&[])).expect_code(4);
-        assert!(finished.stderr.contains("because the found file"), "{finished}");
-        assert_eq!(here.debates(), [""; 0]);
-    };
-    let elsewhere = "https://models.example/v1";
-    refused(&foreign(json!({"baseUrl": elsewhere, "apiKeyEnv": "MINE_KEY"})), "");
-    refused(&foreign(json!({"baseUrl": elsewhere, "headers": {"X-A": "${MINE_KEY}"}})), "");
-    refused(&json!({"agents": agents("openai")}), &format!("OPENAI_BASE_URL={elsewhere}"));
-    // An entry of the same name without a key takes none over.
-    let server = MockServer::with(short_reply);
-    let here = Sandbox::new()
-        .file(OWN, own.to_string())
-        .file(KEYS, "MINE_KEY=sk-mine-0123456789")
-        .config(&foreign(json!({"baseUrl": server.base_url()})));
-    here.run(debate(&[])).expect_code(0);
-    assert!(server.requests().iter().all(|request| request.header("authorization").is_none()));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
 use crate::timing::without_times;
 use dialectic_base::money::Price;
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
 use dialectic_record::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
@@ -110,8 +110,7 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
         let (before, runner) = (server.requests().len(), runner(&server, &place));
         let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
         let saved = runner.open(&entry, &[&PITCHING]).unwrap();
-        let provenance = Trust::of_user();
-        let resumed = run(runner.resume(saved, &provenance).unwrap());
+        let resumed = run(runner.resume(saved, &UserSettings::default()).unwrap());
         assert_eq!(state(&resumed.debate), state(&whole), "behind line {length}: {}", journal[length - 1]);
         let made = server.requests().len() - before;
         assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}");
@@ -127,17 +126,18 @@ fn it_forks_at_each_of_its_stages() {
     for (at, calls) in [("start", 13), ("1.show-of-hands", 10), ("2.pitch", 7), ("2.show-of-hands", 4), ("2.report", 1)]
     {
         let before = server.requests().len();
-        let branch = runner.branch(&entry, &at.parse().unwrap()).unwrap();
+        let branch = runner.branch(&entry, &at.parse().unwrap(), &UserSettings::default()).unwrap();
         let mut settings = settings();
         settings.debate.protocol = PITCHING.name.to_owned();
-        let forked = runner.fork(branch, settings, &Trust::of_user(), &[&PITCHING]).unwrap();
+        let forked = runner.fork(branch, settings, &[&PITCHING]).unwrap();
         let forked = run(forked).debate;
         assert_eq!(server.requests().len() - before, calls, "{at}");
         assert_eq!(forked.total_usage().requests, calls as u64, "{at}");
         assert_eq!(forked.final_solution, whole.final_solution, "{at}");
         assert!(forked.rounds.iter().all(|round| round.contributions.len() == 6), "{at}");
     }
-    let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap()).err().unwrap().to_string();
+    let nowhere =
+        runner.branch(&entry, &"1.critique".parse().unwrap(), &UserSettings::default()).err().unwrap().to_string();
     assert!(
         nowhere.ends_with(
             "its protocol makes no calls in a stage `critique`; stages with calls: clarification, pitch, \
@@ -310,7 +310,7 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
     assert_eq!(paused.ending, RunEnding::Paused);
     let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
     let saved = runner.open(&entry, &[&PITCHING]).unwrap();
-    let resumed = run(runner.resume(saved, &Trust::of_user()).unwrap());
+    let resumed = run(runner.resume(saved, &UserSettings::default()).unwrap());
     assert_eq!(resumed.ending, RunEnding::Completed);
 }
 

@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::resume::recorded_calls;
-use crate::support::{Finished, MockServer, Sandbox, TEST_KEY, Terminal, config, short_reply};
-
-mod found;
+use crate::support::{Sandbox, TEST_KEY, Terminal, config};
 
 /// What every program of ours does beside answering: it says which version it is, and keeps what it is given in `$KEPT`.
 const OPENING: &str = "#!/bin/sh\ncase \"$1\" in --version) echo \"$VERSION\"; exit;; auth|login) exit 1;; esac\n";
@@ -530,4 +528,40 @@ fn init_offers_programs_as_the_users_own_configuration_has_them() {
     assert_eq!(own["provider"], "claude");
     assert_eq!(own["providers"], json!({"claude": {"allowVersions": ["9.0.0"]}}));
     sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+}
+
+#[test]
+fn a_projects_directory_brings_no_program() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let sandbox = Sandbox::new().env("HOME", &programs.path("home").display().to_string());
+    let evil = "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\necho 2.1.197\n";
+    let inside = sandbox.directory().join("node_modules/.bin");
+    install(&inside.join("claude"), evil);
+    install(&sandbox.directory().join("claude"), evil);
+    let path = format!(
+        ".:node_modules/.bin::{}:{}:{}",
+        inside.display(),
+        programs.path("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let sandbox = sandbox.env("PATH", &path).file("debate-config.json", panel("claude", "sonnet").to_string());
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(!inside.join("ran").exists() && !sandbox.directory().join("ran").exists());
+    // Nor does an environment file that lies there.
+    let sandbox = sandbox.file(".env", format!("PATH={}\n", inside.display()));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(!inside.join("ran").exists());
+}
+
+#[test]
+fn a_fork_keeps_the_users_program() {
+    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    programs.own(&json!({"providers": {"mine": {"type": "command", "argv": ["claude"]}}}));
+    let sandbox = programs.sandbox().file("debate-config.json", panel("mine", "any").to_string());
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    sandbox.run(["fork", "latest", "--at", "1.critique"]).expect_code(0);
+    sandbox.run(["fork", "latest", "--at", "1.critique", "--set", "judge.temperature=0.9"]).expect_code(0);
+    for id in sandbox.debates() {
+        assert!(!sandbox.journal(&id).join("\n").contains("argv"), "{id}");
+    }
 }

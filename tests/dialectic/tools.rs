@@ -1,5 +1,7 @@
 //! Tools on their way: offered, run, answered, counted, in both APIs.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::{Value, json};
 
 use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, config, short_reply};
@@ -245,5 +247,33 @@ fn the_users_keys_are_in_no_material() {
     }
     for request in server.requests() {
         assert!(!request.text().contains(TEST_KEY), "{}", request.text());
+    }
+}
+
+/// The file that `--env-file` names has any name, and tools do not show it by any.
+#[test]
+fn tools_do_not_show_the_environment_file() {
+    let server = MockServer::with(|request| {
+        let paths = ["team.txt", "hard.md", "soft.md", "team.txt.bak"];
+        let wants = request.tools().contains(&"file_read");
+        match paths.get(request.tool_results().len()).filter(|_| wants) {
+            Some(path) => Reply::tool_calls([("file_read", json!({"path": path}))]),
+            None => short_reply(request),
+        }
+    });
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["agents"][0]["tools"] = json!([{"name": "file_read"}]);
+    let keys = format!("OPENAI_API_KEY={TEST_KEY}\nOPENAI_BASE_URL={}\n", server.base_url());
+    let sandbox = Sandbox::new().config(&settings).file("team.txt", keys).file("team.txt.bak", "no secret");
+    std::fs::hard_link(sandbox.directory().join("team.txt"), sandbox.directory().join("hard.md")).unwrap();
+    symlink("team.txt", sandbox.directory().join("soft.md")).unwrap();
+    sandbox.run(["debate", "Design a queue", "-e", "team.txt"]).expect_code(0);
+    let longest = server.requests().into_iter().max_by_key(|request| request.tool_results().len()).unwrap();
+    let results = longest.tool_results();
+    assert_eq!(results.len(), 4);
+    assert!(results[..3].iter().all(|result| result.contains("Access denied")), "{results:?}");
+    assert!(results[3].contains("no secret"), "{results:?}");
+    for request in server.requests() {
+        assert!(!request.text().contains(TEST_KEY));
     }
 }

@@ -220,7 +220,9 @@ fn any_collector_gets_it_by_the_standard_variables() {
         "OTEL_EXPORTER_OTLP_ENDPOINT={}/otel\nOTEL_EXPORTER_OTLP_HEADERS=x-key={SECRET},x-team=a%20b\n",
         collector.url()
     );
-    let finished = debate(&traced("otlp").file(".env", variables)).expect_code(0);
+    let sandbox = traced("otlp").file(".env", variables);
+    sandbox.trust(".env");
+    let finished = debate(&sandbox).expect_code(0);
     assert_eq!(complaints(&finished), [""; 0]);
     let delivered = collector.delivered();
     let spans: Vec<&Span> = delivered.iter().flat_map(|request| &request.spans).collect();

@@ -1,7 +1,6 @@
 //! Facts about an error besides its message: who caused it and what the user can do.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
 
 /// The cause of an error; it determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,33 +33,9 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     }
 }
 
-/// The text of warnings about a found configuration, after its path in backticks.
-const FOUND: &str = "was found and not named";
-/// The end of warnings about such a configuration.
-const NAME_IT: &str = "name it as the configuration";
-
-/// A warning about the configuration at `path`, which was found and not named, for users who trust it.
-pub fn found_config(path: &Path, what: &str) -> String {
-    format!("`{}` {FOUND}, {what}. If you trust the file, {NAME_IT}", path.display())
-}
-
-/// The remedy of such a warning.
-pub fn remedy_of_warning(warning: &str) -> Option<Remedy> {
-    let path = warning.strip_suffix(NAME_IT)?.strip_prefix('`')?.split_once(&format!("` {FOUND}"))?.0;
-    Some(Remedy::NameConfig(path.into()))
-}
-
 /// An action that a front end offers: the command line as an option or a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
-    /// Name this configuration.
-    NameConfig(PathBuf),
-    /// Name the configuration that started a saved debate.
-    NameConfigOfRecord,
-    /// Name this environment file.
-    NameEnvFile(PathBuf),
-    /// Name this directory as context.
-    NameContext(PathBuf),
     /// Name the provider of a model.
     NameProvider,
     /// Name the model of a provider.

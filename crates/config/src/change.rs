@@ -94,8 +94,13 @@ pub fn change_settings(
         put(&mut file, &path, &change.value)?;
         paths.push((path, &change.value));
     }
-    let known = resolved(&before, &context)?.1;
-    let (new, warnings) = resolved(&file, &context)?;
+    let before = resolved(&before, &context);
+    let (new, warnings) = resolved(&file, &context).map_err(|error| match (&before, error) {
+        // Not a fault of the changes.
+        (Err(_), ConfigError::Argument { message, .. }) => ConfigError::Unmet(message),
+        (_, error) => error,
+    })?;
+    let known = before.map(|(_, warnings)| warnings).unwrap_or_default();
     let warnings: Vec<String> = warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
     let effective = programs::with_programs(&new);
     for (path, value) in paths {

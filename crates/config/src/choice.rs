@@ -410,8 +410,8 @@ impl ModelResolver<'_> {
 
     /// The variable with a provider's key, if it is set.
     fn key_of(&self, provider: &str) -> Option<String> {
-        let variable = Outline::of(provider, self.providers)?.api_key_env()?;
-        self.context.environment.has(variable).then(|| variable.to_owned())
+        let outline = Outline::of(provider, self.providers)?;
+        outline.key(self.context.environment).and(outline.api_key_env()).map(str::to_owned)
     }
 }
 

@@ -8,7 +8,7 @@ use etcetera::BaseStrategy;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
-use dialectic_engine::access::{Author, Environment, TOKEN};
+use dialectic_engine::access::{Environment, is_trusted};
 use dialectic_llm::openai::CERTIFICATE_FILE;
 
 use super::dotenv::{DotenvFault, parse};
@@ -60,7 +60,8 @@ impl Diagnostic for EnvError {
 }
 
 /// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. An empty
-/// variable counts as unset. The process's environment does not change.
+/// variable counts as unset. A default file that the user has not trusted gives only keys. The process's environment
+/// does not change.
 ///
 /// # Errors
 /// The file cannot be read. The default one may be missing, or be a directory (a virtual environment of another
@@ -69,13 +70,11 @@ pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
     match file {
-        EnvFile::Named(path) => add_file(&mut environment, path, &Author::User)?,
-        EnvFile::Default if default.is_file() => {
-            add_file(&mut environment, default, &Author::EnvFile(default.into()))?;
-        }
+        EnvFile::Named(path) => add_file(&mut environment, path, true)?,
+        EnvFile::Default if default.is_file() => add_file(&mut environment, default, false)?,
         EnvFile::Default => {}
     }
-    environment.extend(process_variables(), &Author::User);
+    environment.extend(process_variables());
     Ok(environment)
 }
 
@@ -85,14 +84,14 @@ pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
 /// The file with the keys cannot be read.
 pub fn users_environment() -> Result<Environment, EnvError> {
     let mut environment = with_own_keys()?;
-    environment.extend(process_variables(), &Author::User);
+    environment.extend(process_variables());
     Ok(environment)
 }
 
 /// Only the process's variables, for terminal settings.
 pub fn process_environment() -> Environment {
     let mut environment = places();
-    environment.extend(process_variables(), &Author::User);
+    environment.extend(process_variables());
     environment
 }
 
@@ -112,8 +111,8 @@ fn with_own_keys() -> Result<Environment, EnvError> {
     let mut environment = places();
     let keys = environment.keys_path().filter(|path| path.is_file());
     let Some(path) = keys else { return Ok(environment) };
-    let (pairs, warnings) = read(&path)?;
-    environment.extend(pairs, &Author::User);
+    let (pairs, warnings) = read_text(&read(&path)?, &path);
+    environment.extend(pairs);
     environment.warn(warnings);
     if let Some(mode) = open_to_others(&path) {
         let path = path.display();
@@ -131,27 +130,26 @@ fn places() -> Environment {
     Environment::default().with_places(user_directory, home, certificates)
 }
 
-fn add_file(environment: &mut Environment, path: &Path, author: &Author) -> Result<(), EnvError> {
-    let (mut pairs, warnings) = read(path)?;
-    // A token from a found file would give its author access.
-    if *author != Author::User && pairs.iter().any(|(name, value)| name == TOKEN && !value.trim().is_empty()) {
-        pairs.retain(|(name, _)| name != TOKEN);
-        environment.note_ignored_token(path);
-    }
-    environment.extend(pairs, author);
+fn add_file(environment: &mut Environment, path: &Path, is_named: bool) -> Result<(), EnvError> {
+    let text = read(path)?;
+    let (pairs, warnings) = read_text(&text, path);
     environment.warn(warnings);
     environment.set_file(path);
+    if is_named || is_trusted(path, &text, environment) {
+        environment.extend(pairs);
+    } else {
+        environment.add_untrusted(pairs, path);
+    }
     Ok(())
+}
+
+fn read(path: &Path) -> Result<String, EnvError> {
+    let bytes = std::fs::read(path).map_err(|source| EnvError::Unreadable { path: path.to_owned(), source })?;
+    decode(&bytes).map(str::to_owned).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })
 }
 
 /// The pairs of an environment file in their order, and warnings.
 type EnvPairs = (Vec<(String, String)>, Vec<String>);
-
-fn read(path: &Path) -> Result<EnvPairs, EnvError> {
-    let bytes = std::fs::read(path).map_err(|source| EnvError::Unreadable { path: path.to_owned(), source })?;
-    let text = decode(&bytes).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })?;
-    Ok(read_text(text, path))
-}
 
 /// Turns malformed lines into warnings, not errors: the file may belong to other tools.
 fn read_text(text: &str, path: &Path) -> EnvPairs {
@@ -192,7 +190,7 @@ mod tests {
     fn from_text(text: &str) -> Environment {
         let (pairs, warnings) = read_text(text, Path::new("my.env"));
         let mut environment = Environment::default();
-        environment.extend(pairs, &Author::User);
+        environment.extend(pairs);
         environment.warn(warnings);
         environment
     }

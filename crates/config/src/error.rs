@@ -69,6 +69,14 @@ pub enum ConfigError {
     /// The named file does not exist.
     #[error("there is no configuration `{}`", .0.display())]
     Missing(PathBuf),
+    /// An untrusted file sets what only the user may set.
+    #[error("`{}` is not trusted, so {fault}", path.display())]
+    Untrusted {
+        /// The file.
+        path: PathBuf,
+        /// What it may not do.
+        fault: String,
+    },
     /// A requirement of the request is missing.
     #[error("{0}")]
     Unmet(String),
@@ -142,6 +150,7 @@ impl Diagnostic for ConfigError {
             Self::Argument { .. } | Self::Incomplete { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
             Self::Unreadable { .. }
             | Self::Missing(_)
+            | Self::Untrusted { .. }
             | Self::Unmet(_)
             | Self::Directory(_)
             | Self::NotUtf8 { .. }
@@ -155,6 +164,12 @@ impl Diagnostic for ConfigError {
         let hint = match self {
             Self::Directory(_) => "give the path of a JSON file, e.g. `./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
+            Self::Untrusted { path, .. } => {
+                let path = path.display();
+                return Some(format!(
+                    "if you trust it, run `dialectic config trust {path}` once, or name it: --config {path}"
+                ));
+            }
             Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {

@@ -1,21 +1,24 @@
 //! Loads the files for the pure resolution.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use dialectic_base::key_path::{KeyPath, Segment};
-use dialectic_engine::access::{Environment, Trust, programs_there, provider_names};
-use dialectic_engine::runner::{Hooks, remembered_prices};
+use dialectic_base::money::BudgetLimit;
+use dialectic_engine::access::{
+    Environment, PROMPT_FAULT, UserSettings, is_trusted, programs_there, provider_names, refused, stray_prompt,
+};
+use dialectic_engine::runner::Hooks;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{AgentSettings, BudgetSettings, Settings};
+use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
 
 use super::choice::{ModelChoice, ModelPreference, with_programs_named};
+use super::env::cache_directory;
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
@@ -23,7 +26,7 @@ use super::overrides::{Overrides, PanelChoice, PanelName};
 use super::read::{ConfigDocument, read};
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::user::{UserConfig, read_user};
-use super::{programs, schema};
+use super::{programs, rules, schema};
 
 /// The default configuration file.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -65,8 +68,6 @@ pub struct Loaded {
     pub(super) own: Vec<(String, String)>,
     /// The file, as given; `None` if there was none.
     pub file: Option<PathBuf>,
-    /// Whether the settings are the user's or were found.
-    pub provenance: Trust,
     /// The models chosen for agents that name none; `None` if all do.
     pub choice: Option<ModelChoice>,
     /// The commands that may run after the debate.
@@ -135,11 +136,11 @@ impl<'a> ConfigFiles<'a> {
             (None, None, Some(user)) => parent(&user.document.path),
             (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
         };
-        let files = FileSet { path, project, user, panel: panel.as_ref() };
+        let is_untrusted = project.is_some_and(|project| !self.trusts(project));
+        let files = FileSet { path, project, user, panel: panel.as_ref(), is_untrusted };
         let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
         let mut loaded = assemble(&files, self.environment, overrides, &own_roles)?;
         if files.panel.is_some() {
-            loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
             let summary = &mut loaded.settings.debate.summarization.prompt_path;
             *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
         }
@@ -148,6 +149,14 @@ impl<'a> ConfigFiles<'a> {
             loaded.layers.set(ValueSource::Option("--config"), &KeyPath::root().key("baseDir"), shown);
         }
         loaded.settings.base_dir = Some(base_dir);
+        if let Some(project) = files.untrusted().filter(|_| files.panel.is_none()) {
+            let directories =
+                loaded.settings.base_dir.clone().into_iter().chain(user.and_then(UserConfig::summary_prompt));
+            if let Some(prompt) = stray_prompt(&loaded.settings, &directories.collect::<Vec<_>>()) {
+                let fault = format!("its agents may not have the prompt `{}`, which {PROMPT_FAULT}", prompt.display());
+                return Err(ConfigError::Untrusted { path: project.path.clone(), fault });
+            }
+        }
         // Without a context directory, file tools read the working directory, and prompts must say so.
         let reads_files =
             |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
@@ -157,32 +166,56 @@ impl<'a> ConfigFiles<'a> {
         Ok(loaded)
     }
 
-    /// The commands that may run after a saved debate: those of a named configuration, else the user's own.
-    ///
-    /// # Errors
-    /// The configuration cannot be used.
-    pub fn hooks(&self) -> Result<Hooks, ConfigError> {
+    /// Whether the user named or trusted a file.
+    fn trusts(&self, file: &ConfigDocument) -> bool {
+        matches!(self.path, ConfigPath::Named(_)) || is_trusted(&file.path, &file.text, self.environment)
+    }
+
+    /// The project's file, if it is the user's own.
+    fn trusted(&self) -> Result<Option<&ConfigDocument>, ConfigError> {
         match self.path {
-            ConfigPath::Named(_) => Ok(self.load(&Overrides::default())?.hooks),
+            ConfigPath::Named(_) => self.project(),
+            // An unusable file does not concern a saved debate.
             ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None => {
-                Ok(self.user()?.and_then(|user| commands(&user.document.tree)).unwrap_or_default())
+                Ok(self.project().ok().flatten().filter(|project| self.trusts(project)))
             }
         }
     }
 
-    /// Extends a record's trust by the user's own configuration and by one that the user named.
+    /// The commands that may run after a saved debate.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub fn hooks(&self) -> Result<Hooks, ConfigError> {
+        Ok(hooks(self.trusted()?, self.user()?))
+    }
+
+    /// What the user's own files define for saved debates: the user's own configuration, and the project's if the user
+    /// named or trusted it.
     ///
     /// # Errors
     /// A configuration cannot be used.
-    pub fn vouch(&self, provenance: Trust) -> Result<Trust, ConfigError> {
-        let mut provenance = provenance.and_remembered(remembered_prices(self.environment));
-        if let Some(user) = self.user()? {
-            provenance = provenance.and_own(&user.settings);
-        }
-        if let ConfigPath::Named(_) = self.path {
-            provenance = provenance.and_config(&self.load(&Overrides::default())?.settings);
-        }
-        Ok(provenance)
+    pub fn own(&self) -> Result<UserSettings, ConfigError> {
+        let (project, user) = (self.trusted()?, self.user()?);
+        let files = FileSet { path: &self.path, project, user, panel: None, is_untrusted: false };
+        let layers = files.layers(&[]);
+        let mut findings = project.map(ConfigDocument::findings).unwrap_or_default();
+        let debate = rules::debate(&layers.section("debate"), &mut findings);
+        let documents = project.into_iter().chain(user.map(|user| &user.document));
+        // Reviews keep the prompts of a base revision there.
+        let reviews = cache_directory().map(|cache| cache.join("review"));
+        let prompt = user.and_then(UserConfig::summary_prompt);
+        let own = UserSettings {
+            providers: rules::providers(&layers.section("providers"), &mut findings),
+            prices: rules::prices(&layers.section("prices"), &mut findings),
+            models: rules::models(&layers.section("models"), &mut findings),
+            budget: debate.budget,
+            context_commands: debate.arena.context_commands,
+            limit: BudgetLimit::default(),
+            directories: documents.map(|document| parent(&document.path)).chain(reviews).chain(prompt).collect(),
+        };
+        files.refuse(findings)?;
+        Ok(own)
     }
 }
 
@@ -203,11 +236,17 @@ pub(super) struct FileSet<'a> {
     pub(super) user: Option<&'a UserConfig>,
     /// The file of `--panel`.
     pub(super) panel: Option<&'a ConfigDocument>,
+    /// Whether the project's file was found, and the user has not trusted it.
+    pub(super) is_untrusted: bool,
 }
 
 impl FileSet<'_> {
     fn are_none(&self) -> bool {
         self.project.is_none() && self.user.is_none() && self.panel.is_none()
+    }
+
+    fn untrusted(&self) -> Option<&ConfigDocument> {
+        self.project.filter(|_| self.is_untrusted)
     }
 
     /// The contents of the files, lowest layer first. `own` are the user's own programs.
@@ -220,7 +259,11 @@ impl FileSet<'_> {
             layers.push(ValueSource::File(user.document.path.clone()), tree);
         }
         if let Some(project) = &self.project {
-            layers.push(ValueSource::File(project.path.clone()), named(&project.tree));
+            let mut tree = named(&project.tree);
+            if let Some(user) = self.user.filter(|_| self.is_untrusted) {
+                remove_higher_limits(&mut tree, &user.document.tree);
+            }
+            layers.push(ValueSource::File(project.path.clone()), tree);
         }
         if let Some(panel) = &self.panel {
             layers.take_section("agents");
@@ -255,10 +298,16 @@ pub(super) fn assemble(
     overrides: &Overrides,
     own_roles: &[String],
 ) -> Result<Loaded, ConfigError> {
-    let &FileSet { path, project, user, panel } = files;
+    let &FileSet { project, user, panel, is_untrusted, .. } = files;
     let mut warnings = environment.warnings().to_vec();
-    let is_found = !matches!(path, ConfigPath::Named(_)) && project.is_some();
-    let own: Vec<String> = [project.filter(|_| !is_found), user.map(|user| &user.document)]
+    if let Some(untrusted) = files.untrusted() {
+        let refused = refused(&untrusted.tree);
+        if !refused.is_empty() {
+            let fault = format!("it may not set {}", refused.join(", "));
+            return Err(ConfigError::Untrusted { path: untrusted.path.clone(), fault });
+        }
+    }
+    let own: Vec<String> = [project.filter(|_| !is_untrusted), user.map(|user| &user.document)]
         .into_iter()
         .flatten()
         .flat_map(|document| programs::names(&document.tree))
@@ -269,21 +318,13 @@ pub(super) fn assemble(
     let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
     let usual = usual(files, of_project.clone());
     let overrides = &with_programs_named(overrides, &own);
-    let none = BTreeMap::new();
-    let there = |providers: &_| {
-        // Ignores programs in found files: they are refused, but only later.
-        let own = user.map_or(&none, |user| &user.settings.providers);
-        programs_there(if is_found { own } else { providers }, environment)
-    };
+    let there = |providers: &_| programs_there(providers, environment);
     let context = ResolveContext { environment, overrides, own_roles, usual: &usual, programs: &there, is_expected };
     let mut findings = Diagnostics::default();
     for document in [project, panel].into_iter().flatten() {
         findings.problems.extend(document.findings().problems);
     }
-    if let Some(project) = project.filter(|_| is_found) {
-        programs::refuse_found(&project.tree, user.map(|user| &user.settings), &mut findings);
-    }
-    let Resolved { mut settings, mut layers, mut findings, choice } = resolve(files.layers(&own), &context, findings);
+    let Resolved { settings, layers, mut findings, choice } = resolve(files.layers(&own), &context, findings);
     if let Some(refusal) = findings.refusal.take() {
         return Err(refusal);
     }
@@ -293,24 +334,10 @@ pub(super) fn assemble(
         findings.check_name(KeyPath::root().key("provider"), Some(provider), "provider", &names);
     }
     let of_values = files.refuse(findings)?;
-    let hooks = allowed_hooks(files, &mut warnings);
+    let hooks = hooks(project, user);
     warnings.extend(project.into_iter().flat_map(|project| project.warnings.clone()));
     warnings.extend(user.into_iter().flat_map(|user| user.warnings.clone()));
     warnings.extend(of_values);
-    let mut provenance = if is_found { Trust::of_found_config(path.as_path()) } else { Trust::of_user() };
-    if let Some(user) = user {
-        provenance = provenance.and_own(&user.settings);
-        if let Some(prompt) = user.summary_prompt() {
-            provenance = provenance.and_directory(&prompt);
-        }
-    }
-    if is_found {
-        tighten(&mut settings.debate.budget, &provenance, overrides, &mut layers);
-    } else if matches!(path, ConfigPath::Named(_)) {
-        provenance = provenance.and_own(&settings);
-    }
-    provenance.set_terms(&mut settings, environment);
-    warnings.extend(provenance.overruled_prices(&settings));
     if let Some(panel) = panel {
         warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", panel.path.display())));
     }
@@ -321,7 +348,7 @@ pub(super) fn assemble(
         own.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
     }
     let file = project.map(|project| project.path.clone());
-    Ok(Loaded { settings, warnings, layers, own, file, provenance, choice, hooks })
+    Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
 /// The default model: the project's preference, else the user's. The user's provider serves a model named without a
@@ -337,61 +364,21 @@ fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     Usual { preference, panel: None, path: Some(project.path.clone()) }
 }
 
-/// The commands of a file that the user named, else the user's own. Ignores those of a found file, with a warning:
-/// working in a stranger's directory must not run the stranger's commands.
-fn allowed_hooks(files: &FileSet, warnings: &mut Vec<String>) -> Hooks {
-    let of_file = files.project.and_then(|project| commands(&project.tree));
-    match (files.path, of_file) {
-        (ConfigPath::Named(_), Some(hooks)) => return hooks,
-        (ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None, Some(hooks))
-            if !hooks.after_debate.is_empty() =>
-        {
-            let path = files.path.as_path().display();
-            warnings.push(format!(
-                "the commands in `hooks` are skipped: {path} was found, not named; to run them: -c {path}"
-            ));
-        }
-        (ConfigPath::Named(_) | ConfigPath::Default | ConfigPath::Found(_) | ConfigPath::None, _) => {}
-    }
-    files.user.and_then(|user| commands(&user.document.tree)).unwrap_or_default()
+/// The commands after a debate: the project's, else the user's own.
+fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Hooks {
+    let documents = project.into_iter().chain(user.map(|user| &user.document));
+    let mut commands = documents.filter_map(|document| document.tree["hooks"]["afterDebate"].as_array());
+    let commands = commands.next().into_iter().flatten().filter_map(Value::as_str);
+    Hooks { after_debate: commands.map(str::to_owned).collect() }
 }
 
-fn commands(tree: &Value) -> Option<Hooks> {
-    let commands = tree["hooks"]["afterDebate"].as_array()?;
-    Some(Hooks { after_debate: commands.iter().filter_map(Value::as_str).map(str::to_owned).collect() })
-}
-
-/// Lets a found configuration lower the user's limits, but not raise them. The command line may do both.
-fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Overrides, layers: &mut Layers) {
-    let mut tight = *budget;
-    provenance.tighten(&mut tight);
-    let path = KeyPath::root().key("debate").key("budget");
-    let mut tighten = |key, is_changed: bool| {
-        if is_changed {
-            layers.forget(&path.key(key));
-        }
-    };
-    for (key, limit, tight, by_option) in [
-        ("maxCostUsd", &mut budget.max_cost_usd, tight.max_cost_usd, overrides.max_cost),
-        ("warnCostUsd", &mut budget.warn_cost_usd, tight.warn_cost_usd, overrides.warn_cost),
-    ] {
-        tighten(key, replace(limit, by_option, tight));
+/// Removes an untrusted file's limits that are above the user's, so that those apply.
+fn remove_higher_limits(tree: &mut Value, own: &Value) {
+    let limits = tree.pointer_mut("/debate/budget").and_then(Value::as_object_mut);
+    if let Some(limits) = limits {
+        let own = &own["debate"]["budget"];
+        limits.retain(|key, limit| !limit.as_f64().zip(own[key].as_f64()).is_some_and(|(limit, own)| limit > own));
     }
-    for (key, limit, tight, by_option) in [
-        ("maxCalls", &mut budget.max_calls, tight.max_calls, overrides.max_calls),
-        ("maxCallsPerDay", &mut budget.max_calls_per_day, tight.max_calls_per_day, overrides.max_calls_per_day),
-    ] {
-        tighten(key, replace(limit, by_option, tight));
-    }
-}
-
-/// Replaces a limit that no option sets with the tighter one. Returns whether it changed.
-fn replace<T: Copy + PartialEq>(limit: &mut Option<T>, by_option: Option<T>, tight: Option<T>) -> bool {
-    let is_changed = by_option.is_none() && *limit != tight;
-    if is_changed {
-        *limit = tight;
-    }
-    is_changed
 }
 
 /// Checks the values of the command line.

@@ -1,4 +1,4 @@
-//! Providers that are programs: their keys, and the files that may define them.
+//! Providers that are programs: their keys.
 
 use std::sync::Arc;
 
@@ -143,23 +143,6 @@ fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut D
             findings.problem(set.key(variable), "is not a valid name of an environment variable");
         } else if let Some(fault) = headers::fault(variable, value) {
             findings.problem(set.key(variable), fault);
-        }
-    }
-}
-
-/// Refuses programs in a found file, and changes to the user's programs.
-pub(super) fn refuse_found(tree: &Value, users: Option<&Settings>, findings: &mut Diagnostics) {
-    let of_programs = keys();
-    for (name, entry) in tree["providers"].as_object().into_iter().flatten() {
-        let is_users = users.and_then(|users| users.providers.get(name)).is_some_and(|entry| entry.program.is_some());
-        let has_key =
-            entry.as_object().is_some_and(|entry| entry.keys().any(|key| key == "type" || of_programs.contains(key)));
-        if is_users || has_key || program_preset(name).is_some() {
-            findings.problem(
-                KeyPath::root().key("providers").key(name),
-                "is a program, or has the name of one: a found file cannot configure programs, only select them by name. \
-                 If you trust the file, name it as the configuration",
-            );
         }
     }
 }

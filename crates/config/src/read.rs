@@ -24,7 +24,7 @@ pub(super) struct ConfigDocument {
     /// Values out of bounds.
     problems: Vec<(KeyPath, String)>,
     /// The text, without a byte order mark.
-    text: String,
+    pub(super) text: String,
     values: JsonText,
 }
 

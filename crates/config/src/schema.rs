@@ -37,8 +37,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     }
     schema["properties"]["hooks"] = json!({
         "description":
-            "The user's commands. They run only from a file that the user named, or from the user's own \
-                 configuration.",
+            "The user's commands. Only a file that you name or trust may have them.",
         "type": "object",
         "properties": { "afterDebate": {
             "description":

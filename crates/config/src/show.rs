@@ -93,7 +93,7 @@ fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows
     );
     let (value, source) = match outline.api_key_env() {
         None => ("not needed".to_owned(), ValueSource::BuiltIn),
-        Some(name) if environment.has(name) => ("set".to_owned(), ValueSource::Variable(name.to_owned())),
+        Some(name) if outline.key(environment).is_some() => ("set".to_owned(), ValueSource::Variable(name.to_owned())),
         Some(name) => (format!("not set: {name} is missing"), ValueSource::Variable(name.to_owned())),
     };
     row(path.key("apiKey"), value, source);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
-use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys};
+use dialectic_engine::access::{Environment, endpoint, missing_keys};
 use dialectic_record::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
 
 use super::load::{FileSet, assemble};
@@ -22,7 +22,7 @@ mod rules;
 fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
     let path = ConfigPath::Named("c.json".into());
     let project = parse(path.as_path(), bytes, &schema::CONFIG)?;
-    let files = FileSet { path: &path, project: Some(&project), user: None, panel: None };
+    let files = FileSet { path: &path, project: Some(&project), user: None, panel: None, is_untrusted: false };
     assemble(&files, environment, overrides, &["skeptic".to_owned()])
 }
 

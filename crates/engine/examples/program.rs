@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic_base::program::ProgramSettings;
-use dialectic_engine::access::{Environment, Trust, located};
+use dialectic_engine::access::{Environment, located};
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::{ChatModel, Listener, Live, Request, Timeouts};
 use dialectic_record::debate::ProviderSettings;
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let entry = ProviderSettings { program: Some(Arc::new(settings)), ..ProviderSettings::default() };
     let providers = BTreeMap::from([(provider.clone(), entry)]);
     let environment = Environment::from_pairs(std::env::vars());
-    let program = located(provider, &providers, &environment, &Trust::of_user(), &[])?;
+    let program = located(provider, &providers, &environment, &[])?;
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;
     let request = Request {

@@ -33,6 +33,13 @@ pub(in crate::cli) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Trust a configuration or `.env` as if you named it each time; if it changes, you have to trust it again
+    #[command(after_help = examples(&["dialectic config trust", "dialectic config trust .env"]))]
+    Trust {
+        /// The file to trust
+        #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
+        path: PathBuf,
+    },
     /// Print the JSON Schema of the configuration
     #[command(after_help = examples(&["dialectic config schema > debate-config.schema.json"]))]
     Schema,

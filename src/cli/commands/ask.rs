@@ -14,7 +14,7 @@ use crate::cli::edit::edit;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::line::{LineReader, TypedLine};
-use crate::cli::session::{config_files, debates, env_file, runner, vouched};
+use crate::cli::session::{config_files, debates, env_file, own, runner};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -25,7 +25,7 @@ use dialectic_base::markdown::truncate;
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::sanitize::one_line;
-use dialectic_config::{ConfigFiles, Loaded, Overrides, capture_environment};
+use dialectic_config::{ConfigFiles, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::{PreparedQuestion, ResumableDebate, Runner, renew_limit, spent_by};
@@ -147,7 +147,7 @@ impl AskSession<'_> {
 
     /// The recorded question without an answer, the newest if there are several.
     fn open(&self, terminal: &mut Terminal) -> Result<Option<Arc<str>>, Error> {
-        let (saved, _) = self.opened()?;
+        let saved = self.opened()?;
         let to = self.asked(saved.debate())?;
         terminal.warnings(saved.warnings());
         let mut asked = saved.debate().follow_ups.iter().rev();
@@ -155,13 +155,11 @@ impl AskSession<'_> {
         Ok(open.map(|one| Arc::clone(&one.question)))
     }
 
-    /// The debate, and its configuration. Older versions saved no settings, so the judge then comes from the
-    /// configuration.
-    fn opened(&self) -> Result<(ResumableDebate, Option<Loaded>), Error> {
+    /// The debate. Older versions saved no settings, so the judge then comes from the configuration.
+    fn opened(&self) -> Result<ResumableDebate, Error> {
         let is_unset = read_state(&self.entry.state).is_ok_and(|debate| debate.settings.is_none());
         let lent = is_unset.then(|| self.files.load(&Overrides::default())).transpose()?;
-        let settings = lent.as_ref().map(|lent| lent.settings.clone());
-        Ok((self.runner.open_finished(&self.entry, &[], settings)?, lent))
+        Ok(self.runner.open_finished(&self.entry, &[], lent.map(|lent| lent.settings))?)
     }
 
     /// The answering agent; `None` for the judge.
@@ -180,16 +178,14 @@ impl AskSession<'_> {
         terminal: &mut Terminal,
     ) -> Result<Asked, Error> {
         let args = self.args;
-        let (saved, lent) = self.opened()?;
+        let saved = self.opened()?;
         let to = self.asked(saved.debate())?;
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         terminal.warnings(saved.warnings().iter().chain(self.environment.warnings()).filter(|_| is_first));
         let before = saved.debate().total_cost();
-        let provenance = lent.map_or_else(|| saved.provenance(), |lent| lent.provenance);
-        let provenance = vouched(provenance, &args.vouch, &self.files)?;
         let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
-        let provenance = provenance.and_calls_per_day(args.calls.max_calls_per_day);
-        let asking = self.runner.ask(saved, question, to.as_ref(), limit, &provenance)?;
+        let own = own(&args.vouch, &self.files)?;
+        let asking = self.runner.ask(saved, question, to.as_ref(), limit, &own)?;
         terminal.warnings(asking.warnings().iter().filter(|_| is_first));
         // A server with a daily limit counts the maximum cost of this question, not that of an earlier run.
         let most = args.max_cost.map(|most| spent_by(&self.entry) + most);

@@ -1,4 +1,4 @@
-//! `dialectic config`: writes, checks and shows configurations.
+//! `dialectic config`: writes, checks, shows and trusts configurations.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -16,10 +16,10 @@ use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema,
-    show, users_environment, usual_model,
+    Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, process_environment,
+    related_reviewers, schema, show, users_environment, usual_model,
 };
-use dialectic_engine::access::Environment;
+use dialectic_engine::access::{Environment, Trusted, refused, trust};
 use dialectic_engine::runner::Services;
 
 use super::debate::today;
@@ -39,6 +39,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
             }
             terminal.text(&table(&show(&loaded, &environment)))
         }
+        ConfigCommand::Trust { path } => trust_file(path, terminal),
         ConfigCommand::Schema => terminal.text(&format!("{:#}", schema())),
     }
 }
@@ -75,7 +76,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     features::check(settings)?;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
-    terminal.warnings(Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings);
+    terminal.warnings(Services::new(environment.clone()).panel(protocol, settings)?.warnings);
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| TraceDestination::of(target, &environment)) {
         if !unsent.is_of_no_harm() {
             return Err(unsent.into());
@@ -89,6 +90,15 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
         terminal.notice(&advice);
     }
+    Ok(())
+}
+
+fn trust_file(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
+    let Trusted { path, sha256, text } = trust(path, &process_environment())?;
+    // An environment file is not JSON.
+    let keys = serde_json::from_str(&text).map(|tree| refused(&tree)).unwrap_or_default();
+    let sets = if keys.is_empty() { String::new() } else { format!(", which sets {}", keys.join(", ")) };
+    terminal.notice(&format!("Trusted {}{sets} (SHA-256 {sha256})", path.display()));
     Ok(())
 }
 

@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let problem = problem::read(&sources, terminal)?;
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let files = config_files(args.config.as_ref(), &environment);
-    let Loaded { settings, warnings, provenance, choice, hooks, .. } = files.load(&overrides(args))?;
+    let Loaded { settings, warnings, choice, hooks, .. } = files.load(&overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
     let attachments = attachments::read(&args.attach, problem.is_stdin, &settings, &environment, terminal)?;
@@ -50,7 +50,6 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         protocol,
         settings: settings.clone(),
         seed: None,
-        provenance,
     };
     // Answers to questions come from standard input.
     let reads_stdin = problem.is_stdin || sources.stdin_is_taken || settings.debate.interactive_clarifications;

@@ -16,7 +16,7 @@ use crate::error::Error;
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
 use dialectic_config::{ConfigError, NoKey, PanelName, UserPrograms, user_path, user_programs, users_environment};
 use dialectic_engine::access::{
-    Environment, ProgramThere, Trust, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
+    Environment, ProgramThere, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
 };
 use dialectic_llm::command::{PROGRAMS, program_preset};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
@@ -340,7 +340,7 @@ fn offered(
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let listed = |wanted: &SetupAnswers| -> Result<_, Error> {
-        let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Trust::of_user())?;
+        let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment)?;
         let client = OpenAiClient::new(endpoint, &http_client(environment.certificate_file())?)?;
         Ok(runtime.block_on(client.offered(LISTING)))
     };

@@ -18,9 +18,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::{OFFLINE, default_models};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
-use dialectic_engine::access::{
-    Environment, ProviderAccessError, Trust, endpoint, is_program, located, missing_keys_of,
-};
+use dialectic_engine::access::{Environment, ProviderAccessError, endpoint, is_program, located, missing_keys_of};
 use dialectic_engine::agent::{limits_of, price_of};
 use dialectic_llm::command::{CommandModel, Login, PROGRAMS, Program, program_preset};
 use dialectic_llm::models::current;
@@ -83,7 +81,7 @@ impl Listener for Nobody {
 pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
     let files = config_files(args.file.config.as_ref(), &environment);
-    let Loaded { settings, warnings, provenance, choice, .. } = files.load(&Overrides::default())?;
+    let Loaded { settings, warnings, choice, .. } = files.load(&Overrides::default())?;
     terminal.warnings(&warnings);
     if let Some(choice) = &choice {
         terminal.notice(&choice.to_string());
@@ -91,7 +89,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     let wanted = args.models.iter().map(|name| Pattern::new(name)).collect::<Result<Vec<_>, _>>();
     let wanted = wanted.map_err(|error| ConfigError::Argument { option: "MODEL", message: error.to_string() })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let mut servers = Servers::of(&settings, &environment, &provenance, args.probe, terminal)?;
+    let mut servers = Servers::of(&settings, &environment, args.probe, terminal)?;
     let offered = runtime.block_on(servers.ask_all(terminal));
     let mut rows = rows(&settings, &servers, &offered);
     if !wanted.is_empty() {
@@ -156,7 +154,6 @@ impl Servers {
     fn of(
         settings: &Settings,
         environment: &Environment,
-        provenance: &Trust,
         looks_for_programs: bool,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
@@ -168,7 +165,7 @@ impl Servers {
         let names: BTreeSet<&str> = used.chain(built_in).chain(configured).filter(|name| *name != OFFLINE).collect();
         let found = |name: &str| {
             let project: Vec<PathBuf> = settings.base_dir.iter().cloned().collect();
-            located(name, &settings.providers, environment, provenance, &project)
+            located(name, &settings.providers, environment, &project)
         };
         let is_program = |name: &&str| is_program(name, &settings.providers);
         let mut programs = BTreeMap::new();
@@ -194,7 +191,7 @@ impl Servers {
                     terminal.warning(&format!("skipping {name}: {} is not set", variables.join(", ")));
                     None
                 }
-                Ok(()) => match endpoint(name, &settings.providers, environment, provenance)
+                Ok(()) => match endpoint(name, &settings.providers, environment)
                     .map_err(Error::from)
                     .and_then(|endpoint| Ok(OpenAiClient::new(endpoint, &http)?))
                 {

@@ -6,13 +6,13 @@ use crate::cli::args::{ResumeArgs, RunArgs, VouchArgs};
 use crate::cli::consent;
 use crate::cli::output::{Readership, detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
-use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
+use crate::cli::session::{Session, config_files, debates, env_file, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::money::BudgetLimit;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{DEFAULT_PATH, Overrides, capture_environment, model_warnings};
-use dialectic_engine::access::Environment;
+use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Overrides, capture_environment, model_warnings};
+use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::runner::{RunnerError, renew_limit};
 use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::store::Entry;
@@ -84,13 +84,13 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
             .with_hint(format!("continue it: dialectic resume {id}"))
             .into());
     }
-    let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
     let files = config_files(vouch.config.as_ref(), environment);
+    let mut own = UserSettings { limit, ..own(vouch, &files)? };
+    own.budget.max_calls_per_day = order.max_calls_per_day.or(own.budget.max_calls_per_day);
+    let settings = own.over(saved.settings(), environment);
     let mut session = Session::open(run, &settings, files.hooks()?, environment, terminal)?;
-    let provenance =
-        vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(order.max_calls_per_day);
-    let prepared = runner.resume(saved, &provenance)?;
+    let prepared = runner.resume(saved, &own)?;
     let of_models = model_warnings(&settings, today());
     terminal.warnings(environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings));
     terminal.warnings(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
@@ -116,7 +116,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         return Vec::new();
     }
     // An unusable configuration does not concern a debate that does not use it.
-    let Ok(now) = config_files(Some(&path), environment).load(&Overrides::default()) else {
+    let Ok(now) = ConfigFiles::new(ConfigPath::Found(path), environment).load(&Overrides::default()) else {
         return Vec::new();
     };
     let now = now.settings;

@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::features;
 use dialectic_base::figures::{counted, list};
 use dialectic_config::{
-    ConfigFiles, ConfigPath, EnvFile, Loaded, Overrides, Switch, capture_environment, debates_directory,
-    model_warnings, process_environment, users_environment,
+    ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, EnvFile, Loaded, Overrides, Switch, capture_environment,
+    debates_directory, model_warnings, process_environment, users_environment,
 };
-use dialectic_engine::access::Environment;
+use dialectic_engine::access::{Environment, is_trusted};
 use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{ChangeSet, Debate, Solution, Status};
 use dialectic_record::protocol::CODE_REVIEW;
@@ -40,8 +40,13 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let directory = working_directory()?;
     let source = source(args, &directory, terminal)?;
     let environment = environment(args, &source, &directory, terminal)?;
-    let files = ConfigFiles::new(config_path(args, &source, &directory, terminal)?, &environment);
-    let Loaded { settings, warnings, provenance, choice, hooks, .. } = files.load(&overrides(args))?;
+    let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
+    let Loaded { settings, warnings, choice, hooks, .. } =
+        files.load(&overrides(args)).map_err(|error| match error {
+            // It names the copy of the base's file.
+            ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
+            error => error,
+        })?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     features::check(&settings)?;
     let change = match &source {
@@ -66,12 +71,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
     };
     let read = receipt(&set);
-    let spec = Spec {
-        attachments,
-        change: Some(Arc::new(set)),
-        provenance,
-        ..Spec::new(problem, &CODE_REVIEW, settings.clone())
-    };
+    let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &CODE_REVIEW, settings.clone()) };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
         return dry_run::run(&spec, &runner(environment)?, terminal);
@@ -143,12 +143,13 @@ fn config_path(
     args: &ReviewArgs,
     source: &Source,
     directory: &Path,
+    environment: &Environment,
     terminal: &mut Terminal,
 ) -> Result<ConfigPath, Error> {
     if let Some(path) = &args.config {
         return Ok(ConfigPath::Named(path.clone()));
     }
-    let there = directory.join(dialectic_config::DEFAULT_PATH);
+    let there = directory.join(DEFAULT_PATH);
     let found = match source {
         Source::Repository(repository) => repository.base_config(directory)?,
         Source::Pipe(_) => None,
@@ -164,7 +165,13 @@ fn config_path(
         };
         terminal.notice(&format!("Not using debate-config.json: {place}; to use it: -c debate-config.json"));
     }
-    Ok(found.map_or(ConfigPath::None, ConfigPath::Found))
+    let is_trusted =
+        |found: &PathBuf| std::fs::read_to_string(found).is_ok_and(|text| is_trusted(&there, &text, environment));
+    Ok(match found {
+        Some(found) if is_trusted(&found) => ConfigPath::Named(found),
+        Some(found) => ConfigPath::Found(found),
+        None => ConfigPath::None,
+    })
 }
 
 /// The environment, with the environment file of the directory unless the change may have written it.

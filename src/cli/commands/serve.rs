@@ -15,7 +15,6 @@ use crate::cli::limits::check_calls;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::remedy;
 use crate::serve::{DebateInputs, ServeOptions, ServerHost};
 pub(in crate::cli) use crate::serve::{Server, Watched};
 use dialectic_base::money::Usd;
@@ -40,9 +39,6 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
     check_calls("serve", &loaded.settings)?;
     terminal.warnings(loaded.warnings);
-    if let Some((warning, remedy)) = environment.token_warning() {
-        terminal.warning(&remedy::hint(Some(warning.clone()), Some(&remedy)).unwrap_or(warning));
-    }
     let has_token = environment.token().is_some();
     let workplace = DebateInputs {
         directory: args.dir.as_ref().map_or_else(debates, |dir| Ok(Directory::at(dir)))?,

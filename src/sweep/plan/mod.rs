@@ -18,10 +18,10 @@ use dialectic_base::encoding::hexadecimal;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
-use dialectic_engine::access::{Environment, Trust, elsewhere};
+use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings, Terms};
+use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings};
 use dialectic_record::protocol::Protocol;
 
 use crate::error::UserError;
@@ -121,8 +121,6 @@ pub struct PlannedArm {
 pub struct Machine {
     /// The providers by name.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// Whether the configuration with these providers was named or found.
-    pub trust: Trust,
     /// The process's environment.
     pub environment: Environment,
     /// The directory in which [`Plan::unpack`] put the prompts.
@@ -249,7 +247,6 @@ impl Variant {
         settings.debate.trace_content = false;
         settings.providers.clear();
         settings.elsewhere.clear();
-        settings.terms = Terms::default();
         settings.base_dir = None;
         settings.context_dir = None;
         Ok(settings)
@@ -338,12 +335,6 @@ impl PlannedDebate {
             attachments: Arc::clone(&self.problem.attachments),
             change: None,
             seed: Some(self.seed()),
-            // The user named the plan, and with it its prices and prompts.
-            provenance: machine
-                .trust
-                .clone()
-                .and_prices(&self.variant.settings.prices)
-                .and_directory(&self.variant.prompts.directory(&machine.prompts)),
             ..Spec::new(Arc::clone(&self.problem.text), self.variant.protocol, settings)
         }
     }

@@ -94,7 +94,7 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
         .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
     for variable in VARIABLES {
         // A found file must not decide where a set is stored.
-        let Some(value) = environment.of_user(variable) else { continue };
+        let Some(value) = environment.get(variable) else { continue };
         if variable.starts_with("AWS_ENDPOINT_URL") && url_fault(value).is_some() {
             return Err(S3Error::Endpoint { variable }.into());
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use dialectic_engine::access::{Environment, trust};
 use dialectic_record::debate::{Debate, DebateFile, Recorded, fold};
 
 use super::{Finished, MockServer, Running};
@@ -57,26 +58,19 @@ impl Sandbox {
         self
     }
 
-    /// With `debate-config.json`, whose prices are the user's own, too: a server that is sent a key is not believed what a
-    /// file says that was only found.
+    /// With a `debate-config.json` that the user trusts.
     pub(crate) fn config(self, config: &Value) -> Self {
-        let is_price = |price: &Value| {
-            ["inputPerMTok", "outputPerMTok"].iter().all(|key| price[key].is_number())
-                && price.as_object().is_some_and(|price| price.len() == 2)
-        };
-        let prices = config["prices"].as_object().filter(|prices| prices.values().all(is_price));
-        let own = ".config/dialectic/config.json";
-        match prices {
-            Some(prices) => self.write(own, serde_json::json!({"prices": prices}).to_string()),
-            // What an earlier configuration left.
-            None if std::fs::read_to_string(self.directory().join(own))
-                .is_ok_and(|own| own.starts_with("{\"prices\":")) =>
-            {
-                self.remove(own);
-            }
-            None => {}
-        }
-        self.file("debate-config.json", serde_json::to_vec_pretty(config).expect("a value can be written"))
+        let json = serde_json::to_vec_pretty(config).expect("a value can be written");
+        let sandbox = self.file("debate-config.json", json);
+        sandbox.trust("debate-config.json");
+        sandbox
+    }
+
+    /// Trusts a file with its present content, as `config trust` does.
+    pub(crate) fn trust(&self, path: impl AsRef<Path>) {
+        let own = Path::new(&self.environment["HOME"]).join(".config/dialectic");
+        let environment = Environment::default().with_places(Some(own), None, None);
+        trust(&self.directory().join(path), &environment).expect("a file in the sandbox can be trusted");
     }
 
     /// With an environment variable.

@@ -13,7 +13,7 @@ use dialectic_cli::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use dialectic_cli::sweep::store::{self, Creation, SharedStore, Store, StoreFault};
 use dialectic_cli::sweep::worker::{Ended, News, RunOptions, Stop, Worker};
 use dialectic_cli::sweep::{Finished, Lost, Stored, Times, budget};
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::Environment;
 use dialectic_record::debate::{CallKey, Event, Recorded};
 use futures_util::future::BoxFuture;
 use nix::sys::signal::Signal;
@@ -251,7 +251,7 @@ async fn work(
     plan.plan.unpack(&prompts).unwrap();
     let url = server.base_url();
     let environment = Environment::from_pairs([("OPENAI_API_KEY", TEST_KEY), ("OPENAI_BASE_URL", url.as_str())]);
-    let machine = Machine { providers: BTreeMap::new(), trust: Trust::of_user(), environment, prompts };
+    let machine = Machine { providers: BTreeMap::new(), environment, prompts };
     let (news, mut heard) = unbounded_channel();
     let worker = Worker::begin(plan, store, machine, times, own.path(), Stop::default(), news).await.unwrap();
     worker.run(plan.plan.debates.clone(), options).await;

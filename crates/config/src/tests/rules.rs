@@ -381,7 +381,7 @@ fn providers_are_checked() {
 fn an_entry_of_a_built_in_provider_keeps_that_providers_api() {
     let settings = load_value(&with(&json!({"providers": {"anthropic": {"headers": {"x-a": "b"}}}}))).unwrap().settings;
     assert_eq!(settings.providers["anthropic"].api, ApiKind::Chat);
-    let endpoint = endpoint("anthropic", &settings.providers, &Environment::default(), &Trust::of_user()).unwrap();
+    let endpoint = endpoint("anthropic", &settings.providers, &Environment::default()).unwrap();
     assert_eq!((endpoint.base_url.as_str(), endpoint.api), ("https://api.anthropic.com/v1", ApiKind::Chat));
 }
 

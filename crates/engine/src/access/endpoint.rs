@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::{ApiKind, OPENROUTER, PRESETS, Preset, preset};
 use dialectic_llm::command::{PROGRAMS, ProgramFault, program_preset};
 use dialectic_llm::openai::Endpoint;
@@ -12,8 +12,6 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::environment::Environment;
 use super::headers;
-use super::stranger::Trust;
-use super::trust_error::TrustError;
 
 /// A provider that cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,9 +38,7 @@ pub enum ProviderAccessError {
         variable: String,
     },
     /// The program's environment needs a variable that the user has not set.
-    #[error(
-        "the program of the provider `{name}` needs the environment variable {variable}; a found file cannot set it"
-    )]
+    #[error("the program of the provider `{name}` needs the environment variable {variable}")]
     UnsetInProgram {
         /// The provider.
         name: String,
@@ -57,9 +53,6 @@ pub enum ProviderAccessError {
         /// The cause.
         fault: ProgramFault,
     },
-    /// A found file would send the provider data that is not its own.
-    #[error(transparent)]
-    Stranger(#[from] TrustError),
 }
 
 impl Diagnostic for ProviderAccessError {
@@ -69,7 +62,11 @@ impl Diagnostic for ProviderAccessError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Stranger(error) => error.hint(),
+            Self::Unknown(_) => Some(
+                "a saved debate's providers come from your own configuration: name the file that defines it (--config \
+                 <path>), or trust it once (dialectic config trust <path>)"
+                    .to_owned(),
+            ),
             Self::Program { name, fault } => match fault {
                 ProgramFault::Missing(_) => {
                     Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
@@ -81,18 +78,7 @@ impl Diagnostic for ProviderAccessError {
                 )),
                 ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
             },
-            Self::Unknown(_) | Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => None,
-        }
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::Stranger(error) => error.remedy(),
-            Self::Unknown(_)
-            | Self::BaseUrl { .. }
-            | Self::UnsetVariable { .. }
-            | Self::UnsetInProgram { .. }
-            | Self::Program { .. } => None,
+            Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => None,
         }
     }
 }
@@ -126,6 +112,11 @@ impl<'a> Outline<'a> {
             .and_then(|name| environment.get(name))
             .or(configured)
             .or(self.preset.map(|preset| preset.base_url))
+    }
+
+    /// Its key, if the environment has one that may go to its base URL.
+    pub fn key(&self, environment: &Environment) -> Option<SecretString> {
+        environment.key_for(self.api_key_env()?, self.base_url(environment)?)
     }
 
     /// The environment variable that overrides the base URL.
@@ -193,18 +184,14 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
 /// The address and headers of `provider`.
 ///
 /// # Errors
-/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or a found file would send the
-/// provider data that is not its own. Loading a configuration and [`missing_keys`](super::missing_keys()) report all of
-/// these first, unless the environment changed since.
+/// The provider is unknown, its base URL cannot be used, or a header's variable is unset.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
-    provenance: &Trust,
 ) -> Result<Endpoint, ProviderAccessError> {
     let name = provider.to_owned();
     let Some(outline) = Outline::of(provider, providers) else { return Err(ProviderAccessError::Unknown(name)) };
-    provenance.check_provider(provider, &outline, environment)?;
     let base_url = outline.base_url(environment).unwrap_or_default().trim().trim_end_matches('/').to_owned();
     let calls_a_server = outline.preset.is_none_or(|preset| !preset.base_url.is_empty());
     if let Some(fault) = url_fault(&base_url).filter(|_| calls_a_server) {
@@ -221,11 +208,10 @@ pub fn endpoint(
     }
     let unnamed = outline.account_headers().filter(|(header, _)| !has(&headers, header));
     let of_account: Vec<_> = unnamed
-        .filter(|(_, variable)| provenance.lets_identify(provider, &outline, variable, environment))
-        .filter_map(|(header, variable)| Some((header.to_owned(), environment.secret(variable)?)))
+        .filter_map(|(header, variable)| Some((header.to_owned(), environment.key_for(variable, &base_url)?)))
         .collect();
     headers.extend(of_account);
-    let api_key = outline.api_key_env().and_then(|variable| environment.secret(variable));
+    let api_key = outline.key(environment);
     let streams = outline.entry.and_then(|entry| entry.stream).unwrap_or(true);
     let takes_schemas = outline.entry.and_then(|entry| entry.schemas).unwrap_or(true);
     let name = name.into();
@@ -259,6 +245,15 @@ pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&s
     built_in.chain(programs).chain(own).collect()
 }
 
+/// Whether the URL's server is on this machine.
+pub fn is_on_this_machine(url: &str) -> bool {
+    let url = reqwest::Url::parse(url).ok();
+    url.and_then(|url| url.host_str().map(str::to_owned)).is_some_and(|host| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use secrecy::ExposeSecret;
@@ -272,7 +267,7 @@ mod tests {
     #[test]
     fn a_preset_needs_only_its_key() {
         let environment = Environment::from_pairs([("OPENROUTER_API_KEY", "or-1")]);
-        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment, &Trust::of_user()).unwrap();
+        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment).unwrap();
         assert_eq!(endpoint.base_url, "https://openrouter.ai/api/v1");
         assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "or-1");
         assert_eq!(endpoint.headers.len(), 2);
@@ -284,15 +279,9 @@ mod tests {
         let entry = ProviderSettings { base_url: Some("https://file.example/v1".to_owned()), ..Default::default() };
         let providers = providers("openai", entry);
         let moved = Environment::from_pairs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")]);
-        assert_eq!(
-            endpoint("openai", &providers, &moved, &Trust::of_user()).unwrap().base_url,
-            "http://127.0.0.1:9/v1"
-        );
+        assert_eq!(endpoint("openai", &providers, &moved).unwrap().base_url, "http://127.0.0.1:9/v1");
         let unmoved = Environment::default();
-        assert_eq!(
-            endpoint("openai", &providers, &unmoved, &Trust::of_user()).unwrap().base_url,
-            "https://file.example/v1"
-        );
+        assert_eq!(endpoint("openai", &providers, &unmoved).unwrap().base_url, "https://file.example/v1");
     }
 
     #[test]
@@ -301,7 +290,7 @@ mod tests {
         let entry = ProviderSettings { headers, api: ApiKind::Chat, ..Default::default() };
         let providers = providers("openrouter", entry);
         let environment = Environment::from_pairs([("TEAM", "blue"), ("OPENROUTER_API_KEY", "k")]);
-        let endpoint = endpoint("openrouter", &providers, &environment, &Trust::of_user()).unwrap();
+        let endpoint = endpoint("openrouter", &providers, &environment).unwrap();
         let headers: Vec<_> =
             endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
         assert_eq!(headers[0].0, "HTTP-Referer");
@@ -313,49 +302,54 @@ mod tests {
 
     #[test]
     fn who_uses_a_key_is_said_to_openai_alone() {
-        let account = [("OPENAI_ORG_ID", "org-1"), ("OPENAI_PROJECT_ID", "")];
-        let said = |provider: &str, entry: Option<ProviderSettings>, moved: Option<&'static str>| {
+        let environment = Environment::from_pairs([("OPENAI_ORG_ID", "org-1"), ("OPENAI_PROJECT_ID", "")]);
+        let said = |provider: &str, entry: Option<ProviderSettings>| {
             let providers = entry.map(|entry| providers(provider, entry)).unwrap_or_default();
-            let moved = moved.map(|url| ("OPENAI_BASE_URL", url));
-            let environment = Environment::from_pairs(account.into_iter().chain(moved));
-            let endpoint = endpoint(provider, &providers, &environment, &Trust::of_user()).unwrap();
+            let endpoint = endpoint(provider, &providers, &environment).unwrap();
             let headers = endpoint.headers.iter().map(|(name, value)| format!("{name}: {}", value.expose_secret()));
             headers.collect::<Vec<_>>()
         };
         let at = |url: &str| Some(ProviderSettings { base_url: Some(url.to_owned()), ..Default::default() });
         let own = "OpenAI-Organization: org-1";
-        assert_eq!(said("openai", None, None), [own]);
-        assert_eq!(said("openai", at("https://gateway.example/v1"), None), [own]);
-        assert_eq!(said("openai", None, Some("https://gateway.example/v1")), [own]);
-        for elsewhere in ["https://openrouter.ai/api/v1", "http://localhost:11434/v1"] {
-            assert_eq!(said("openai", None, Some(elsewhere)), [""; 0], "{elsewhere}");
-        }
+        assert_eq!(said("openai", None), [own]);
+        assert_eq!(said("openai", at("https://gateway.example/v1")), [own]);
         for provider in ["mistral", "ollama", "offline"] {
-            assert_eq!(said(provider, None, None), [""; 0], "{provider}");
+            assert_eq!(said(provider, None), [""; 0], "{provider}");
         }
-        assert_eq!(said("mine", at("https://api.openai.com/v1"), None), [""; 0]);
+        assert_eq!(said("mine", at("https://api.openai.com/v1")), [""; 0]);
         // The file's header takes precedence.
         let headers = BTreeMap::from([("openai-organization".to_owned(), "other".to_owned())]);
         let entry = ProviderSettings { headers, ..Default::default() };
-        assert_eq!(said("openai", Some(entry), None), ["openai-organization: other"]);
+        assert_eq!(said("openai", Some(entry)), ["openai-organization: other"]);
     }
 
     #[test]
     fn what_cannot_be_called_is_an_error() {
         let nothing = Environment::default();
-        assert!(matches!(
-            endpoint("nobody", &BTreeMap::new(), &nothing, &Trust::of_user()),
-            Err(ProviderAccessError::Unknown(_))
-        ));
+        assert!(matches!(endpoint("nobody", &BTreeMap::new(), &nothing), Err(ProviderAccessError::Unknown(_))));
         let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
-        assert!(matches!(
-            endpoint("openai", &BTreeMap::new(), &bad, &Trust::of_user()),
-            Err(ProviderAccessError::BaseUrl { .. })
-        ));
+        assert!(matches!(endpoint("openai", &BTreeMap::new(), &bad), Err(ProviderAccessError::BaseUrl { .. })));
         let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
         let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });
-        let error = endpoint("ollama", &providers, &nothing, &Trust::of_user()).unwrap_err();
+        let error = endpoint("ollama", &providers, &nothing).unwrap_err();
         assert_eq!(error.to_string(), "the header `X-A` of the provider `ollama` needs the environment variable GONE");
-        assert!(endpoint("offline", &BTreeMap::new(), &nothing, &Trust::of_user()).unwrap().base_url.is_empty());
+        assert!(endpoint("offline", &BTreeMap::new(), &nothing).unwrap().base_url.is_empty());
+    }
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses() {
+        for (url, expected) in [
+            ("http://localhost:1/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://127.0.0.1", true),
+            ("http://127.1:1", true),
+            ("http://[::1]:1", true),
+            ("http://0.0.0.0:1", false),
+            ("http://10.0.0.1", false),
+            ("http://[::ffff:10.0.0.1]", false),
+            ("http://127.0.0.1.example", false),
+        ] {
+            assert_eq!(is_on_this_machine(url), expected, "{url}");
+        }
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-
-use super::stranger::Author;
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::provider::PRESETS;
+use reqwest::Url;
 
 /// The file of the user's own keys, in the user's directory.
 const KEYS_FILE: &str = "keys.env";
@@ -34,21 +34,37 @@ impl Diagnostic for VariableError {
 /// Environment variables, captured once. All values are secrets and never shown.
 #[derive(Clone, Default)]
 pub struct Environment {
-    variables: BTreeMap<String, Variable>,
+    variables: BTreeMap<String, SecretString>,
+    /// The variables of a file that is not trusted, each with the URLs that may receive it.
+    found: BTreeMap<String, (SecretString, Vec<&'static str>)>,
     file: Option<PathBuf>,
     warnings: Vec<String>,
     /// The directory of the user's own configuration.
     user_directory: Option<PathBuf>,
     home: Option<PathBuf>,
     certificate_file: Option<PathBuf>,
-    /// A found file whose token for the server is ignored.
-    ignored_token: Option<PathBuf>,
 }
 
-#[derive(Clone)]
-struct Variable {
-    value: SecretString,
-    author: Author,
+/// The URLs of Langfuse's own cloud; the first one is the default of its SDKs.
+pub const LANGFUSE: [&str; 3] =
+    ["https://cloud.langfuse.com", "https://us.cloud.langfuse.com", "https://hipaa.cloud.langfuse.com"];
+
+/// The URLs that may receive a variable of an untrusted file: its vendor's own, if it is a vendor's key.
+fn vendors_urls(variable: &str) -> Vec<&'static str> {
+    if matches!(variable, "LANGFUSE_PUBLIC_KEY" | "LANGFUSE_SECRET_KEY") {
+        return LANGFUSE.to_vec();
+    }
+    let named = PRESETS.iter().filter(|preset| {
+        let account = preset.account_headers.iter().map(|(_, variable)| *variable);
+        preset.api_key_env.into_iter().chain(account).any(|named| named == variable)
+    });
+    named.map(|preset| preset.base_url).collect()
+}
+
+/// Whether a variable changes what this program does, so that ignoring it is worth a warning.
+fn has_an_effect(variable: &str) -> bool {
+    ["DIALECTIC_", "LANGFUSE_", "OFFLINE_", "OTEL_"].iter().any(|start| variable.starts_with(start))
+        || PRESETS.iter().any(|preset| preset.base_url_env == Some(variable))
 }
 
 impl Environment {
@@ -70,19 +86,45 @@ impl Environment {
     /// An environment with only these variables.
     pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let mut environment = Self::default();
-        environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())), &Author::User);
+        environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())));
         environment
     }
 
-    /// Adds pairs; later ones override earlier ones, but empty values override nothing.
-    pub fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>, author: &Author) {
+    /// Adds pairs of the user's; later ones override earlier ones, but empty values override nothing.
+    pub fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
         for (name, value) in pairs {
             // Keys read with `$(cat file)` often end in a line break, which headers cannot contain.
             let value = value.trim();
             if !value.is_empty() {
-                self.variables.insert(name, Variable { value: SecretString::from(value), author: author.clone() });
+                self.found.remove(&name);
+                self.variables.insert(name, SecretString::from(value));
             }
         }
+    }
+
+    /// Adds the variables of a file that is not trusted: keys, each for its vendor's own host. Nothing reads the others,
+    /// which causes a warning if they would have an effect.
+    pub fn add_untrusted(&mut self, pairs: impl IntoIterator<Item = (String, String)>, path: &Path) {
+        let pairs = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
+        let pairs = pairs.map(|(name, value)| {
+            let urls = vendors_urls(&name);
+            (name, (SecretString::from(value.trim()), urls))
+        });
+        self.found.extend(pairs);
+        let ignored = self.found.iter().filter(|(name, (_, urls))| urls.is_empty() && has_an_effect(name));
+        let ignored: Vec<&str> = ignored.map(|(name, _)| name.as_str()).collect();
+        if !ignored.is_empty() {
+            let (path, ignored) = (path.display(), ignored.join(", "));
+            self.warnings.push(format!(
+                "`{path}` is not trusted, so only its API keys are used, and not {ignored}; if you trust it: dialectic \
+                 config trust {path}"
+            ));
+        }
+    }
+
+    /// The file that has a variable, but is not trusted.
+    pub(super) fn untrusted_file_of(&self, name: &str) -> Option<&Path> {
+        self.file().filter(|_| self.found.contains_key(name))
     }
 
     /// Sets the places on this machine: the user's configuration directory, home directory, and the certificate file
@@ -101,11 +143,6 @@ impl Environment {
         self.file = Some(path.to_owned());
     }
 
-    /// Records a found file whose token for the server is ignored.
-    pub fn note_ignored_token(&mut self, path: &Path) {
-        self.ignored_token = Some(path.to_owned());
-    }
-
     /// Adds warnings about the files, without their contents.
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
         self.warnings.extend(warnings);
@@ -114,11 +151,6 @@ impl Environment {
     /// The environment file that was read.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
-    }
-
-    /// The author of a variable.
-    pub fn author(&self, name: &str) -> Option<&Author> {
-        self.variables.get(name).map(|variable| &variable.author)
     }
 
     /// Warnings about the file, line by line, without its contents.
@@ -131,21 +163,9 @@ impl Environment {
         self.get(TOKEN)
     }
 
-    /// A warning about an ignored token, with the file to name so that the token counts.
-    pub fn token_warning(&self) -> Option<(String, Remedy)> {
-        let path = self.ignored_token.as_ref()?;
-        let keys = self.keys_path().map(|keys| format!(", put it into {}", keys.display())).unwrap_or_default();
-        let warning = format!(
-            "{TOKEN} in `{}` is ignored, because the file was found and not named: set it in the environment{keys}, or \
-             name the file",
-            path.display()
-        );
-        Some((warning, Remedy::NameEnvFile(path.clone())))
-    }
-
     /// The value of a variable that is not secret.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(|variable| variable.value.expose_secret())
+        self.variables.get(name).map(ExposeSecret::expose_secret)
     }
 
     /// The certificate file that the process trusts. Environment files cannot set it, since the TLS library reads the
@@ -156,25 +176,24 @@ impl Environment {
 
     /// The value of a secret variable.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
-        self.variables.get(name).map(|variable| variable.value.clone())
+        self.variables.get(name).cloned()
     }
 
-    /// The value of a variable that the user set.
-    pub fn of_user(&self, name: &str) -> Option<&str> {
-        self.get(name).filter(|_| self.author(name) == Some(&Author::User))
+    /// The value of a key that is sent to `url`. One of an untrusted file goes to its vendor's host only.
+    pub fn key_for(&self, name: &str, url: &str) -> Option<SecretString> {
+        let origin = |url: &str| Url::parse(url.trim()).ok().map(|url| url.origin());
+        let found = self.found.get(name).filter(|(_, urls)| urls.iter().any(|known| origin(known) == origin(url)));
+        found.map(|(value, _)| value.clone()).or_else(|| self.secret(name))
     }
 
-    /// The variables that the user set, without those of found files.
-    pub(super) fn users_own(&self) -> Self {
-        let mut own = self.clone();
-        own.variables.retain(|_, variable| variable.author == Author::User);
-        own
+    /// All values of a secret variable: the user's, and an untrusted file's.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = SecretString> {
+        self.secret(name).into_iter().chain(self.found.get(name).map(|(value, _)| value.clone()))
     }
 
     /// The variables that the user set, keys included.
-    pub(super) fn all_of_user(&self) -> impl Iterator<Item = (&str, &SecretString)> {
-        let of_user = self.variables.iter().filter(|(_, variable)| variable.author == Author::User);
-        of_user.map(|(name, variable)| (name.as_str(), &variable.value))
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &SecretString)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// Whether a variable has a value.
@@ -201,7 +220,7 @@ impl Environment {
     /// Sets the offline provider's latency unless `OFFLINE_LATENCY_MS` does.
     pub fn pace_offline(&mut self, latency: Duration) {
         if !self.has("OFFLINE_LATENCY_MS") {
-            self.extend([("OFFLINE_LATENCY_MS".to_owned(), latency.as_millis().to_string())], &Author::User);
+            self.extend([("OFFLINE_LATENCY_MS".to_owned(), latency.as_millis().to_string())]);
         }
     }
 

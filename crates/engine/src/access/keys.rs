@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::PRESETS;
@@ -23,6 +24,8 @@ const OF_TRACES: [&str; 4] =
 pub struct MissingKeys {
     /// The missing variables, at least one.
     pub missing: Vec<MissingKey>,
+    /// A file that has one of them, but is not trusted.
+    pub untrusted: Option<PathBuf>,
 }
 
 /// A required environment variable that is not set.
@@ -43,11 +46,20 @@ impl Diagnostic for MissingKeys {
 
     fn hint(&self) -> Option<String> {
         let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
-        Some(format!("set {} in the environment or a `.env` file", names.join(" and ")))
+        Some(match &self.untrusted {
+            Some(path) => {
+                let path = path.display();
+                format!(
+                    "`{path}` is not trusted, so its keys go to their vendors' own hosts only; if you trust it: \
+                     dialectic config trust {path}"
+                )
+            }
+            None => format!("set {} in the environment or a `.env` file", names.join(" and ")),
+        })
     }
 
     fn remedy(&self) -> Option<Remedy> {
-        Some(Remedy::GoOffline)
+        self.untrusted.is_none().then_some(Remedy::GoOffline)
     }
 }
 
@@ -97,9 +109,9 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
 /// The values that no text may contain: those of [`secret_variables`], and the server's token.
 pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
     let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
-    KnownKeys::new(variables.filter_map(|variable| {
-        let value = environment.secret(&variable)?;
-        Some((variable, value))
+    KnownKeys::new(variables.flat_map(|variable| {
+        let values: Vec<_> = environment.values(&variable).collect();
+        values.into_iter().map(move |value| (variable.clone(), value))
     }))
 }
 
@@ -121,28 +133,29 @@ pub fn missing_keys_of<'a>(
     }
     let mut missing: Vec<MissingKey> = Vec::new();
     for (provider, agents) in by_provider {
-        let needed = if is_program(provider, providers) {
-            program::variables(provider, providers)
+        let missing_here: Vec<String> = if is_program(provider, providers) {
+            // Programs receive no variables of untrusted files.
+            let needed = program::variables(provider, providers);
+            needed.into_iter().filter(|variable| !environment.has(variable)).collect()
         } else {
             let Some(outline) = Outline::of(provider, providers) else { continue };
             let headers = outline.headers();
             let of_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
-            outline.api_key_env().into_iter().chain(of_headers).map(str::to_owned).collect()
+            let unset = of_headers.filter(|variable| !environment.has(variable));
+            let key = outline.api_key_env().filter(|_| outline.key(environment).is_none());
+            key.into_iter().chain(unset).map(str::to_owned).collect()
         };
-        for variable in needed {
-            let known = missing.iter().any(|key| key.variable == variable && key.provider == provider);
-            // Programs receive no variables of found files.
-            let is_there = if is_program(provider, providers) {
-                environment.of_user(&variable).is_some()
-            } else {
-                environment.has(&variable)
-            };
-            if !is_there && !known {
+        for variable in missing_here {
+            if !missing.iter().any(|key| key.variable == variable && key.provider == provider) {
                 missing.push(MissingKey { provider: provider.to_owned(), variable, agents: agents.clone() });
             }
         }
     }
-    if missing.is_empty() { Ok(()) } else { Err(MissingKeys { missing }) }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let untrusted = missing.iter().find_map(|key| environment.untrusted_file_of(&key.variable)).map(Path::to_owned);
+    Err(MissingKeys { missing, untrusted })
 }
 
 #[cfg(test)]

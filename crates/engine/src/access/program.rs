@@ -8,14 +8,12 @@ use secrecy::SecretString;
 use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
-use dialectic_llm::models::facts;
-use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings};
+use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;
 use super::environment::Environment;
 use super::headers;
 use super::keys::secret_variables;
-use super::stranger::Trust;
 
 /// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
 /// built-in providers' keys. Configured values are added again.
@@ -73,25 +71,6 @@ pub fn most_output(
     Some(own.or(max_output)?.saturating_mul(requests))
 }
 
-/// Keeps a found file from understating how much a program can write in one answer. Nothing limits that, so a cost
-/// limit would depend on a stranger's figure. The user's figure for the model counts, else the table's, or the file's
-/// if it is higher; for other models the file's counts if `keeps` holds.
-pub(super) fn bound_outputs(settings: &mut Settings, own: &BTreeMap<String, u32>, keeps: impl Fn(&str) -> bool) {
-    let calls_program = |agent: &&AgentSettings| is_program(&agent.provider, &settings.providers);
-    let used = settings.everybody().filter(calls_program);
-    let used: Vec<(String, String)> = used.map(|agent| (agent.provider.clone(), agent.model.clone())).collect();
-    for (provider, model) in used {
-        let known = own.get(&model).copied().or_else(|| facts(&provider, &model)?.max_output);
-        if let Some(found) = settings.models.get_mut(&model) {
-            found.max_output = match (found.max_output, known) {
-                (Some(found), Some(known)) => Some(found.max(known)),
-                (Some(found), None) => Some(found).filter(|_| keeps(&model)),
-                (None, known) => known,
-            };
-        }
-    }
-}
-
 /// The variables that a program needs: its keys, unless its settings contain them, and those that its settings refer
 /// to.
 pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Vec<String> {
@@ -113,15 +92,14 @@ pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSetting
 /// directory, are not used.
 ///
 /// # Errors
-/// It is missing, its version was not tested, or a found file defines it.
+/// It is missing, or its version was not tested.
 pub fn program(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
-    provenance: &Trust,
     project: &[PathBuf],
 ) -> Result<Program, ProviderAccessError> {
-    let program = located(name, providers, environment, provenance, project)?;
+    let program = located(name, providers, environment, project)?;
     program.check_version().map_err(|fault| failed(name, fault))?;
     Ok(program)
 }
@@ -129,17 +107,16 @@ pub fn program(
 /// [`program`](program()) with any version.
 ///
 /// # Errors
-/// It is missing, or a found file defines it.
+/// It is missing.
 pub fn located(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
-    provenance: &Trust,
     project: &[PathBuf],
 ) -> Result<Program, ProviderAccessError> {
     let settings = providers.get(name).and_then(|entry| entry.program.as_deref()).cloned().unwrap_or_default();
     let preset = preset_of(name, providers);
-    let path = search_path(environment, &provenance.directories().chain(project).cloned().collect::<Vec<_>>());
+    let path = search_path(environment, project);
     let named = settings.argv.first().map(String::as_str).or(preset.map(|preset| preset.name)).unwrap_or(name);
     let executable = find(named, &path).map_err(|fault| failed(name, fault))?;
     let needed = variables(name, providers);
@@ -163,7 +140,7 @@ pub struct ProgramThere {
 pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
     let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
     let there = with_login.filter_map(|preset| {
-        let fault = match located(preset.name, providers, environment, &Trust::of_user(), &[]) {
+        let fault = match located(preset.name, providers, environment, &[]) {
             Err(ProviderAccessError::Program { fault: ProgramFault::Missing(_), .. }) => return None,
             Err(error) => Some(error.to_string()),
             Ok(program) => match program.check_version() {
@@ -186,7 +163,7 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     let is_home = |directory: &Path| environment.home().is_some_and(|home| home.starts_with(directory));
     let here = Path::new(".").canonicalize().ok();
     let project: Vec<PathBuf> = project.iter().cloned().chain(here).filter(|directory| !is_home(directory)).collect();
-    environment.of_user("PATH").map(|path| searched(path, &project)).unwrap_or_default()
+    environment.get("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
 /// The user's variables, without those of providers, plus those configured for this program.
@@ -207,21 +184,19 @@ fn child_environment(
         secret.contains(variable) || is_vendors && !KEPT.contains(&variable)
     };
     let mut all: BTreeMap<String, SecretString> = environment
-        .all_of_user()
+        .all()
         .filter(|(variable, _)| !is_withheld(variable))
         .map(|(variable, value)| (variable.to_owned(), value.clone()))
         .collect();
-    // A found value could send the program's login to another server.
-    let own = environment.users_own();
     for key in preset_of(name, providers).map_or(&[][..], |preset| preset.keys) {
-        all.extend(own.secret(key).map(|value| ((*key).to_owned(), value)));
+        all.extend(environment.secret(key).map(|value| ((*key).to_owned(), value)));
     }
     // The program finds its own tools, such as `node`, in its directory.
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());
     }
     for (variable, value) in &settings.env.set {
-        let value = headers::expand(value, &own)
+        let value = headers::expand(value, environment)
             .map_err(|missing| ProviderAccessError::UnsetInProgram { name: name.to_owned(), variable: missing })?;
         all.insert(variable.clone(), value);
     }

@@ -8,16 +8,12 @@ use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes
 use dialectic_record::debate::{AgentSettings, DebateSettings, ModelLimits, Settings};
 
 /// The price of an agent's model: as configured, else as listed. The list applies only to the provider's own address.
-/// The terms of the run override both.
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
         is_own.then(|| built_in_price(&agent.provider, &agent.model)).flatten()
     };
-    let price = match settings.terms.prices.get(&(agent.provider.clone(), agent.model.clone())) {
-        Some(price) => *price,
-        None => settings.prices.get(&agent.model).copied().or_else(listed),
-    };
+    let price = settings.prices.get(&agent.model).copied().or_else(listed);
     price.map(|price| with_cache_writes(price, &agent.provider, &agent.model))
 }
 

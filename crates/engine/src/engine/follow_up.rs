@@ -170,8 +170,9 @@ impl Engine {
     /// Sets the question's limit: its own in addition to the spending so far, else the rest of the debate's.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
-        settings.terms.max_cost = own.usd.or(settings.terms.max_cost);
-        settings.terms.max_calls = own.calls.or(settings.terms.max_calls);
+        let budget = &mut settings.debate.budget;
+        budget.max_cost_usd = own.usd.or(budget.max_cost_usd);
+        budget.max_calls = own.calls.or(budget.max_calls);
         self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(own));
     }
 

@@ -192,7 +192,6 @@ pub fn planned_json_calls(
 /// windows are checked separately.
 fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
-    created.settings.terms.max_cost = None;
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
     created.settings.models.insert(settings.judge.model.clone(), unbounded);
     let event = dialectic_record::debate::Event::Created(Box::new(created));

@@ -248,7 +248,7 @@ impl Engine {
     /// Sets a limit for the total cost, including `past`, besides the debate's own.
     pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
         let Some(mut settings) = self.debate().settings.clone() else { return self };
-        settings.terms.max_cost = Some(settings.max_cost().map_or(most, |own| own.min(most)));
+        settings.debate.budget.max_cost_usd = Some(settings.max_cost().map_or(most, |own| own.min(most)));
         self.budget = Budget::of(&settings, &self.panel.routed, past);
         self
     }

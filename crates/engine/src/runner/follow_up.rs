@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Trust, elsewhere};
+use crate::access::{UserSettings, elsewhere};
 use crate::agent::Panel;
 use crate::engine::{Engine, FollowUpError, forecast_follow_up};
 use dialectic_base::money::{BudgetLimit, Usd};
@@ -56,8 +56,8 @@ impl Runner {
             entry.journal_path()?;
             Record::reopen(entry)?
         };
-        if let Some(lent) = lent {
-            record.lend_settings(lent);
+        if let Some(lent) = lent.filter(|_| record.debate().settings.is_none()) {
+            record.run_with(lent);
         }
         let debate = record.debate();
         let refused = |reason| RunnerError::NotAnswerable { id: debate.id.clone(), reason };
@@ -69,10 +69,10 @@ impl Runner {
         let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
         let cut = "a crash cut the last line of the journal short; it is removed";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
-        Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
+        Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Prepares a question about a finished debate for its judge or the agent `to`. Without a question, repeats the
+    /// Prepares a question about a finished debate for its judge or the agent `to`, with the user's `own` providers. Without a question, repeats the
     /// last
     /// unanswered one to the same agent. `limit` limits this question; the debate's limits apply otherwise.
     ///
@@ -84,11 +84,11 @@ impl Runner {
         question: Option<Arc<str>>,
         to: Option<&AgentId>,
         limit: BudgetLimit,
-        provenance: &Trust,
+        own: &UserSettings,
     ) -> Result<PreparedQuestion, RunnerError> {
-        let ResumableDebate { mut record, contents, protocol, mut settings, .. } = saved;
-        provenance.clone().and_limit(limit).set_terms(&mut settings, &self.services.environment);
-        record.set_terms(&settings);
+        let ResumableDebate { mut record, contents, protocol, settings, .. } = saved;
+        let settings = UserSettings { limit, ..own.clone() }.over(&settings, &self.services.environment);
+        record.run_with(settings.clone());
         let debate = record.debate();
         let open = || debate.follow_ups.iter().rev().find(|one| one.answer.is_none())?.to.clone();
         let to = if question.is_none() && to.is_none() { open() } else { to.cloned() };
@@ -98,7 +98,8 @@ impl Runner {
             let reason = "the settings of that agent are not saved";
             return Err(RunnerError::NotAnswerable { id: debate.id.clone(), reason });
         }
-        let panel = self.services.panel(protocol, &settings, provenance)?;
+        own.check(&settings)?;
+        let panel = self.services.panel(protocol, &settings)?;
         let shown = PanelInfo {
             agents: settings.agents.iter().map(Participant::from).collect(),
             judge,
@@ -115,6 +116,8 @@ impl Runner {
 
 /// The settings reduced to the agent that answers: no other needs a key or a price.
 fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
+    settings.context_dir = None;
+    settings.debate.arena.context_commands.clear();
     settings.agents.retain(|agent| Some(&agent.id) == to);
     if let Some(agent) = settings.agents.first_mut() {
         // The debate did not use these tools, and the forecast does not include them.

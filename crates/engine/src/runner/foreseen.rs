@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::access::{Trust, routed_providers};
+use crate::access::routed_providers;
 use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
 use dialectic_record::debate::{
     Created, Debate, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span, Status,
 };
-
-use dialectic_record::store::Entry;
 
 use super::prepared::to_come;
 use super::{Runner, RunnerError, Spec, known};
@@ -27,15 +25,13 @@ impl Runner {
 
     /// The remaining calls of a saved debate, as far as its record shows. `None` if it is finished, or its protocol is
     /// unknown.
-    pub fn forecast_rest(&self, entry: &Entry, debate: &Debate) -> Option<Forecast> {
+    pub fn forecast_rest(&self, debate: &Debate) -> Option<Forecast> {
         if matches!(debate.status, Status::Completed | Status::Failed) {
             return None;
         }
         let settings = debate.settings.as_ref()?;
         let protocol = known(settings, &[])?;
-        let journal = entry.journal.as_deref().unwrap_or(&entry.state);
-        let provenance = Trust::of_record(journal, debate.prompt_sources.as_ref());
-        let collector = self.collector(self.services.withheld(), self.services.keys(settings), &provenance);
+        let collector = self.collector(self.services.withheld(), self.services.keys(settings));
         let routed = routed_providers(settings, &self.services.environment);
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
@@ -58,7 +54,7 @@ impl Runner {
 
     fn foreseen(&self, spec: &Spec) -> Span<Gathered> {
         let (withheld, keys) = (self.services.withheld(), self.services.keys(&spec.settings));
-        self.collector(withheld, keys, &spec.provenance).foreseen(spec.protocol, &spec.settings, &spec.problem)
+        self.collector(withheld, keys).foreseen(spec.protocol, &spec.settings, &spec.problem)
     }
 }
 

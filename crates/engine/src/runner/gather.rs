@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
-use crate::access::{Trust, secret_variables};
+use crate::access::secret_variables;
 use crate::engine::Gather;
 use crate::process::{Limited, run};
 use crate::tools::{ContextDirectory, outline, readme};
@@ -29,7 +29,6 @@ const COMMAND_BYTES: usize = 16_000;
 #[derive(Clone)]
 pub(super) struct Collector {
     pub(super) past: Option<Arc<dyn DebateHistory>>,
-    pub(super) provenance: Trust,
     pub(super) withheld: Option<PathBuf>,
     pub(super) keys: KnownKeys,
 }
@@ -66,15 +65,13 @@ impl Collector {
         }
         let low = self.without_commands(settings, problem);
         let mut high = low.clone();
-        if self.provenance.forbids_commands().is_none() {
-            high.material.extend(settings.debate.arena.context_commands.iter().map(|command| Material {
-                source: MaterialSource::Command,
-                name: command.clone(),
-                text: "x".repeat(COMMAND_BYTES),
-                cut: true,
-                error: None,
-            }));
-        }
+        high.material.extend(settings.debate.arena.context_commands.iter().map(|command| Material {
+            source: MaterialSource::Command,
+            name: command.clone(),
+            text: "x".repeat(COMMAND_BYTES),
+            cut: true,
+            error: None,
+        }));
         Span { low, high }
     }
 
@@ -97,9 +94,6 @@ impl Collector {
     fn files(&self, settings: &Settings) -> Vec<Material> {
         let Some(path) = &settings.context_dir else { return Vec::new() };
         let name = path.display().to_string();
-        if let Err(error) = self.provenance.check_reading(settings) {
-            return vec![failed(MaterialSource::Outline, &name, format!("left out: {error}"))];
-        }
         let directory = match ContextDirectory::open(path) {
             Ok(directory) => directory.withholding(self.withheld.as_deref()).redacting(self.keys.clone()),
             Err(error) => return vec![failed(MaterialSource::Outline, &name, error.to_string())],
@@ -130,15 +124,9 @@ impl Collector {
         material
     }
 
-    /// The output of the commands in the settings, if the settings are the user's.
+    /// The output of the commands in the settings.
     async fn commands(&self, settings: &Settings) -> Vec<Material> {
         let commands = &settings.debate.arena.context_commands;
-        if let Some(reason) = self.provenance.forbids_commands() {
-            let left_out = |command: &String| {
-                failed(MaterialSource::Command, &self.keys.redact(command), format!("left out: {reason}"))
-            };
-            return commands.iter().map(left_out).collect();
-        }
         let without: BTreeSet<String> = secret_variables(&settings.providers);
         let printed = commands.iter().map(|command| async {
             let limited = Limited { command, input: None, limit: COMMAND_TIME, keep: COMMAND_BYTES, without: &without };

@@ -15,7 +15,6 @@ mod gather;
 mod models;
 mod past;
 mod prepared;
-mod remembered;
 mod run;
 mod services;
 mod spending;
@@ -25,7 +24,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 
-use crate::access::{Trust, elsewhere};
+use crate::access::{TrustError, UserSettings, elsewhere};
 use crate::engine::{EngineError, ForecastError, WindowError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
@@ -42,7 +41,6 @@ pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::PreparedQuestion;
 pub use past::DebateHistory;
 pub use prepared::{Prepared, Ready};
-pub use remembered::remembered_prices;
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
@@ -51,7 +49,6 @@ pub use models::Models;
 
 use gather::Collector;
 use prepared::Origin;
-use remembered::PricesToRemember;
 
 /// Starts debates.
 #[derive(Clone)]
@@ -77,30 +74,18 @@ pub struct Spec {
     pub settings: Settings,
     /// The seed of every shuffle; falls back to the settings' seed, then to a random one.
     pub seed: Option<u32>,
-    /// The author of the settings, which determines their permissions.
-    pub provenance: Trust,
 }
 
 impl Spec {
     /// A problem to debate with the user's own settings.
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
-        let (problem, provenance) = (problem.into(), Trust::of_user());
-        Self {
-            problem,
-            context: None,
-            attachments: [].into(),
-            change: None,
-            protocol,
-            settings,
-            seed: None,
-            provenance,
-        }
+        let problem = problem.into();
+        Self { problem, context: None, attachments: [].into(), change: None, protocol, settings, seed: None }
     }
 }
 
 /// A saved debate that can be resumed.
 pub struct ResumableDebate {
-    entry: Entry,
     record: Record,
     contents: JournalContents,
     protocol: &'static Protocol,
@@ -112,7 +97,6 @@ pub struct ResumableDebate {
 
 /// A point in a saved debate where a fork begins.
 pub struct Branch {
-    entry: Entry,
     created: Created,
     taken_over: Vec<Event>,
     at: ForkPoint,
@@ -139,6 +123,9 @@ pub enum RunnerError {
     /// A prompt exceeds its model's context window.
     #[error(transparent)]
     Window(#[from] WindowError),
+    /// A saved debate would read files that the user did not give it.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// It cannot be forked as requested.
     #[error("cannot fork {id}: {reason}")]
     Fork {
@@ -182,6 +169,7 @@ impl RunnerError {
             Self::Engine(error) => Some(error),
             Self::Forecast(error) => Some(error),
             Self::Window(error) => Some(error),
+            Self::Trust(error) => Some(error),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotAnswerable { .. } | Self::NotResumable { .. } => {
                 None
             }
@@ -221,12 +209,10 @@ impl Runner {
     /// # Errors
     /// It cannot run with these settings.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let Spec { problem, context, attachments, change, protocol, mut settings, seed, provenance } = spec;
+        let Spec { problem, context, attachments, change, protocol, mut settings, seed } = spec;
         protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
-        provenance.set_terms(&mut settings, &self.services.environment);
-        let panel = self.services.panel(protocol, &settings, &provenance)?;
-        let prices = PricesToRemember::of(&provenance, &settings, &self.services.environment);
+        let panel = self.services.panel(protocol, &settings)?;
         let created = Created {
             format_version: FORMAT_VERSION,
             id: Directory::new_id(),
@@ -240,14 +226,14 @@ impl Runner {
             settings,
             forked_from: None,
         };
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
-        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new(), prices };
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
+        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
     /// The collector of a debate's material. Neither the file `withheld` nor values of `keys` are shown.
-    fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Trust) -> Collector {
-        Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
+    fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys) -> Collector {
+        Collector { past: self.services.past.clone(), withheld, keys }
     }
 
     /// Starts a new debate on the current runtime.
@@ -299,19 +285,20 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = known(&settings, protocols).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
+        Ok(ResumableDebate { record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Prepares a saved debate to continue.
+    /// Prepares a saved debate to continue with the user's `own` providers.
     ///
     /// # Errors
-    /// An agent or the judge cannot be called.
-    pub fn resume(&self, saved: ResumableDebate, provenance: &Trust) -> Result<Prepared, RunnerError> {
-        let ResumableDebate { mut record, contents, protocol, mut settings, most, .. } = saved;
-        provenance.set_terms(&mut settings, &self.services.environment);
-        record.set_terms(&settings);
-        let panel = self.services.panel(protocol, &settings, provenance)?;
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
+    /// An agent or the judge cannot be called, or the record names files that the user did not give it.
+    pub fn resume(&self, saved: ResumableDebate, own: &UserSettings) -> Result<Prepared, RunnerError> {
+        let ResumableDebate { mut record, contents, protocol, settings, most, .. } = saved;
+        let settings = own.over(&settings, &self.services.environment);
+        own.check(&settings)?;
+        let panel = self.services.panel(protocol, &settings)?;
+        record.run_with(settings);
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
@@ -332,21 +319,21 @@ impl Runner {
             let reason = "its record belongs to another debate";
             return Err(RunnerError::NotResumable { id: debate.id.clone(), reason });
         }
-        let Spec { mut settings, provenance, .. } = spec;
+        let Spec { mut settings, .. } = spec;
         protocol.name.clone_into(&mut settings.debate.protocol);
-        provenance.set_terms(&mut settings, &self.services.environment);
-        let panel = self.services.panel(protocol, &settings, &provenance)?;
+        let panel = self.services.panel(protocol, &settings)?;
         record.run_with(settings);
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most: None };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
     }
 
-    /// Finds a point where a debate can be forked. The debate may be running; nothing is written to it.
+    /// Finds a point where a debate can be forked with the user's `own` providers. The debate may be running; nothing is
+    /// written to it.
     ///
     /// # Errors
-    /// It has no journal, or never reached the point.
-    pub fn branch(&self, entry: &Entry, at: &ForkPoint) -> Result<Branch, RunnerError> {
+    /// It has no journal, never reached the point, or names files that the user did not give it.
+    pub fn branch(&self, entry: &Entry, at: &ForkPoint, own: &UserSettings) -> Result<Branch, RunnerError> {
         let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
         let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
         if let Some(Event::Imported { state }) = parent.first().map(|recorded| &recorded.event) {
@@ -356,7 +343,9 @@ impl Runner {
             return Err(refused(FoldError::Empty.into()));
         };
         let taken_over = fork(&parent, at).map_err(refused)?;
-        Ok(Branch { entry: entry.clone(), created: created.as_ref().clone(), taken_over, at: at.clone() })
+        let settings = own.over(&created.settings, &self.services.environment);
+        own.check(&settings)?;
+        Ok(Branch { created: Created { settings, ..created.as_ref().clone() }, taken_over, at: at.clone() })
     }
 
     /// Prepares a fork to run with `settings`. `protocols` extends the built-in ones.
@@ -366,11 +355,10 @@ impl Runner {
     pub fn fork(
         &self,
         branch: Branch,
-        mut settings: Settings,
-        provenance: &Trust,
+        settings: Settings,
         protocols: &[&'static Protocol],
     ) -> Result<Prepared, RunnerError> {
-        let Branch { created, mut taken_over, at, .. } = branch;
+        let Branch { created, mut taken_over, at } = branch;
         let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;
@@ -380,12 +368,7 @@ impl Runner {
         }
         check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
         (protocol.check)(&settings)?;
-        provenance.set_terms(&mut settings, &self.services.environment);
-        settings.debate.budget.max_cost_usd = settings.max_cost();
-        settings.debate.budget.max_calls = settings.max_calls();
-        settings.debate.budget.max_calls_per_day = settings.max_calls_per_day();
-        let panel = self.services.panel(protocol, &settings, provenance)?;
-        let prices = PricesToRemember::of(provenance, &settings, &self.services.environment);
+        let panel = self.services.panel(protocol, &settings)?;
         let new = Created {
             format_version: FORMAT_VERSION,
             seed: settings.debate.seed.unwrap_or(created.seed),
@@ -395,8 +378,8 @@ impl Runner {
             settings,
             ..created
         };
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
-        let origin = Origin::New { created: Box::new(new), taken_over, prices };
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
+        let origin = Origin::New { created: Box::new(new), taken_over };
         let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None };
         prepared.check_limit()?;
         Ok(prepared)
@@ -425,24 +408,12 @@ impl ResumableDebate {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
-
-    /// The permissions of the record.
-    pub fn provenance(&self) -> Trust {
-        let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
-        Trust::of_record(journal, self.debate().prompt_sources.as_ref())
-    }
 }
 
 impl Branch {
     /// The settings and problem of the original debate.
     pub fn parent(&self) -> &Created {
         &self.created
-    }
-
-    /// The permissions of the record.
-    pub fn provenance(&self) -> Trust {
-        let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
-        Trust::of_record(journal, Some(&self.created.prompt_sources))
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::access::{Environment, ProviderAccessError, Trust, endpoint, is_program, program};
+use crate::access::{Environment, endpoint, is_program, program};
 use crate::engine::CountedModel;
 use dialectic_base::provider::OFFLINE;
 use dialectic_llm::ChatModel;
@@ -32,7 +32,6 @@ impl Models {
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
-        provenance: &Trust,
         has_limit: bool,
         project: &[PathBuf],
     ) -> Result<Self, ServicesError> {
@@ -45,9 +44,8 @@ impl Models {
             let chat: Arc<dyn ChatModel> = if name == OFFLINE {
                 Arc::new(OfflineProvider::new(rehearsal_options(environment)?))
             } else if is_program(name, configured) {
-                Arc::new(CommandModel::new(program(name, configured, environment, provenance, project)?))
+                Arc::new(CommandModel::new(program(name, configured, environment, project)?))
             } else {
-                provenance.check_program(name, configured).map_err(ProviderAccessError::from)?;
                 let http = match &http {
                     Some(http) => http,
                     None => http.insert(if has_limit {
@@ -56,7 +54,7 @@ impl Models {
                         http_client(environment.certificate_file())?
                     }),
                 };
-                let endpoint = endpoint(name, configured, environment, provenance)?;
+                let endpoint = endpoint(name, configured, environment)?;
                 Arc::new(OpenAiClient::new(endpoint, http)?)
             };
             models.by_provider.push((name.to_owned(), chat));
@@ -101,7 +99,6 @@ impl SharedModels {
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
-        provenance: &Trust,
         has_limit: bool,
         project: &[PathBuf],
     ) -> Result<Models, ServicesError> {
@@ -117,7 +114,7 @@ impl SharedModels {
             let chat = if let Some(chat) = shared.get(&key) {
                 Arc::clone(chat)
             } else {
-                let built = Models::build([name], configured, environment, provenance, has_limit, project)?;
+                let built = Models::build([name], configured, environment, has_limit, project)?;
                 Arc::clone(shared.entry(key).or_insert(built.of(name)))
             };
             models.by_provider.push((name.to_owned(), chat));

@@ -19,7 +19,6 @@ use dialectic_record::signals::Signals;
 use dialectic_record::store::{Directory, Record, Replica, StoreError};
 
 use super::gather::Collector;
-use super::remembered::PricesToRemember;
 use super::{Run, RunnerError};
 
 /// A debate with its panel. Nothing is saved or paid yet.
@@ -35,7 +34,7 @@ pub struct Prepared {
 /// The origin of a debate.
 pub(super) enum Origin {
     /// A new debate; a fork begins with the events that it keeps.
-    New { created: Box<Created>, taken_over: Vec<Event>, prices: PricesToRemember },
+    New { created: Box<Created>, taken_over: Vec<Event> },
     /// A saved debate, with an optional limit for its total cost.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
@@ -158,9 +157,7 @@ impl Prepared {
                 }
                 (*record, past, None, most)
             }
-            Origin::New { created, taken_over, prices } => {
-                // Prices of a plan may be those of a stranger, and a copy is continued with its plan only.
-                let prices = Some(prices).filter(|_| copied.is_none());
+            Origin::New { created, taken_over } => {
                 let (mut record, begun) = match copied {
                     Some((id, replica)) => {
                         tell(&id);
@@ -173,12 +170,7 @@ impl Prepared {
                 };
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
-                    Ok(past) => {
-                        if let Some(prices) = prices {
-                            prices.note();
-                        }
-                        (record, past, Some(begun), None)
-                    }
+                    Ok(past) => (record, past, Some(begun), None),
                     Err(error) => {
                         // A partial fork is discarded: resumed, it would pay for the missing part again.
                         record.discard();

@@ -1,11 +1,10 @@
-//! The dependencies of debates: environment, trust and models.
+//! The dependencies of debates: environment and models.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{
-    Environment, MissingKeys, ProviderAccessError, Trust, TrustError, VariableError, known_keys, missing_keys,
-    routed_providers,
+    Environment, MissingKeys, ProviderAccessError, VariableError, known_keys, missing_keys, routed_providers,
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::engine::{BudgetError, check_prices};
@@ -52,9 +51,6 @@ pub enum ServicesError {
     /// A role cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
-    /// A found file would send or read data that it does not own.
-    #[error(transparent)]
-    Stranger(#[from] TrustError),
 }
 
 impl ServicesError {
@@ -67,7 +63,6 @@ impl ServicesError {
             Self::Http(error) => error,
             Self::Budget(error) => error,
             Self::Panel(error) => error,
-            Self::Stranger(error) => error,
         }
     }
 }
@@ -97,8 +92,7 @@ impl Services {
         Self { model: Some(model), ..self }
     }
 
-    /// Shares the clients of providers among all debates, including connections and findings about servers. The debates
-    /// must have the same trust.
+    /// Shares the clients of providers among all debates, including connections and findings about servers.
     pub fn sharing_models(self) -> Self {
         Self { shared: Some(Arc::default()), ..self }
     }
@@ -108,11 +102,11 @@ impl Services {
         Self { past: Some(past), ..self }
     }
 
-    /// The agents and the judge for these settings. `provenance` determines what they may read and call.
+    /// The agents and the judge for these settings.
     ///
     /// # Errors
-    /// An agent or the judge cannot be called, or only because a found file says so. Nothing is paid yet.
-    pub fn panel(&self, protocol: &Protocol, settings: &Settings, provenance: &Trust) -> Result<Panel, ServicesError> {
+    /// An agent or the judge cannot be called. Nothing is paid yet.
+    pub fn panel(&self, protocol: &Protocol, settings: &Settings) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
         let models = if let Some(model) = &self.model {
@@ -126,8 +120,8 @@ impl Services {
                 [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect();
             let providers = &settings.providers;
             match &self.shared {
-                Some(shared) => shared.models(used, providers, environment, provenance, has_limit, &project)?,
-                None => Models::build(used, providers, environment, provenance, has_limit, &project)?,
+                Some(shared) => shared.models(used, providers, environment, has_limit, &project)?,
+                None => Models::build(used, providers, environment, has_limit, &project)?,
             }
         };
         let debate = &settings.debate;
@@ -135,7 +129,6 @@ impl Services {
             in_flight: Arc::new(ConcurrencyLimit::at_most(debate.max_concurrency as usize)),
             max_retries: debate.max_retries,
         };
-        provenance.check_context(settings)?;
         let mut panel = Panel::build(protocol, settings, |agent| Caller {
             chat: models.of(&agent.provider),
             provider: agent.provider.as_str().into(),
@@ -146,7 +139,6 @@ impl Services {
             account: None,
             observer: None,
         })?;
-        provenance.check_prompts(settings, environment, &panel.sources)?;
         panel.routed = routed_providers(settings, environment);
         panel.withheld = self.withheld();
         panel.keys = self.keys(settings);
@@ -202,24 +194,21 @@ mod tests {
         }
     }
 
-    /// A limit may come from outside the settings: a default one, or `resume --max-cost`.
     #[tokio::test]
-    async fn under_a_limit_of_whatever_origin_connections_are_kept_for_two_seconds() {
-        let limit = Some(Usd::from_dollars(1.0));
-        for (of_settings, of_run, expected) in [(None, None, 1), (limit, None, 2), (None, limit, 2)] {
+    async fn under_a_limit_connections_are_kept_for_two_seconds() {
+        for (limit, expected) in [(None, 1), (Some(Usd::from_dollars(1.0)), 2)] {
             let (address, opened) = patient_server();
             let url = format!("http://{address}/v1");
             let environment = Environment::from_pairs([("OPENAI_API_KEY", "sk-1"), ("OPENAI_BASE_URL", url.as_str())]);
             let mut settings = default_settings();
-            settings.debate.budget.max_cost_usd = of_settings;
-            settings.terms.max_cost = of_run;
+            settings.debate.budget.max_cost_usd = limit;
             let protocol = Protocol::named(&settings.debate.protocol).unwrap();
-            let panel = Services::new(environment).panel(protocol, &settings, &Trust::of_user()).unwrap();
+            let panel = Services::new(environment).panel(protocol, &settings).unwrap();
             for wait in [0, 2200] {
                 tokio::time::sleep(Duration::from_millis(wait)).await;
                 panel.judge.caller.chat.reach().await.unwrap();
             }
-            assert_eq!(opened.load(Ordering::SeqCst), expected, "{of_settings:?}, {of_run:?}");
+            assert_eq!(opened.load(Ordering::SeqCst), expected, "{limit:?}");
         }
     }
 }

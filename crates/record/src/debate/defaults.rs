@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentId, AgentSettings, DebateSettings, Settings, SummarizationSettings, Terms};
+use crate::debate::{AgentId, AgentSettings, DebateSettings, Settings, SummarizationSettings};
 use dialectic_base::provider::{DEFAULT_MODEL, DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 
 /// The default settings without any key that would select another provider.
@@ -16,7 +16,6 @@ pub fn default_settings() -> Settings {
         prices: BTreeMap::new(),
         models: BTreeMap::new(),
         elsewhere: BTreeSet::new(),
-        terms: Terms::default(),
         base_dir: None,
         context_dir: None,
     }

@@ -97,7 +97,7 @@ pub use reading::{
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
     EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
-    TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
+    TerminationKind, TerminationSettings, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;

@@ -40,7 +40,7 @@ pub struct Settings {
     /// How the debate runs.
     pub debate: DebateSettings,
     /// Servers with OpenAI's API, and programs (`"type": "command"`), by the name that agents use; an entry with the
-    /// name of a built-in provider changes that provider. Only a file that you name can define a program.
+    /// name of a built-in provider changes that provider. Only a file that you name or trust may have them.
     #[serde(default, skip_serializing_if = "has_no_server", serialize_with = "servers")]
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Prices by model name, over the built-in table.
@@ -53,9 +53,6 @@ pub struct Settings {
     /// derived from the environment for each run.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
-    /// Terms of this run that override saved values. Not saved: they depend on the author of the settings.
-    #[serde(skip)]
-    pub terms: Terms,
     /// The absolute path of the configuration file's directory, to which prompt paths are relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -72,33 +69,20 @@ impl Settings {
         self.agents.iter().chain([&self.judge])
     }
 
-    /// The cost limit of this run.
+    /// The cost limit.
     pub fn max_cost(&self) -> Option<Usd> {
-        self.terms.max_cost.or(self.debate.budget.max_cost_usd)
+        self.debate.budget.max_cost_usd
     }
 
     /// The daily limit of requests for all debates of the directory.
     pub fn max_calls_per_day(&self) -> Option<u32> {
-        self.terms.max_calls_per_day.or(self.debate.budget.max_calls_per_day)
+        self.debate.budget.max_calls_per_day
     }
 
-    /// The limit of requests for the whole debate in this run.
+    /// The limit of requests for the whole debate.
     pub fn max_calls(&self) -> Option<u32> {
-        self.terms.max_calls.or(self.debate.budget.max_calls)
+        self.debate.budget.max_calls
     }
-}
-
-/// Terms of a run that override values by others than the user.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Terms {
-    /// Prices by provider and model; `None` if no price applies.
-    pub prices: BTreeMap<(String, String), Option<Price>>,
-    /// The cost limit.
-    pub max_cost: Option<Usd>,
-    /// The limit of requests.
-    pub max_calls: Option<u32>,
-    /// The daily limit of requests.
-    pub max_calls_per_day: Option<u32>,
 }
 
 /// An agent, or the judge.

@@ -22,8 +22,8 @@ pub struct Record {
     seq: u64,
     /// Started with the first save, since a record can be opened outside of a runtime.
     saver: Option<Saver>,
-    /// Whether its settings apply to this run only.
-    has_lent_settings: bool,
+    /// The recorded settings, if this run has others.
+    recorded: Option<Option<Settings>>,
     /// The copy of its journal, if it has one.
     replica: Option<Arc<dyn Replica>>,
 }
@@ -93,7 +93,7 @@ impl Record {
             replica.take(1, &line, false);
         }
         let state_path = directory.state_path(id);
-        Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false, replica }, first))
+        Ok((Self { journal, state_path, debate, seq: 1, saver: None, recorded: None, replica }, first))
     }
 
     /// Adds a copy of the journal that contains all events so far.
@@ -120,15 +120,7 @@ impl Record {
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
         Ok((
-            Self {
-                journal,
-                state_path: entry.state.clone(),
-                debate,
-                seq,
-                saver: None,
-                has_lent_settings: false,
-                replica: None,
-            },
+            Self { journal, state_path: entry.state.clone(), debate, seq, saver: None, recorded: None, replica: None },
             contents,
         ))
     }
@@ -148,14 +140,6 @@ impl Record {
         }
         drop(journal);
         Self::reopen(&Entry { journal: Some(path), ..entry.clone() })
-    }
-
-    /// Sets settings for a debate without known ones; they are not saved.
-    pub fn lend_settings(&mut self, settings: Settings) {
-        if self.debate.settings.is_none() {
-            self.debate.settings = Some(settings);
-            self.has_lent_settings = true;
-        }
     }
 
     /// Appends an event to the journal, then applies it to the state.
@@ -181,17 +165,10 @@ impl Record {
         &self.debate
     }
 
-    /// Sets the terms of this run, which are not saved.
-    pub fn set_terms(&mut self, settings: &Settings) {
-        if let Some(saved) = &mut self.debate.settings {
-            saved.elsewhere.clone_from(&settings.elsewhere);
-            saved.terms.clone_from(&settings.terms);
-        }
-    }
-
-    /// Replaces the settings for this run only; the journal keeps the recorded ones.
+    /// Replaces the settings for this run only; the journal and the state keep the recorded ones.
     pub fn run_with(&mut self, settings: Settings) {
-        self.debate.settings = Some(settings);
+        let before = self.debate.settings.replace(settings);
+        self.recorded.get_or_insert(before);
     }
 
     /// The number of events.
@@ -278,7 +255,7 @@ impl Record {
     }
 
     fn saved(&self) -> StateFile {
-        let settings = self.debate.settings.clone().filter(|_| !self.has_lent_settings);
+        let settings = self.recorded.as_ref().unwrap_or(&self.debate.settings).clone();
         StateFile { debate: Debate { settings, ..self.debate.clone() }, journal: self.journal.mark().clone() }
     }
 

@@ -75,7 +75,6 @@ pub fn shared_settings(settings: &Settings) -> Settings {
         prices,
         models,
         elsewhere: _,
-        terms,
         base_dir: _,
         context_dir: _,
     } = settings.clone();
@@ -90,7 +89,6 @@ pub fn shared_settings(settings: &Settings) -> Settings {
         prices,
         models,
         elsewhere: BTreeSet::new(),
-        terms,
         base_dir: None,
         context_dir: None,
     }

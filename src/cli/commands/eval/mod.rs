@@ -24,7 +24,7 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
 };
-use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of};
+use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of};
 use dialectic_engine::agent::timeouts_of;
 use dialectic_engine::runner::{Models, note_spent};
 use dialectic_llm::{
@@ -145,7 +145,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
 
 /// The limit of calls in a day, from the command line or else the user's own configuration.
 fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u32>, Error> {
-    let own = || Ok::<_, Error>(config_files(None, environment).vouch(Trust::of_user())?.standing_calls_per_day());
+    let own = || Ok::<_, Error>(config_files(None, environment).own()?.budget.max_calls_per_day);
     args.max_calls_per_day.map_or_else(own, |limit| Ok(Some(limit)))
 }
 
@@ -181,14 +181,7 @@ pub(super) fn callers<'a>(
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
-    let models = Models::build(
-        used().map(|(_, provider)| provider),
-        &settings.providers,
-        environment,
-        &Trust::of_user(),
-        false,
-        &[],
-    )?;
+    let models = Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, false, &[])?;
     let models = match per_day {
         Some(limit) => models.counted(&debates()?, limit),
         None => models,

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use crate::cli::args::VouchArgs;
 use crate::cli::conclusion::{limit_reached, paused, server_gone};
 use crate::cli::interrupt::Interrupts;
-use crate::cli::session::vouched;
+use crate::cli::session::own;
 use crate::error::Error;
 use crate::lift::{Arm, Arms, Bill, Done, Meter, Metering, Note, Notes, NotesError, Problem, identity};
 use dialectic_base::money::Usd;
 use dialectic_config::ConfigFiles;
-use dialectic_engine::access::Trust;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Finished, Prepared, Ready, Runner, RunnerError, Spec};
 use dialectic_record::debate::{AgentSettings, Debate, DebateId, Forecast, Settings, Status};
@@ -36,7 +35,6 @@ pub(super) struct Groups<'a> {
     pub(super) directory: Directory,
     pub(super) protocol: &'static Protocol,
     pub(super) settings: Settings,
-    pub(super) provenance: Trust,
     /// The agent that answers in the arms.
     pub(super) arm: AgentSettings,
 }
@@ -146,7 +144,7 @@ impl Groups<'_> {
 
     pub(super) fn spec(&self, problem: &Problem, protocol: &'static Protocol, settings: Settings) -> Spec {
         let text: std::sync::Arc<str> = problem.text.as_str().into();
-        Spec { provenance: self.provenance.clone(), ..Spec::new(text, protocol, settings) }
+        Spec::new(text, protocol, settings)
     }
 
     /// The forecast of a debate.
@@ -169,8 +167,7 @@ impl Groups<'_> {
             Ok(saved) => {
                 let before = Spent::of(saved.debate());
                 let vouch = VouchArgs { config: None, context: None };
-                let trust = vouched(saved.provenance(), &vouch, &self.files)?;
-                let prepared = self.runner.resume(saved, &trust)?;
+                let prepared = self.runner.resume(saved, &own(&vouch, &self.files)?)?;
                 Ok(Next::Run { prepared: Box::new(prepared), before })
             }
             Err(RunnerError::IsFinished { .. }) => Ok(Next::Finished(Box::new(read(&entry)?))),

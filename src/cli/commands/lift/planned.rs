@@ -13,7 +13,7 @@ use crate::sweep::group::{GroupState, read_all};
 use crate::sweep::plan::{Plan, PlannedDebate, Variant};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{counted, list};
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Runner;
 
 use super::group::Groups;
@@ -115,7 +115,6 @@ pub(super) fn load<'a>(
         directory: debates()?,
         protocol: variant.protocol,
         settings: variant.settings.clone(),
-        provenance: Trust::of_user(),
         arm: variant.settings.judge.clone(),
     };
     Ok(Loaded { set: ProblemSet { problems }, groups, finished: FinishedGroups(finished), unfinished })

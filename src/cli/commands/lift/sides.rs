@@ -47,7 +47,7 @@ pub(super) fn load<'a>(
     environment: &'a Environment,
 ) -> Result<(Groups<'a>, Vec<String>, Option<ModelChoice>), Error> {
     let files = config_files(side.config.as_ref().or(args.config.as_ref()), environment);
-    let Loaded { mut settings, warnings, provenance, choice, .. } = files.load(&overrides(args, side))?;
+    let Loaded { mut settings, warnings, choice, .. } = files.load(&overrides(args, side))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
     if !has_text(protocol) {
@@ -75,7 +75,7 @@ pub(super) fn load<'a>(
         return Err(UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into());
     }
     let directory = debates()?;
-    let groups = Groups { name: name.clone(), runner, files, directory, protocol, settings, provenance, arm };
+    let groups = Groups { name: name.clone(), runner, files, directory, protocol, settings, arm };
     Ok((groups, warnings, choice))
 }
 

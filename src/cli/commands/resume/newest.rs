@@ -3,7 +3,7 @@
 use crate::cli::args::ResumeArgs;
 use crate::cli::consent::has_tools;
 use crate::cli::dialogue::Dialogue;
-use crate::cli::session::{config_files, debates, vouched};
+use crate::cli::session::{config_files, debates, own};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::markdown::truncate;
@@ -31,9 +31,9 @@ pub(super) fn agreed(
     })?;
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
-    let provenance = vouched(saved.provenance(), &args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
+    let own = own(&args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
     let tools = has_tools(saved.settings());
-    let prepared = runner.resume(saved, &provenance)?;
+    let prepared = runner.resume(saved, &own)?;
     let limit = prepared.left()?;
     terminal.notice(&match prepared.forecast() {
         Ok(forecast) => {

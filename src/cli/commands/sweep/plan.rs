@@ -23,7 +23,7 @@ use dialectic_config::{
     ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, PanelChoice, PanelName, Switch, capture_environment,
     model_warnings,
 };
-use dialectic_engine::access::{Environment, Trust};
+use dialectic_engine::access::Environment;
 use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::{Runner, Services, Spec};
 use dialectic_record::debate::{Attachment, Settings, Span};
@@ -45,7 +45,6 @@ fn unplanned(name: &str, source: Error) -> Error {
 /// A variant with the settings of the planning machine.
 struct Resolved {
     settings: Settings,
-    trust: Trust,
     variant: Variant,
 }
 
@@ -102,8 +101,7 @@ fn resolve(
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
-    let Loaded { mut settings, warnings: own, provenance, choice, .. } =
-        files.load(&overrides(described, base, offline))?;
+    let Loaded { mut settings, warnings: own, choice, .. } = files.load(&overrides(described, base, offline))?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
@@ -123,7 +121,7 @@ fn resolve(
     if !variant.against.is_empty() {
         check_arms(&variant)?;
     }
-    Ok(Resolved { settings, trust: provenance, variant })
+    Ok(Resolved { settings, variant })
 }
 
 /// The arms of a variant: their model is its judge's.
@@ -293,7 +291,6 @@ fn cost(one: &Resolved, problem: &PlannedProblem, runner: &Runner) -> Result<(Ve
     }
     let spec = Spec {
         attachments: Arc::clone(&problem.attachments),
-        provenance: one.trust.clone(),
         ..Spec::new(Arc::clone(&problem.text), one.variant.protocol, of_set(&one.settings))
     };
     let warnings = runner.check_prompts(&spec)?;

@@ -81,10 +81,10 @@ fn machine(
     terminal: &mut Terminal,
 ) -> Result<Machine, Error> {
     let files = config_files(args.config.as_ref(), &environment);
-    let Loaded { settings, warnings, provenance, .. } = files.load(&Overrides::default())?;
+    let Loaded { settings, warnings, .. } = files.load(&Overrides::default())?;
     terminal.warnings(&warnings);
     let prompts = prompts.to_owned();
-    Ok(Machine { providers: settings.providers, trust: provenance, environment, prompts })
+    Ok(Machine { providers: settings.providers, environment, prompts })
 }
 
 /// The first interrupt ends the worker after the answers in flight, the second abandons them, the third ends it at

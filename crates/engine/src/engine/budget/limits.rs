@@ -7,7 +7,7 @@ use crate::access::{is_program, most_output, preset_of};
 use crate::agent::{limits_of, price_of};
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::money::{Amount, Price, Usd};
 use dialectic_llm::ANSWER_LIMIT;
@@ -37,8 +37,6 @@ pub enum BudgetError {
         limit: Usd,
         /// The models.
         models: Vec<String>,
-        /// Whether a found price was ignored.
-        is_found: bool,
     },
     /// The maximum output of a program is unknown.
     #[error(
@@ -91,13 +89,10 @@ impl Diagnostic for BudgetError {
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unpriced { is_found: true, .. } => {
-                "a found price does not count for a server that receives your key: put it into your own \
-                     configuration (docs/configuration.md), or name the file that contains it"
+            Self::Unpriced { .. } => {
+                "give each model a price under `prices` in the configuration (docs/configuration.md); a saved debate \
+                 has the prices of the configuration that you name"
                     .to_owned()
-            }
-            Self::Unpriced { is_found: false, .. } => {
-                "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
             Self::Unbounded { .. } => {
                 "name the model in full, set its `maxOutput` under `models` in the configuration, or \
@@ -110,13 +105,6 @@ impl Diagnostic for BudgetError {
             }
             Self::TooLow(_) => "a limit must cover the calls of a round: raise it, or use fewer agents".to_owned(),
         })
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::Unpriced { is_found: true, .. } => Some(Remedy::NameConfigOfRecord),
-            Self::Unpriced { is_found: false, .. } | Self::Unbounded { .. } | Self::TooLow(_) => None,
-        }
     }
 }
 
@@ -141,8 +129,7 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
         }
         return Err(BudgetError::Unbounded { limit, models: models.into_iter().collect() });
     }
-    let is_found = models.iter().any(|model| settings.prices.contains_key(model));
-    Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
+    Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
 /// The maximum output of one call of a program.

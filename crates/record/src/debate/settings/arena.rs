@@ -23,8 +23,7 @@ pub struct ArenaSettings {
     /// How often the debate may be extended when the winner misses a major requirement.
     #[schemars(range(max = 10))]
     pub extended_rounds: u32,
-    /// Your commands whose output is added to the debate's material. They run only if you name the file with
-    /// `--config`.
+    /// Commands whose output is added to the debate's material. Only a file that you name or trust may have them.
     #[schemars(inner(length(min = 1)))]
     pub context_commands: Vec<String>,
     /// The maximum calls in flight by stage, within the total limit.

@@ -1,0 +1,258 @@
+//! What each source of settings may decide.
+//!
+//! - The command line, the process's environment, the user's own configuration, and a file that the user names or has
+//!   [trusted](trust()): everything.
+//! - A configuration that was only found in its directory: agents, models, protocol, and prompts below that directory;
+//!   [`refused`] lists the rest. Its limits apply only if they are lower than the user's.
+//! - An environment file that was only found: keys, each for its vendor's host
+//!   ([`Environment::add_found`]).
+//! - A record, which anyone can write: as a found configuration. [`UserSettings::over`] takes the rest from the user's
+//!   own.
+//! - A plan, or a request over HTTP or MCP: names of what the user's configuration defines.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::money::{BudgetLimit, Price};
+use dialectic_base::secrets::may_hold_secrets;
+use dialectic_record::debate::{AgentSettings, BudgetSettings, ModelLimits, ProviderSettings, Settings};
+
+use super::endpoint::elsewhere;
+use super::environment::Environment;
+
+/// The list of trusted files, in the user's directory.
+const TRUSTED: &str = "trusted";
+
+/// Why a file cannot be trusted, or a saved debate cannot continue with the user's own settings.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The file to trust cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The path does not fit on a line of the list.
+    #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
+    Path(PathBuf),
+    /// There is no directory for the user's configuration.
+    #[error("cannot trust a file: there is no home directory to record it in")]
+    NoHome,
+    /// The trusted file cannot be recorded.
+    #[error("cannot record the trusted file in `{}`", path.display())]
+    Unrecorded {
+        /// The list of trusted files.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A record names a command that the user did not.
+    #[error("the saved debate would run the command `{0}`, which your own configuration does not have")]
+    Command(String),
+    /// A record names a prompt file that the user did not give it.
+    #[error("the saved debate names the prompt file `{}`, which {PROMPT_FAULT}", .0.display())]
+    Prompt(PathBuf),
+    /// A record's tools would read a directory that the user did not name.
+    #[error("the saved debate's tools would read `{}`, which is outside the working directory", .0.display())]
+    Context(PathBuf),
+}
+
+/// What is wrong with a prompt file of a found configuration or a record.
+pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
+
+impl Diagnostic for TrustError {
+    fn blame(&self) -> ErrorCategory {
+        match self {
+            Self::Unreadable { .. } | Self::Path(_) => ErrorCategory::Arguments,
+            Self::NoHome | Self::Unrecorded { .. } => ErrorCategory::General,
+            Self::Command(_) | Self::Prompt(_) | Self::Context(_) => ErrorCategory::Configuration,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreadable { .. } | Self::Path(_) | Self::NoHome | Self::Unrecorded { .. } => None,
+            Self::Command(_) | Self::Prompt(_) => {
+                Some("name the configuration that the debate began with: --config <path>".to_owned())
+            }
+            Self::Context(path) => Some(format!("to allow it: --context {}", path.display())),
+        }
+    }
+}
+
+/// A file that the user trusts.
+#[derive(Debug)]
+pub struct Trusted {
+    /// The canonical path.
+    pub path: PathBuf,
+    /// The hash of its content.
+    pub sha256: String,
+    /// Its content.
+    pub text: String,
+}
+
+impl Trusted {
+    /// A line of the list, in the format of `sha256sum`.
+    fn line(&self) -> String {
+        format!("{}  {}", self.sha256, self.path.display())
+    }
+}
+
+/// Trusts a file with its present content.
+///
+/// # Errors
+/// It is not a text file, or the list of trusted files cannot be written.
+pub fn trust(path: &Path, environment: &Environment) -> Result<Trusted, TrustError> {
+    let unreadable = |source| TrustError::Unreadable { path: path.to_owned(), source };
+    let path = path.canonicalize().map_err(unreadable)?;
+    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    if path.to_str().is_none_or(|path| path.contains(char::is_control)) {
+        return Err(TrustError::Path(path));
+    }
+    let trusted = Trusted { sha256: hash(&text), path, text };
+    let directory = environment.user_directory().ok_or(TrustError::NoHome)?;
+    let list = directory.join(TRUSTED);
+    if !has(&list, &trusted.line()) {
+        let written = std::fs::create_dir_all(directory)
+            .and_then(|()| std::fs::OpenOptions::new().append(true).create(true).open(&list))
+            .and_then(|mut file| writeln!(file, "{}", trusted.line()));
+        written.map_err(|source| TrustError::Unrecorded { path: list, source })?;
+    }
+    Ok(trusted)
+}
+
+/// Whether the user has trusted the file at `path` with this content.
+pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
+    let line = path.canonicalize().map(|path| format!("{}  {}", hash(text), path.display()));
+    let list = environment.user_directory().map(|directory| directory.join(TRUSTED));
+    line.ok().zip(list).is_some_and(|(line, list)| has(&list, &line))
+}
+
+fn hash(text: &str) -> String {
+    // Readers drop a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn has(list: &Path, line: &str) -> bool {
+    std::fs::read_to_string(list).is_ok_and(|text| text.lines().any(|known| known == line))
+}
+
+/// The keys of a found configuration that move keys, run commands, or understate costs.
+pub fn refused(tree: &Value) -> Vec<String> {
+    let is_set = |key: &&str| match tree.pointer(&format!("/{}", key.replace('.', "/"))) {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(elements)) => !elements.is_empty(),
+        Some(Value::Object(entries)) => !entries.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => true,
+    };
+    let sections = ["providers", "prices", "hooks.afterDebate", "debate.arena.contextCommands"];
+    // Nothing limits what a program writes, so a cost limit relies on this figure.
+    let models = tree["models"].as_object().into_iter().flatten();
+    let outputs = models.filter(|(_, limits)| !limits["maxOutput"].is_null());
+    let outputs = outputs.map(|(model, _)| format!("models.{model}.maxOutput"));
+    sections.into_iter().filter(is_set).map(str::to_owned).chain(outputs).collect()
+}
+
+/// Lowers the user's limits to those of a found configuration or a record.
+fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
+    fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+        one.into_iter().chain(other).min()
+    }
+    BudgetSettings {
+        max_cost_usd: lower(own.max_cost_usd, found.max_cost_usd),
+        warn_cost_usd: lower(own.warn_cost_usd, found.warn_cost_usd),
+        max_calls: lower(own.max_calls, found.max_calls),
+        max_calls_per_day: lower(own.max_calls_per_day, found.max_calls_per_day),
+    }
+}
+
+/// The files that an agent's prompts are read from.
+fn prompt_files(agent: &AgentSettings, base: &Path) -> Vec<PathBuf> {
+    let role = base.join("prompts").join("roles").join(format!("{}.md", agent.role));
+    let named = [
+        &agent.system_prompt_path,
+        &agent.summary_prompt_path,
+        &agent.clarification_prompt_path,
+        &agent.summarization.prompt_path,
+    ];
+    named.into_iter().flatten().map(|path| base.join(path)).chain([role]).collect()
+}
+
+/// The first prompt file of these settings, links resolved, that is outside `directories` or may hold secrets.
+pub fn stray_prompt(settings: &Settings, directories: &[PathBuf]) -> Option<PathBuf> {
+    let base = settings.base_dir.clone().unwrap_or_default();
+    let files = settings.everybody().flat_map(|agent| prompt_files(agent, &base));
+    // Missing files are not sent.
+    let mut real = files.filter_map(|path| path.canonicalize().ok());
+    real.find(|path| !is_below(path, directories) || may_hold_secrets(path))
+}
+
+fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
+    directories.iter().filter_map(|directory| directory.canonicalize().ok()).any(|one| path.starts_with(one))
+}
+
+/// What the user's own files define, and a saved debate may only name.
+#[derive(Debug, Clone, Default)]
+pub struct UserSettings {
+    /// The providers by name.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// The prices by model.
+    pub prices: BTreeMap<String, Price>,
+    /// The limits by model.
+    pub models: BTreeMap<String, ModelLimits>,
+    /// The default limits of a debate.
+    pub budget: BudgetSettings,
+    /// The commands whose output an arena may read.
+    pub context_commands: Vec<String>,
+    /// The limits of the command line, which replace all others.
+    pub limit: BudgetLimit,
+    /// The directories besides the working directory whose files a saved debate may read.
+    pub directories: Vec<PathBuf>,
+}
+
+impl UserSettings {
+    /// The settings with which a saved debate runs here.
+    pub fn over(&self, recorded: &Settings, environment: &Environment) -> Settings {
+        let mut settings = recorded.clone();
+        settings.providers.clone_from(&self.providers);
+        settings.prices.clone_from(&self.prices);
+        settings.models.clone_from(&self.models);
+        let budget = tightened(self.budget, recorded.debate.budget);
+        settings.debate.budget = BudgetSettings {
+            max_cost_usd: self.limit.usd.or(budget.max_cost_usd),
+            max_calls: self.limit.calls.or(budget.max_calls),
+            ..budget
+        };
+        settings.elsewhere = elsewhere(&settings, environment);
+        settings
+    }
+
+    /// Checks the commands and files of a saved debate's settings.
+    ///
+    /// # Errors
+    /// The user did not name one of them.
+    pub fn check(&self, settings: &Settings) -> Result<(), TrustError> {
+        let directories: Vec<PathBuf> = self.directories.iter().cloned().chain([PathBuf::from(".")]).collect();
+        let mut commands = settings.debate.arena.context_commands.iter();
+        if let Some(command) = commands.find(|command| !self.context_commands.contains(command)) {
+            return Err(TrustError::Command(command.clone()));
+        }
+        if let Some(path) = stray_prompt(settings, &directories) {
+            return Err(TrustError::Prompt(path));
+        }
+        if let Some(path) = &settings.context_dir
+            && path.canonicalize().is_ok_and(|real| !is_below(&real, &directories))
+        {
+            return Err(TrustError::Context(path.clone()));
+        }
+        Ok(())
+    }
+}
