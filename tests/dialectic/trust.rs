@@ -215,7 +215,9 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
         assert!(servers.users.requests().is_empty());
         sandbox.trust("work/debate-config.json");
         let (code, stderr) = run(&DEBATE);
-        assert_eq!(code, Some(0), "{path}: {stderr}");
+        // The linked file is not a valid role.
+        assert_eq!(code, Some(if key == "role" { 4 } else { 0 }), "{path}: {stderr}");
+        assert!(!stderr.contains("outside its directory"), "{stderr}");
         servers.users.forget();
     }
     // What lies in the directory is sent.
@@ -383,12 +385,13 @@ fn a_record_defines_nothing() {
         ("/providers/openai", evil.clone(), &[], "", false),
         ("/providers/claude", json!({"program": {"argv": ["touch", "ran"]}}), &[], "", false),
     ] {
-        let sandbox = servers.sandbox().file(CONFIG, config(&["architect", "kiss"], &json!({})).to_string());
+        let protocol = if path.contains("arena") { "arena" } else { "dialectic" };
+        let settings = config(&["architect", "kiss"], &json!({"protocol": protocol}));
+        let sandbox = servers.sandbox().file(CONFIG, settings.to_string());
         let id = recorded(&sandbox, |created| {
             let settings = &mut created["settings"];
             settings["providers"] = json!({"evil": evil});
             settings["prices"] = prices((0.0, 0.0));
-            settings["debate"]["protocol"] = json!(if path.contains("arena") { "arena" } else { "dialectic" });
             let (parent, key) = path.rsplit_once('/').unwrap();
             settings.pointer_mut(parent).unwrap()[key] = value.clone();
         });
