@@ -21,7 +21,7 @@ use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
-use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, LeftOut, Settings};
+use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, DebateSettings, LeftOut, Settings};
 
 pub use wanted::Wanted;
 
@@ -460,7 +460,7 @@ fn assemble(
     environment: &Environment,
 ) -> Result<Found, Error> {
     let length = |text: &str| text.chars().count();
-    let limit = settings.debate.attachment_limit;
+    let limit = DebateSettings::ATTACHMENT_LIMIT;
     let mut room = limit.saturating_sub(SHARE.min(limit / 10));
     let (mut text, mut shown) = (String::new(), Vec::new());
     let was_empty = read.is_empty();
@@ -506,8 +506,7 @@ fn assemble(
             all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
             _ => {
                 let message = format!("none of this change can be read: {}", reasons(&left_out));
-                let hint = "raise `debate.attachmentLimit` if files are too large, or name some of them: dialectic \
-                    review <paths>";
+                let hint = "if files are too large, name some of them: dialectic review <paths>";
                 Err(UserError::input(message).with_hint(hint).into())
             }
         };

@@ -156,10 +156,7 @@ impl Arms<'_> {
             return Err(LeftOut::TooDear);
         }
         let mut settings = self.settings(agents, rounds);
-        // The cost of a draw is known before the next but one begins. The engine starts no more of a stage than this;
-        // `maxConcurrency` would start all of them, and have them wait.
-        let texts = arm.protocol().stages.iter().filter(|stage| stage.info.yields == Some(ResultKind::Proposal));
-        settings.debate.arena.max_concurrency = texts.map(|stage| (stage.info.id.to_string(), 1)).collect();
+        settings.debate.max_concurrency = 1;
         Ok((settings, Some(Meter::of(arm, money, price))))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::resume::recorded_calls;
-use crate::support::{Exchange, Gate, Incoming, MockServer, Reply, Sandbox, answer, config};
+use crate::support::{Gate, Incoming, MockServer, Reply, Sandbox, answer, config};
 use crate::timing::without_times;
 
 /// With one major requirement.
@@ -365,51 +365,6 @@ fn an_agreement_over_a_grave_point_that_nobody_answered_is_sent_back_twice_at_mo
     server.forget();
     arena(&server, &settings).run(["debate", PROBLEM, "-r", "5"]).expect_code(0);
     assert_eq!((asked(&server, "challenge the agreement").len(), asked(&server, "rework").len()), (0, 0));
-}
-
-/// How many requests of a task were answered at once at most.
-fn peak(exchanges: &[Exchange], task: &str) -> usize {
-    let of_task: Vec<&Exchange> = exchanges.iter().filter(|exchange| exchange.request.task() == task).collect();
-    let at_arrival = |one: &&Exchange| {
-        let is_open =
-            |other: &&&Exchange| other.arrived <= one.arrived && other.ended.is_none_or(|ended| ended > one.arrived);
-        of_task.iter().filter(is_open).count()
-    };
-    of_task.iter().map(at_arrival).max().unwrap_or(0)
-}
-
-#[test]
-fn each_stage_keeps_to_its_own_limit_of_calls_in_flight() {
-    const TASKS: [(&str, &str, usize); 5] = [
-        ("proposal", "propose", 3),
-        ("critique", "critique", 6),
-        ("revision", "revise", 3),
-        ("final-refinement", "write your last word", 3),
-        ("voting", "vote", 3),
-    ];
-    for limited in TASKS {
-        let server = MockServer::with(|request| script(request, Related::Not, &[]).after(Duration::from_millis(30)));
-        let (stage, task, calls) = limited;
-        let limit = if stage == "critique" { 2 } else { 1 };
-        let sandbox = arena(&server, &json!({"maxConcurrency": {stage: limit}}));
-        sandbox.run(["debate", PROBLEM, "-r", "1"]).expect_code(0);
-        assert_eq!(asked(&server, task).len(), calls);
-        let exchanges = server.exchanges();
-        assert!(peak(&exchanges, task) <= limit, "{stage}: {}", peak(&exchanges, task));
-    }
-    // Without a limit they are in flight together: the last is answered when all are there.
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = script(request, Related::Not, &[]);
-        if request.task() == "propose" { reply.unstreamed().held(&held) } else { reply }
-    });
-    let sandbox = arena(&server, &json!({}));
-    let running = sandbox.spawn(["debate", PROBLEM, "-r", "1"]);
-    server.wait_for_requests(3);
-    assert_eq!(peak(&server.exchanges(), "propose"), 3);
-    gate.open();
-    running.wait().expect_code(0);
 }
 
 #[test]

@@ -175,7 +175,9 @@ fn values_that_cannot_be_used() {
         let mut settings = config(&["architect", "kiss"], &json!({}));
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         settings.pointer_mut(parent).unwrap()[key] = value;
-        case(&["debate", "x"], 4, says).with("debate-config.json", settings.to_string()).check();
+        case(&["debate", "x", "-c", "debate-config.json"], 4, says)
+            .with("debate-config.json", settings.to_string())
+            .check();
     };
     invalid("/judge/id", json!("agent-kiss"), &["judge.id (line 1, column ", "`agent-kiss`"]);
     invalid("/judge/model", json!(""), &["judge.model (line 1, column ", "is empty"]);

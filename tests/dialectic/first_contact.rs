@@ -221,14 +221,14 @@ fn attachments_reach_everybody_and_cannot_leave_their_fence() {
 #[test]
 fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     let server = MockServer::with(short_reply);
-    let settings = config(&["architect", "kiss"], &json!({"attachmentLimit": 20}));
+    let settings = config(&["architect", "kiss"], &json!({}));
     let key = format!("token = {TEST_KEY}");
     let here = sandbox(&server)
         .config(&settings)
         .file("ok.md", "0123456789")
-        .file("long.md", "01234567890")
-        .file("wide.md", "ü".repeat(21))
-        .file("exact.md", "ü".repeat(20))
+        .file("long.md", "0".repeat(99_991))
+        .file("wide.md", "ü".repeat(100_001))
+        .file("exact.md", "ü".repeat(100_000))
         .file("empty.md", " \n")
         .file("latin1.md", b"gr\xfc\xdfe")
         .file(".env.local", "A=1")
@@ -243,8 +243,12 @@ fn what_cannot_be_attached_is_refused_before_anything_is_sent() {
     refused(&["--attach", "empty.md"], "", "the attachment empty.md is empty");
     refused(&["--attach", "-"], "", "the attachment standard input is empty");
     refused(&["--attach", "latin1.md"], "", "the attachment latin1.md is not UTF-8 text");
-    refused(&["--attach", "ok.md", "--attach", "long.md"], "", "with long.md, the attachments exceed 20 characters");
-    refused(&["--attach", "wide.md"], "", "with wide.md, the attachments exceed 20 characters");
+    refused(
+        &["--attach", "ok.md", "--attach", "long.md"],
+        "",
+        "with long.md, the attachments exceed 100,000 characters",
+    );
+    refused(&["--attach", "wide.md"], "", "with wide.md, the attachments exceed 100,000 characters");
     refused(&["--attach", ".env.local"], "", "may contain keys or passwords");
     refused(&["--attach", "-", "--attach", "-"], "x", "standard input is used twice");
     let larger = config(&["architect", "kiss"], &json!({}));

@@ -230,7 +230,7 @@ pub struct Price {
     /// Input written to the provider's cache. Absent: 1.25 times the price of other input for Claude models, the price
     /// of other input for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(skip)]
     pub cache_write_per_m_tok: Option<f64>,
     /// Output.
     #[schemars(range(min = 0))]

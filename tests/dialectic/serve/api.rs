@@ -162,7 +162,7 @@ fn files_are_what_the_command_line_attaches() {
 #[test]
 fn files_are_refused_that_the_command_line_refuses() {
     let server = MockServer::with(short_reply);
-    let sandbox = sandbox(&server, &json!({"attachmentLimit": 100})).env("OPENAI_API_KEY", "sk-a-key-that-is-a-secret");
+    let sandbox = sandbox(&server, &json!({})).env("OPENAI_API_KEY", "sk-a-key-that-is-a-secret");
     let serving = Serving::start(&sandbox, &[]);
     let fine = json!({"name": "a.md", "text": "fine"});
     let cases = [
@@ -180,9 +180,9 @@ fn files_are_refused_that_the_command_line_refuses() {
         ),
         (json!([{"name": "a.txt", "text": " \n"}]), "files[0]", "is empty"),
         (
-            json!([fine, {"name": "b.md", "text": "ü".repeat(97)}]),
+            json!([fine, {"name": "b.md", "text": "ü".repeat(99_997)}]),
             "files[1]",
-            "with b.md, the attachments exceed 100 characters",
+            "with b.md, the attachments exceed 100,000 characters",
         ),
         (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
         (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "at most 255 characters"),
@@ -197,7 +197,7 @@ fn files_are_refused_that_the_command_line_refuses() {
             assert!(problem["detail"].as_str().unwrap().contains(detail), "{problem:#}");
         }
     }
-    let exact = json!([fine, {"name": "b.md", "text": "ü".repeat(96)}]);
+    let exact = json!([fine, {"name": "b.md", "text": "ü".repeat(99_996)}]);
     serving.post("/forecast", &json!({"problem": "Design a queue", "files": exact})).expect(200);
     assert_eq!(server.requests().len(), 0);
     assert_eq!(serving.get("/debates")["total"], 0);

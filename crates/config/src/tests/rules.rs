@@ -17,7 +17,6 @@ fn a_configuration_that_says_everything_loads_unchanged() {
     assert_eq!((agent.max_tokens, agent.position), (Some(4096), Some(Position::For)));
     assert_eq!(settings.debate.orchestrator_type, "classic");
     assert_eq!(settings.prices["gpt-4"].cached_input_per_m_tok, Some(30.0));
-    assert_eq!(settings.prices["gpt-4"].cache_write_per_m_tok, Some(37.5));
     assert_eq!(settings.providers["local"].api_key_env.as_deref(), Some("LOCAL_KEY"));
 
     let written: Value = serde_json::from_str(text).unwrap();
@@ -126,7 +125,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
     unknown key `judge.temprature` is ignored (did you mean `temperature`?)
-    unknown key `prices["gpt-4.1"].output` is ignored (known: `cacheWritePerMTok`, `cachedInputPerMTok`, `inputPerMTok`, `outputPerMTok`)
+    unknown key `prices["gpt-4.1"].output` is ignored (known: `cachedInputPerMTok`, `inputPerMTok`, `outputPerMTok`)
     unknown key `providers.local.apiKey` is ignored (did you mean `apiKeyEnv`?)
     "#);
     let warning = &load_value(&with_agent(&json!({"temprature": 1}))).unwrap().warnings[0];
@@ -190,7 +189,6 @@ fn every_bound_of_the_schema_is_enforced() {
         "Arena" => Some(with_debate(&json!({"arena": { key: value }}))),
         "Team" => Some(with_debate(&json!({"arena": {"team": { key: value }}}))),
         "Convergence" => Some(with_debate(&json!({"arena": {"convergence": { key: value }}}))),
-        "StageLimits" => Some(with_debate(&json!({"arena": {"maxConcurrency": { key: value }}}))),
         "Budget" => Some(with_debate(&json!({"budget": { key: value }}))),
         "Provider" => {
             let program = json!({"type": "command", "argv": ["x"], key: value});

@@ -13,7 +13,7 @@ use crate::agent::{Ask, Call, OnReply, RequestResult, Value, answer, prepare};
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::BudgetLimit;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
-use dialectic_record::debate::{CallDescription, CallKey, Event, Signal, StageId, StoredReply};
+use dialectic_record::debate::{CallDescription, CallKey, Event, Signal, StoredReply};
 use dialectic_record::protocol::{BudgetClass, Step};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Replica, ReplicaError, StoreError};
@@ -165,11 +165,6 @@ impl Calls {
         if let Some(call) = self.in_flight.get_mut(key) {
             call.is_sending = is_sending;
         }
-    }
-
-    /// The number of a stage's calls in flight.
-    pub(super) fn in_flight_of(&self, stage: StageId) -> usize {
-        self.in_flight.keys().filter(|key| key.stage == stage).count()
     }
 
     pub(super) fn is_in_flight(&self, key: &CallKey) -> bool {

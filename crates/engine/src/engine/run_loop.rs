@@ -289,10 +289,6 @@ impl Engine {
         });
         let ready: Vec<(StageId, Step)> = ready.map(|open| (open.stage, open.step.clone())).collect();
         for (wanted_by, step) in ready {
-            // Retried when a call has returned.
-            if !self.has_place(step.key.stage) {
-                continue;
-            }
             let (round, stage) = (step.key.round, step.key.stage);
             let steps = self.declared(wanted_by)?.steps;
             self.announce(round, stage, steps, |engine| {
@@ -301,12 +297,6 @@ impl Engine {
             self.start(&step)?;
         }
         Ok(())
-    }
-
-    /// Whether the settings allow another concurrent call of a stage.
-    fn has_place(&self, stage: StageId) -> bool {
-        let limit = self.debate().known_settings().debate.in_flight_of(stage);
-        limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
     }
 
     /// The number of `steps` that are unfinished calls of a stage.

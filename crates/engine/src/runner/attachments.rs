@@ -10,7 +10,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{holds_private_key, may_hold_secrets};
-use dialectic_record::debate::{Attachment, Settings};
+use dialectic_record::debate::{Attachment, DebateSettings, Settings};
 
 /// The maximum bytes of a character.
 const WIDEST: u64 = 4;
@@ -59,10 +59,7 @@ impl Diagnostic for AttachmentError {
         let hint = match self {
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Empty(_) => "check that the file, or the output piped in, is not empty",
-            Self::TooLong { .. } => {
-                "attach less, or raise `debate.attachmentLimit` in the configuration; every call sends \
-                     all attachments"
-            }
+            Self::TooLong { .. } => "attach less: every call sends all attachments",
             Self::SecretName(_) => {
                 "it would be sent to every model and kept in the record; if it contains none, attach a \
                      copy with another name"
@@ -85,7 +82,7 @@ pub struct Attachments<'a> {
 impl<'a> Attachments<'a> {
     /// No attachments yet. `settings` limit them; they must not contain keys of `environment`.
     pub fn new(settings: &'a Settings, environment: &'a Environment) -> Self {
-        Self { settings, environment, left: settings.debate.attachment_limit, attached: Vec::new() }
+        Self { settings, environment, left: DebateSettings::ATTACHMENT_LIMIT, attached: Vec::new() }
     }
 
     /// The bytes of the next file that must be read to check its length.
@@ -109,7 +106,7 @@ impl<'a> Attachments<'a> {
     /// # Errors
     /// It is not text, is too long, or contains a secret.
     pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<(), AttachmentError> {
-        let limit = self.settings.debate.attachment_limit;
+        let limit = DebateSettings::ATTACHMENT_LIMIT;
         let is_cut = bytes.len() as u64 >= self.most_bytes();
         let text = match decode(bytes) {
             Ok(text) => text,

@@ -17,7 +17,7 @@ use dialectic_base::money::{Price, Usd};
 use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::ApiKind;
 
-use super::{AgentId, Lens, StageId};
+use super::{AgentId, Lens};
 
 pub use arena::{ArenaSettings, ConvergenceSettings, TeamSettings, VotingRule, VotingSettings};
 
@@ -190,9 +190,6 @@ pub struct DebateSettings {
     /// The maximum characters of finished rounds that a prompt shows in full; the rest gets a line per text.
     #[serde(default = "default_history_limit")]
     pub history_limit: usize,
-    /// The maximum total characters of all attachments; every call contains all of them.
-    #[serde(default = "default_attachment_limit")]
-    pub attachment_limit: usize,
     /// The seed of every shuffle: the same seed shows texts in the same order. Absent: random.
     #[serde(default)]
     #[schemars(range(max = 4_294_967_295_u32))]
@@ -252,13 +249,8 @@ impl DebateSettings {
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// The default of [`history_limit`](Self::history_limit), also for states without one.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
-    /// The default of [`attachment_limit`](Self::attachment_limit): about 25,000 tokens in every call.
-    pub const DEFAULT_ATTACHMENT_LIMIT: usize = 100_000;
-
-    /// A stage's own limit of calls in flight.
-    pub fn in_flight_of(&self, stage: StageId) -> Option<u32> {
-        self.arena.max_concurrency.get(stage.as_str()).copied()
-    }
+    /// The maximum total characters of all attachments, which every call contains: about 25,000 tokens.
+    pub const ATTACHMENT_LIMIT: usize = 100_000;
 }
 
 impl Default for DebateSettings {
@@ -273,7 +265,6 @@ impl Default for DebateSettings {
             synthesis_method: SynthesisMethod::Judge,
             include_full_history: false,
             history_limit: Self::DEFAULT_HISTORY_LIMIT,
-            attachment_limit: Self::DEFAULT_ATTACHMENT_LIMIT,
             seed: None,
             timeout_per_round: 300_000,
             summarization: SummarizationSettings::default(),
@@ -293,10 +284,6 @@ impl Default for DebateSettings {
             orchestrator_type: "state-machine".to_owned(),
         }
     }
-}
-
-fn default_attachment_limit() -> usize {
-    DebateSettings::DEFAULT_ATTACHMENT_LIMIT
 }
 
 fn default_history_limit() -> usize {

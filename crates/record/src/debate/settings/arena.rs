@@ -1,7 +1,5 @@
 //! Settings of the protocol `arena`.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,31 +24,6 @@ pub struct ArenaSettings {
     /// Commands whose output is added to the debate's material. Only a file that you name or trust may have them.
     #[schemars(inner(length(min = 1)))]
     pub context_commands: Vec<String>,
-    /// The maximum calls in flight by stage, within the total limit.
-    #[schemars(with = "StageLimits")]
-    pub max_concurrency: BTreeMap<String, u32>,
-}
-
-/// The maximum calls in flight by stage.
-#[derive(JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "it describes the keys of a map")]
-struct StageLimits {
-    /// For proposals.
-    #[schemars(range(min = 1))]
-    proposal: Option<u32>,
-    /// For critiques.
-    #[schemars(range(min = 1))]
-    critique: Option<u32>,
-    /// For revisions.
-    #[schemars(range(min = 1))]
-    revision: Option<u32>,
-    /// For final refinements.
-    #[schemars(range(min = 1))]
-    final_refinement: Option<u32>,
-    /// For votes.
-    #[schemars(range(min = 1))]
-    voting: Option<u32>,
 }
 
 impl Default for ArenaSettings {
@@ -63,7 +36,6 @@ impl Default for ArenaSettings {
             observer: false,
             extended_rounds: 1,
             context_commands: Vec::new(),
-            max_concurrency: BTreeMap::new(),
         }
     }
 }
