@@ -27,7 +27,6 @@ use super::output::report_format;
 use super::template::ProblemTemplate;
 
 pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
-#[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use eval::EvalArgs;
