@@ -13,8 +13,7 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    let commands =
-        ["debate", "resume", "replay", "fork", "verify", "eval", "list", "report", "config", "protocols", "man"];
+    let commands = ["debate", "resume", "fork", "verify", "eval", "list", "report", "config", "protocols", "man"];
     for command in commands {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
@@ -183,11 +182,11 @@ fn a_shell_completes_debates_roles_protocols_and_stages() {
         words
     };
     let short = id[id.len() - 4..].to_owned();
-    assert_eq!(complete(&["dialectic", "rep"]), ["replay", "report"]);
+    assert_eq!(complete(&["dialectic", "rep"]), ["report"]);
     assert_eq!(complete(&["dialectic", "show", "la"]), ["latest"]);
     assert_eq!(complete(&["dialectic", "report", &short[..2]]), [short.as_str()]);
     assert_eq!(complete(&["dialectic", "eval", "-d", "deb-"]), [id.as_str()]);
-    assert!(complete(&["dialectic", "tag", ""]).iter().all(|one| !one.contains('$')));
+    assert!(complete(&["dialectic", "show", ""]).iter().all(|one| !one.contains('$')));
     assert_eq!(complete(&["dialectic", "debate", "-a", "sec"]), ["security"]);
     assert_eq!(complete(&["dialectic", "debate", "-a", "kiss,sec"]), ["kiss,security"]);
     assert_eq!(complete(&["dialectic", "debate", "--protocol", "ox"]), ["oxford"]);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::show;
-use crate::cli::args::{AskArgs, Watch};
+use crate::cli::args::AskArgs;
 use crate::cli::consent::{Offer, agree, tell};
 use crate::cli::dialogue::{Dialogue, NotAsked};
 use crate::cli::edit::edit;
@@ -204,7 +204,7 @@ impl AskSession<'_> {
         }
         let begun = Instant::now();
         let id = asking.debate().id.clone();
-        let (debate, answer) = match answered(asking, terminal.display(args.watch.watch()))? {
+        let (debate, answer) = match answered(asking, terminal.display(args.quiet))? {
             Ok(answered) => answered,
             Err(FollowUpError::Interrupted) => {
                 return Err(Error::Coded {
@@ -218,8 +218,8 @@ impl AskSession<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let printed = terminal.solution(&answer, !args.watch.no_pager);
-        if args.watch.watch() != Watch::Quiet {
+        let printed = terminal.solution(&answer, true);
+        if !args.quiet {
             let cost = debate.total_cost();
             let took = clock(begun.elapsed());
             let of_answer = cost.zip(before).map(|(now, before)| now.saturating_sub(before));

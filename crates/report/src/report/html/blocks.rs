@@ -5,9 +5,7 @@ use maud::{Markup, html};
 use dialectic_base::severity::Severity;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
-use crate::report::prose::lines;
 
-use super::diff::{Difference, difference};
 use super::elements::{self, bar};
 use super::participants::Participants;
 use super::text::{markdown, name, verbatim};
@@ -34,11 +32,6 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
         },
         Block::Folded(what, inner) => html! { details { summary { (shown(what)) } (within(inner)) } },
         Block::Indented(what, inner) => html! { p { (shown(what)) } div.fate { (within(inner)) } },
-        Block::Changes(old, new) => match difference(&lines(old), &lines(new)) {
-            Difference::None => html! { p.note { "The text stayed as it was." } },
-            Difference::TooLong => html! { p.note { "The texts are too long to be compared." } },
-            Difference::Changes { shown, .. } => shown,
-        },
         Block::Warning(inner) => html! { div.notice.warn { (within(inner)) } },
         Block::Aside(inner) => html! {
             @for one in inner {

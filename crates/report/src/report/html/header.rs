@@ -30,7 +30,6 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) 
             h1 dir="auto" { (title(view)) }
             p.verdict { (status(view)) (offline(debate)) }
             (notices(debate))
-            @if let Some(notice) = view.left_out() { p.note { (notice) } }
             (glance)
             (facts(view, calls))
         }
