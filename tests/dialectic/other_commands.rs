@@ -46,10 +46,6 @@ fn the_help_of_debate() {
 
     Problem:
       -p, --problem-file <PATH>  Read the problem from a UTF-8 file
-          --edit                 Write the problem in your editor (`VISUAL` or `EDITOR`), starting from
-                                 the given text or file
-          --template <KIND>      Write the problem in your editor, starting from a template [possible
-                                 values: adr, migration, incident, vendor]
           --attach <PATH>        Attach a text file, which all agents and the judge read. Repeatable;
                                  `-` is standard input
           --context <DIR>        The directory that agents may read with their tools [default: the
@@ -93,9 +89,7 @@ fn the_help_of_debate() {
       -v, --verbose        Print the participants and the usage of each call, on standard error
           --detach         Print the debate's id once it has started, and let it run in the background:
                            `dialectic wait <id>` waits for its end
-          --watch <HOW>    How much of the debate to show [default: compact] [possible values: compact,
-                           full, quiet]
-          --quiet          Show no progress: the same as `--watch quiet`
+      -q, --quiet          Show no progress
 
     Examples:
       dialectic debate "Design a rate limiting system"

@@ -160,6 +160,11 @@ commands! {
             "dialectic rm vhkp",
             "dialectic rm vhkp ab12 --yes",
         ];
+        /// Check a debate's record for damage
+        Verify(VerifyArgs) = verify, [
+            "dialectic verify latest",
+            "dialectic verify latest --head | ssh-keygen -Y sign -n dialectic -f ~/.ssh/id_ed25519 > answer.sig",
+        ];
     }
     "Measure" {
         /// Have evaluators score the solutions of saved debates
@@ -179,11 +184,6 @@ commands! {
         Sweep(SweepArgs) = sweep, [
             "dialectic sweep plan sweep.json -o plan.jsonl",
             "dialectic sweep run plan.jsonl --jobs 8",
-        ];
-        /// Check a debate's record for damage
-        Verify(VerifyArgs) = verify, [
-            "dialectic verify latest",
-            "dialectic verify latest --head | ssh-keygen -Y sign -n dialectic -f ~/.ssh/id_ed25519 > answer.sig",
         ];
     }
     "Set up" {

@@ -67,10 +67,10 @@ const DECISION: ReportFormat = ReportFormat {
     write: |view, _, out| decision_record(view, out),
 };
 
-/// The saved state.
+/// The state.
 const STATE: ReportFormat = ReportFormat {
     name: "json",
-    about: "The saved state",
+    about: "The state as JSON",
     endings: &["json"],
     ending: "json",
     media_type: "application/json",
