@@ -122,7 +122,12 @@ mod tests {
         ];
         let planned = Forecast { calls, purchase: None };
         let drawn = |width| forecast(&planned, Layout { width, color: false });
-        insta::assert_snapshot!(drawn(None), @"");
+        insta::assert_snapshot!(drawn(None), @r"
+        Stage     Model   Calls  Tokens at most   Likely  At most
+        proposal  small       2           5,000  $0.0400  $0.0800
+        proposal  great       1           2,500  unknown  unknown
+        critique  small  1 to 2           5,000  $0.0300  $0.1800
+        ");
         for width in [40, 60, 80] {
             let drawn = drawn(Some(width));
             assert!(drawn.lines().all(|line| line.chars().count() <= width), "{drawn}");
