@@ -12,7 +12,7 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
-use dialectic_record::store::Entry;
+use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, View, redact};
 
 use super::target::OutputTarget;
@@ -74,13 +74,13 @@ pub(super) fn write_report(
 ) -> Result<(), Error> {
     let by_ending = || path.map_or(Ok(ReportFormat::usual()), |path| format_of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
-    let mut saved = entry.load(format.access)?;
+    let mut saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     if let Some(message) = format.lacks(&saved.debate) {
         return Err(ConfigError::Argument { option: "--format", message: message.to_owned() }.into());
     }
     redact(&mut saved.debate);
-    let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
+    let view = View::new(&saved.debate, configured).with_sides(side);
     let view = view.with_standing(Standing::listed(entry, &saved.debate));
     let write = |out: &mut dyn Write| format.write(&view, detail, out);
     let Some(path) = path else {

@@ -60,6 +60,7 @@ mod pitch;
 mod programs;
 mod providers;
 mod proxies;
+mod recovery;
 mod replica;
 mod report;
 mod report_of_a_run;

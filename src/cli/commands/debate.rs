@@ -54,7 +54,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if args.dry_run {
         say(choice.as_ref(), &spec, reads_stdin, terminal);
         terminal.warnings(&warnings);
-        return dry_run::run(&spec, &runner(environment)?, terminal);
+        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {

@@ -72,7 +72,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
-        return dry_run::run(&spec, &runner(environment)?, terminal);
+        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {

@@ -6,11 +6,9 @@
 use std::io;
 
 use dialectic_record::debate::{Debate, DebateFile};
-use dialectic_record::store::AccessMode;
 
 pub(crate) mod block;
 mod decision;
-mod difference;
 mod html;
 mod markdown;
 mod overview;
@@ -48,8 +46,6 @@ pub struct ReportFormat {
     pub ending: &'static str,
     /// The media type.
     pub media_type: &'static str,
-    /// The parts of the record that it needs.
-    pub access: AccessMode,
     /// Whether it exists only for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
@@ -62,7 +58,6 @@ const DECISION: ReportFormat = ReportFormat {
     endings: &[],
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
-    access: AccessMode::State,
     is_of_reviews: false,
     write: |view, _, out| decision_record(view, out),
 };
@@ -98,7 +93,6 @@ pub static FORMATS: [ReportFormat; 6] = [
         endings: &["html", "htm"],
         ending: "html",
         media_type: "text/html; charset=utf-8",
-        access: AccessMode::Events,
         write: |view, _, out| out.write_all(html(view).as_bytes()),
         ..DECISION
     },

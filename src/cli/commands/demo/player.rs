@@ -12,7 +12,7 @@ use crate::cli::keys::{Key, Keyboard};
 use crate::cli::suspend::give_way;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
-use dialectic_record::debate::{Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span};
+use dialectic_record::debate::{Debate, Forecast, Moment, PanelInfo, PlannedCall, Signal, Span};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::StoreError;
 use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, ProgressMode, play};
@@ -110,10 +110,10 @@ fn as_it_went(moments: &[Moment]) -> Forecast {
         key,
         model: String::new(),
         provider: String::new(),
-        made: Made::Always,
+        is_certain: true,
         input: Span::default(),
         output: Span::default(),
         cost: None,
     };
-    Forecast { calls: settled.map(call).collect(), deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
+    Forecast { calls: settled.map(call).collect(), purchase: None }
 }

@@ -6,7 +6,7 @@ use dialectic_base::severity::Severity;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
 
-use super::elements::{self, bar};
+use super::elements;
 use super::participants::Participants;
 use super::text::{markdown, name, verbatim};
 
@@ -60,14 +60,10 @@ fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
         })
         .collect();
     let row = |row: &Vec<Phrase<'_>>| {
-        let colour = match row.first().and_then(|cell| cell.first()) {
-            Some(Piece::Agent(id)) => participants.find(id).map_or("judge", |member| member.colour.as_str()),
-            _ => "judge",
-        };
         html! {
             tr {
                 @for (at, (place, is_figure)) in kept.iter().enumerate() {
-                    @let cell = row.get(*place).map(|cell| coloured(cell, participants, colour));
+                    @let cell = row.get(*place).map(|cell| line(cell, participants));
                     @if at == 0 { th scope="row" { (cell.unwrap_or_default()) } }
                     @else if *is_figure { td.number { (cell.unwrap_or_default()) } }
                     @else { td { (cell.unwrap_or_default()) } }
@@ -82,11 +78,6 @@ fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
 
 /// A line on the page.
 pub(super) fn line(pieces: &[Piece<'_>], participants: &Participants<'_>) -> Markup {
-    coloured(pieces, participants, "judge")
-}
-
-/// A line whose bars have that colour.
-fn coloured(pieces: &[Piece<'_>], participants: &Participants<'_>, colour: &str) -> Markup {
     html! {
         @for piece in pieces {
             @match piece {
@@ -96,8 +87,7 @@ fn coloured(pieces: &[Piece<'_>], participants: &Participants<'_>, colour: &str)
                 Piece::Agent(id) => (participants.chip(id)),
                 Piece::Point(number) => a href={ "#" (anchor(number)) } { (number) },
                 Piece::Severity(severity) => (pill(*severity)),
-                Piece::Bar(value, most) => { " " (bar(colour, *value, *most)) }
-                Piece::Aside(pieces) => (coloured(pieces, participants, colour)),
+                Piece::Aside(pieces) => (line(pieces, participants)),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Additional facts about contributions: usage, cuts, tool calls; and the summaries that replace them.
+//! Additional facts about contributions: usage and cuts; and the summaries that replace them.
 
 use maud::{Markup, html};
 
@@ -6,12 +6,11 @@ use crate::report::View;
 use dialectic_base::figures::{counted, duration, thousands};
 use dialectic_record::debate::{Contribution, Round, Summary};
 
-use super::critiques::beginning;
 use super::participants::Participants;
 use super::text::{markdown, name, words};
 
 /// The known usage of a contribution: model, tokens, time.
-pub(super) fn figures(contribution: &Contribution) -> Markup {
+fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
     let tokens = metadata.tokens_used.filter(|taken| *taken > 0).map(tokens);
@@ -37,14 +36,14 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
 }
 
 /// A note that a text is incomplete.
-pub(super) fn cut(contribution: &Contribution) -> Markup {
+fn cut(contribution: &Contribution) -> Markup {
     html! {
         @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
     }
 }
 
 /// A collapsed contribution under a line that begins with `title`.
-pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution) -> Markup {
+pub(super) fn folded(title: &Markup, one: &Contribution) -> Markup {
     html! {
         details {
             summary {
@@ -52,11 +51,8 @@ pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution)
                 " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
                 " " small.beginning { bdi { (beginning(&one.content)) } }
             }
-            // The anchor is inside, since browsers expand the target of a link.
-            div id=[anchor] tabindex="-1" {
-                (cut(one))
-                (markdown(&one.content, 4))
-            }
+            (cut(one))
+            (markdown(&one.content, 4))
         }
     }
 }

@@ -86,7 +86,7 @@ fn nothing_of_the_machine_is_in_any_form_of_a_report() {
     let configured = debate.settings.clone();
     let debate = redacted(debate);
     for settings in [None, configured.as_ref()] {
-        for report in written(&View::new(&debate, &[], settings)) {
+        for report in written(&View::new(&debate, settings)) {
             let found: Vec<&str> = MARKERS.into_iter().filter(|marker| report.contains(marker)).collect();
             assert!(found.is_empty(), "{found:?}");
         }
@@ -101,7 +101,7 @@ fn texts_and_figures_stay() {
     let shown = redacted(debate.clone());
     let rest = Debate { prompt_sources: None, settings: shown.settings.clone(), ..debate };
     assert_eq!(shown, rest);
-    let [page, ..] = written(&View::new(&shown, &[], None));
+    let [page, ..] = written(&View::new(&shown, None));
     for text in ["Failover", "A write that is in flight"] {
         assert!(page.contains(text));
     }
