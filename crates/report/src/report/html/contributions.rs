@@ -7,7 +7,7 @@ use dialectic_base::figures::{counted, duration, thousands};
 use dialectic_record::debate::{Contribution, Round, Summary};
 
 use super::participants::Participants;
-use super::text::{markdown, name, words};
+use super::text::{beginning, markdown, name, words};
 
 /// The known usage of a contribution: model, tokens, time.
 fn figures(contribution: &Contribution) -> Markup {
