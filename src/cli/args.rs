@@ -389,10 +389,6 @@ pub(super) struct CallsArgs {
     /// The maximum number of model calls, including retries
     #[arg(help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
-
-    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
-    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_calls_per_day: Option<u32>,
 }
 
 /// When a debate ends early.

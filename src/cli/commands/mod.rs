@@ -97,11 +97,10 @@ commands! {
             "dialectic resume latest",
             "dialectic resume vhkp --finish",
         ];
-        /// Ask the judge, or an agent, about a finished debate
+        /// Ask the judge about a finished debate
         Ask(AskArgs) = ask, [
             "dialectic ask latest \"What if the budget is halved?\"",
             "dialectic ask vhkp --max-cost 0.05 \"Which part would you build first?\"",
-            "dialectic ask vhkp",
         ];
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [

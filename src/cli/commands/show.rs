@@ -3,7 +3,6 @@
 mod choice;
 
 use choice::TextSelection;
-pub(in crate::cli::commands) use choice::agent;
 use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs};
@@ -70,11 +69,10 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     }
     let entry = |(number, one): (usize, &FollowUp)| {
         let question = one.question.trim().replace('\n', "\n> ");
-        let who = one.answered_by.as_ref().or(one.to.as_ref()).map(|id| inline(view.name_of(id)));
+        let who = one.answered_by.as_ref().map(|id| inline(view.name_of(id)));
         let answer = match (one.answer.as_deref().map(str::trim), who) {
             (Some(answer), Some(who)) => format!("**{who}**\n\n{answer}"),
             (Some(answer), None) => answer.to_owned(),
-            (None, Some(who)) if one.to.is_some() => format!("{who} has not answered."),
             (None, _) => "Not answered.".to_owned(),
         };
         format!("## Question {number}\n\n> {question}\n\n{answer}\n")
