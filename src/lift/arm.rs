@@ -214,7 +214,6 @@ impl Arms<'_> {
         settings.judge = self.model.clone();
         settings.debate.rounds = rounds;
         settings.debate.check = 0;
-        settings.debate.quick = false;
         let max_calls_per_day = settings.debate.budget.max_calls_per_day;
         settings.debate.budget = BudgetSettings { max_calls_per_day, ..BudgetSettings::default() };
         settings

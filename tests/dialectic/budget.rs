@@ -280,7 +280,7 @@ fn the_warning_comes_once() {
 fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
     let server = MockServer::start();
     let debate = json!({
-        "rounds": 3, "synthesisMethod": "voting", "interactiveClarifications": true,
+        "rounds": 3, "interactiveClarifications": true,
         "terminationCondition": {"type": "quality", "threshold": 100},
         "summarization": {"threshold": 1000, "maxLength": 500},
     });
@@ -309,8 +309,6 @@ fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
             Purpose::Critique => "critique",
             Purpose::Refine => "refinement",
             Purpose::Confidence => "evaluation",
-            Purpose::Vote if request.model() == "model-judge" => continue,
-            Purpose::Vote => "vote",
             Purpose::Synthesize => "synthesis",
             _ => "unexpected",
         };
@@ -419,7 +417,6 @@ fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
         json!({"protocol": "lincoln-douglas", "rounds": 5}),
         json!({"protocol": "roundtable", "rounds": 6}),
         json!({"rounds": 5, "terminationCondition": {"type": "quality", "threshold": 100}}),
-        json!({"rounds": 2, "synthesisMethod": "merge", "summarization": {"enabled": false}}),
     ] {
         let sandbox = || Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
         let refused = sandbox().run(["debate", "--max-cost", "0.01", MOTION]).expect_code(2).stderr;

@@ -70,21 +70,20 @@ fn debates() -> Vec<(&'static str, Debate, Vec<Recorded>)> {
         "summarization": {"enabled": true, "threshold": 1000, "maxLength": 500},
     });
     let (judged, judged_events) = offline(&convergence, &[], &[]);
-    let bare = |method: &str| json!({"synthesisMethod": method, "summarization": {"enabled": false}});
-    let (voted, voted_events) = offline(&bare("voting"), &["--clarify"], &[]);
+    let (voted, voted_events) = offline(&json!({"protocol": "arena"}), &["--clarify"], &[]);
     let failing = [("OFFLINE_FAIL_EVERY", "5")];
-    let (merged, merged_events) = offline(&bare("merge"), &[], &failing);
+    let (failed, failed_events) = offline(&json!({}), &[], &failing);
     let of_protocol = |name: &str| offline(&json!({"protocol": name}), &[], &[]);
     let (motion, motion_events) = of_protocol("oxford");
-    let (reviewed, reviewed_events) = of_protocol("review");
+    let (council, council_events) = of_protocol("council");
     let (made_up, made_up_events) = made_up();
     let cut = made_up_events.get(..made_up_events.len() / 2).unwrap().to_vec();
     vec![
         ("judged", judged, judged_events),
         ("voted", voted, voted_events),
-        ("merged with failures", merged, merged_events),
+        ("with failures", failed, failed_events),
         ("motion", motion, motion_events),
-        ("reviewed", reviewed, reviewed_events),
+        ("council", council, council_events),
         ("unfinished", fold(&cut).unwrap(), cut),
         ("made up", made_up, made_up_events),
         ("argued", fixture("shown/argued"), Vec::new()),
@@ -315,7 +314,7 @@ fn objections_are_filtered_without_a_script() {
 
 #[test]
 fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
-    let (debate, events) = offline(&json!({"synthesisMethod": "voting"}), &[], &[]);
+    let (debate, events) = offline(&json!({"protocol": "arena"}), &[], &[]);
     let voted = page(&debate, &events);
     assert_eq!(voted.matches("<span class=\"pill offline\">offline</span>").count(), 1);
     assert!(!voted.contains("<dt>Confidence</dt>") && !voted.contains(" % sure"), "{voted}");

@@ -80,11 +80,10 @@ impl Layers {
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick == Switch::On).then_some(value);
-        let options: [(&'static str, &str, Option<Value>); 14] = [
+        let options: [(&'static str, &str, Option<Value>); 13] = [
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
-            ("--quick", "debate.quick", quick(true.into())),
             ("--check", "debate.check", options.check.map(Value::from)),
             ("--rounds", "debate.rounds", options.rounds.map(Value::from)),
             ("--protocol", "debate.protocol", options.protocol.clone().map(Value::from)),

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::ReplayArgs;
-use crate::cli::conclusion::{tell_outcome, with_brief};
+use crate::cli::conclusion::tell_outcome;
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::keys::{Key, Keyboard};
 use crate::cli::latest::or_latest;
@@ -159,8 +159,7 @@ fn tell(
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     let is_streamed = args.events.as_deref().is_some_and(is_stdout);
-    let printed =
-        if is_streamed { Ok(()) } else { terminal.solution(&with_brief(debate, solution), !args.watch.no_pager) };
+    let printed = if is_streamed { Ok(()) } else { terminal.solution(solution, !args.watch.no_pager) };
     tell_outcome(debate, took, args.watch.watch(), terminal);
     printed
 }

@@ -52,9 +52,9 @@ impl ListedPoints {
                 let ledger = Ledger::of(debate);
                 Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
             }
-            (OutputSpec::Text | OutputSpec::Word(_), Some(target), Some(ResultKind::Critique | ResultKind::Ballot)) => {
+            (OutputSpec::Text, Some(target), Some(ResultKind::Critique)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
-                Self::new(&ledger.to_recheck(debate, &key.agent_id, target, key.round), told)
+                Self::new(&ledger.to_recheck(&key.agent_id, target), told)
             }
             (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
                 let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);

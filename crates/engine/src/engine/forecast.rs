@@ -17,8 +17,7 @@ use dialectic_llm::{
 };
 use dialectic_record::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, SynthesisMethod,
-    Timestamp,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp,
 };
 use dialectic_record::protocol::{Protocol, Stage};
 
@@ -271,9 +270,6 @@ fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>
                 format!("agents are asked once for questions, and the judge {times} after your answers")
             }
         });
-    }
-    if debate.synthesis_method == SynthesisMethod::Voting {
-        assumptions.push("the vote has a winner; a tie adds a call to the judge".to_owned());
     }
     assumptions
 }

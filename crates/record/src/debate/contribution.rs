@@ -9,9 +9,6 @@ use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AgentId, Lens, Reading, StageId};
 
-/// A reviewer's choice that rejects the text.
-pub const DEMAND: &str = "rewrite";
-
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,11 +34,6 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Whether it demands another text, which requires points.
-    pub fn is_demand(&self) -> bool {
-        self.metadata.choice.as_deref() == Some(DEMAND)
-    }
-
     /// The number of its points beyond the limit.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
@@ -85,9 +77,6 @@ pub struct Metadata {
     /// Set on a proposal that repeats its author's last text: it cost nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
-    /// The chosen word of a ballot.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub choice: Option<String>,
     /// The voter's confidence, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,

@@ -207,9 +207,6 @@ pub enum Event {
     Voted {
         /// The result.
         voting: Voting,
-        /// The judge's casting vote. Older versions wrote it here instead of as a ballot.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call: Option<CallRecord>,
     },
     /// A member of the audience voted outside of a round.
     Polled {
@@ -445,9 +442,7 @@ impl Event {
             }
             Self::CallFailed { failure, call } => ended(&failure.key, CallResult::Failure(failure), call.as_ref()),
             Self::Replied { call, .. } | Self::AttemptFailed { call, .. } => (None, Some(call)),
-            Self::Voted { call, .. }
-            | Self::Drafted { key: None, call, .. }
-            | Self::Synthesized { key: None, call, .. } => (None, call.as_ref()),
+            Self::Drafted { key: None, call, .. } | Self::Synthesized { key: None, call, .. } => (None, call.as_ref()),
             Self::Created(_)
             | Self::Imported { .. }
             | Self::StageEntered { .. }
@@ -461,6 +456,7 @@ impl Event {
             | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
             | Self::Evaluated { call: None, .. }
+            | Self::Voted { .. }
             | Self::Decided { .. }
             | Self::CostReserved { .. }
             | Self::OutputLimited { .. }
@@ -496,7 +492,6 @@ impl Event {
             Self::Contributed { call, .. }
             | Self::CallFailed { call, .. }
             | Self::Evaluated { call, .. }
-            | Self::Voted { call, .. }
             | Self::Drafted { call, .. }
             | Self::Synthesized { call, .. } => call.as_mut(),
             _ => None,

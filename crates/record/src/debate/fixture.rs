@@ -294,16 +294,15 @@ pub mod pitching {
         PanelInfo { stages: stages(), ..super::panel() }
     }
 
-    /// A ballot for a word.
-    pub fn applauded(agent: &str, choice: &str) -> Event {
+    pub fn applauded(agent: &str, whom: &str) -> Event {
         let call = call(None);
         let contribution = Contribution {
             agent_id: AgentId::new(agent),
             agent_role: "kiss".into(),
             stage: APPLAUSE,
             content: "because".into(),
-            metadata: Metadata { choice: Some(choice.to_owned()), ..Metadata::of_calls([&call]) },
-            target_agent_id: None,
+            metadata: Metadata::of_calls([&call]),
+            target_agent_id: Some(AgentId::new(whom)),
             reading: None,
         };
         let key = key(APPLAUSE, agent, None);
@@ -369,7 +368,7 @@ pub mod pitching {
             stage_entered(APPLAUSE),
             stage_started(APPLAUSE, 1),
             call_started(APPLAUSE, kiss, None),
-            recorded(applauded(kiss, "encore")),
+            recorded(applauded(kiss, architect)),
             call_ended(APPLAUSE, kiss, None),
             stage_ended(APPLAUSE, 1, 0),
             stage_entered(INTERLUDE),

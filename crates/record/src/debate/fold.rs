@@ -200,10 +200,7 @@ impl Debate {
             Event::Evaluated { key, evaluation, call } => {
                 self.note(key.round, seq, call.as_ref(), |round| round.evaluation = Some(evaluation.clone()))?;
             }
-            Event::Voted { voting, call } => {
-                self.voting = Some(voting.clone());
-                self.count(call.as_ref());
-            }
+            Event::Voted { voting } => self.voting = Some(voting.clone()),
             Event::Polled { key, vote, reason, call } => {
                 Poll::cast(&mut self.polls, key, vote, reason);
                 self.count(call);

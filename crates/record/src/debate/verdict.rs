@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallKey, Debate, Decider, StageId, Voting};
+use super::{AgentId, CallKey, Debate, StageId, Voting};
 
 /// One judgement of the debaters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ pub struct Winner<'a> {
 /// The deciding result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WonBy<'a> {
-    /// A vote, or the judge's casting vote in a tie.
+    /// A vote.
     Vote(&'a Voting),
     /// The judge's scores.
     Scores(&'a Verdict),
@@ -105,11 +105,6 @@ impl Winner<'_> {
             WonBy::Vote(_) => None,
             WonBy::Scores(verdict) => verdict.stable,
         }
-    }
-
-    /// Whether the judge broke the tie of a vote.
-    pub fn is_by_casting_vote(&self) -> bool {
-        matches!(self.by, WonBy::Vote(Voting { decided_by: Decider::Judge, .. }))
     }
 }
 
@@ -198,7 +193,8 @@ mod tests {
     }
 
     fn voting(winner: Option<&str>) -> Value {
-        json!({"tally": {"a": 0, "b": 3}, "winner": winner, "decidedBy": "vote"})
+        let count = json!({"rule": "majority", "voters": 3, "cast": 3, "quorum": 2, "selfVotes": 0});
+        json!({"tally": {"a": 0, "b": 3}, "winner": winner, "count": count})
     }
 
     #[test]

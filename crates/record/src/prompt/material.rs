@@ -117,6 +117,4 @@ pub struct CheckedDraft<'a> {
     pub points: Option<&'a str>,
     /// Whether its author may abandon its approach.
     pub may_rethink: bool,
-    /// The sections that changed since the last check.
-    pub changed: &'a [String],
 }

@@ -16,11 +16,9 @@ mod lincoln_douglas;
 pub mod motion;
 mod oxford;
 mod render;
-mod review;
 mod roundtable;
 mod step;
 mod verdict;
-pub mod voting;
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +42,6 @@ pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::OXFORD;
-pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
 pub use verdict::{criteria, criteria_or};
@@ -56,7 +53,6 @@ pub const PROTOCOLS: &[&Protocol] = &[
     &OXFORD,
     &LINCOLN_DOUGLAS,
     &ROUNDTABLE,
-    &REVIEW,
     &CODE_REVIEW,
     &ARENA,
     &SINGLE,

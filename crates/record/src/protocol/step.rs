@@ -168,8 +168,6 @@ pub enum Authorship {
     Amended,
     /// The author of this call, amended by the judge.
     Based(CallKey),
-    /// The author of this call, unchanged. The judge only writes its assessment.
-    Kept(CallKey),
 }
 
 /// The use of a solution.

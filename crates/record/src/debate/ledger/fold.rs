@@ -242,11 +242,10 @@ impl<'a> Fold<'a> {
         let debate = self.debate;
         let criticised = self.folded.author(target);
         let text = criticised.text;
-        let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
         // Critics of one round speak simultaneously: only a later round rechecks answers.
         let is_passed_over = |known: &Objection| {
-            let is_rechecked = || rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
-            known.round < round && !known.was_passed_over && is_rechecked()
+            let is_own = debate.is_none() || known.critic_id == one.agent_id;
+            known.round < round && !known.was_passed_over && is_own
         };
         let passed_over = criticised.points.iter_mut().map(|(_, known)| known).filter(|known| is_passed_over(known));
         passed_over.for_each(|known| known.was_passed_over = true);

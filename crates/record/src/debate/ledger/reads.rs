@@ -67,12 +67,10 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic that it
-    /// replaces.
-    pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
-        let rechecks = debate.rechecks(critic, target, round);
-        let unsettled = self.against(target).filter(|one| one.draft.is_none() && !one.is_settled());
-        unsettled.filter(|one| rechecks(&one.critic_id, one.round)).collect()
+    /// The unsettled points of `critic` against the text of `target`, which it rechecks.
+    pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Objection> {
+        let own = self.against(target).filter(|one| one.critic_id == *critic);
+        own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
     /// The accepted but unconfirmed points for the check, ordered by number: points against the text on which the draft
@@ -116,9 +114,9 @@ impl Reads {
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
-            (Some(target), ResultKind::Critique | ResultKind::Ballot) => {
+            (Some(target), ResultKind::Critique) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
-                let earlier = ledger.to_recheck(debate, &key.agent_id, target, key.round);
+                let earlier = ledger.to_recheck(&key.agent_id, target);
                 Some(Self::Critique(earlier.into_iter().map(Numbered::of).collect()))
             }
             (None, ResultKind::Critique) => {
@@ -146,11 +144,12 @@ impl Reads {
                 Some(Self::Final(points.iter().map(Numbered::of).collect()))
             }
             (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
-            (None, ResultKind::Ballot | ResultKind::Opinion)
+            (None, ResultKind::Opinion)
             | (Some(_), ResultKind::Proposal)
             | (
                 _,
-                ResultKind::Material
+                ResultKind::Ballot
+                | ResultKind::Material
                 | ResultKind::Team
                 | ResultKind::Agreement
                 | ResultKind::Challenge
@@ -365,9 +364,7 @@ impl Debate {
             for place in 0..debate.rounds[at].contributions.len() {
                 let (round, one) =
                     (debate.rounds[at].round_number, Arc::clone(&debate.rounds[at].contributions[place]));
-                // A vote for a text is not criticism of it.
-                let is_vote = self.yield_of(&one) == Some(ResultKind::Ballot) && one.metadata.choice.is_none();
-                if one.reading.is_some() || one.metadata.carried_over || is_vote {
+                if one.reading.is_some() || one.metadata.carried_over {
                     continue;
                 }
                 let key = CallKey {

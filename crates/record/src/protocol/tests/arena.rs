@@ -3,8 +3,7 @@
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{
-    AgentId, Decider, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided,
-    VotingRule,
+    AgentId, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided, VotingRule,
 };
 
 /// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
@@ -286,12 +285,11 @@ fn each_rule_needs_its_share_of_the_voters() {
     ] {
         let course = voted(rule, votes);
         let voting = course.debate.voting.as_ref().unwrap();
-        let count = voting.count.as_ref().unwrap();
+        let count = &voting.count;
         assert_eq!(count.undecided, undecided, "{rule:?} {votes:?}");
         assert_eq!(count.cast as usize, votes.iter().flatten().count());
         let winner = if undecided.is_none() { Some(AgentId::new("b")) } else { None };
         assert_eq!(voting.winner, winner, "{rule:?} {votes:?}");
-        assert_eq!(voting.decided_by, if undecided.is_none() { Decider::Vote } else { Decider::Nobody });
         // Without a winner the judge's scores decide.
         assert_eq!(base(&course), if undecided.is_none() { "final-refinement b 1" } else { "final-refinement a 1" });
     }
@@ -300,7 +298,7 @@ fn each_rule_needs_its_share_of_the_voters() {
 #[test]
 fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
     let course = voted(VotingRule::Majority, &[Some(1), Some(1), Some(2)]);
-    let count = course.debate.voting.as_ref().unwrap().count.clone().unwrap();
+    let count = course.debate.voting.as_ref().unwrap().count.clone();
     assert_eq!((count.self_votes, count.voters, count.quorum), (2, 3, 2));
     let dissent: Vec<_> =
         count.dissent.iter().map(|one| (one.agent_id.as_str(), one.preferred.as_str(), one.reason.as_str())).collect();
@@ -308,7 +306,7 @@ fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
     let tied = voted(VotingRule::Majority, &[Some(0), Some(1)]);
     let voting = tied.debate.voting.as_ref().unwrap();
     assert_eq!(voting.tied, ["a", "b"].map(AgentId::new));
-    assert!(voting.count.as_ref().unwrap().dissent.is_empty());
+    assert!(voting.count.dissent.is_empty());
 }
 
 #[test]

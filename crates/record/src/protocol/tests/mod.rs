@@ -10,5 +10,4 @@ mod ledger;
 mod motions;
 mod prompts;
 mod properties;
-mod review;
 mod tables;

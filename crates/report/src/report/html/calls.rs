@@ -43,21 +43,17 @@ pub(super) enum End {
 
 /// The calls in the order of their records.
 pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<CallEntry<'v>> {
-    let mut round = 0;
     let mut calls = Vec::new();
     // Follow-up questions have a separate section.
     for recorded in view.events.iter().take_while(|recorded| !matches!(recorded.event, Event::Completed { .. })) {
-        if let Event::RoundBegun { round: begun, .. } = &recorded.event {
-            round = *begun;
-        }
         // The parent made and paid for calls that a fork kept.
-        let own = call(view, recorded, round).filter(|call| !call.record.is_some_and(|record| record.copied));
+        let own = call(recorded).filter(|call| !call.record.is_some_and(|record| record.copied));
         calls.extend(own);
     }
     calls
 }
 
-fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<CallEntry<'v>> {
+fn call<'v>(recorded: &'v Recorded) -> Option<CallEntry<'v>> {
     let (event, at) = (&recorded.event, recorded.at);
     let record = event.call();
     let made = |key: &'v CallKey, end| CallEntry {
@@ -80,11 +76,6 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         (_, Some((key, settled))) => {
             let end = if settled == CallStatus::Failed { End::Failed } else { End::Result };
             record.map(|_| made(key, end))
-        }
-        // Older versions did not record the casting vote's key.
-        (Event::Voted { .. }, None) => {
-            let (stage, agent) = (stages::voting(view.debate)?.id, &view.judge.id);
-            record.map(|_| CallEntry { agent, stage, round: last, target: None, at, record, end: End::Result })
         }
         (_, None) => None,
     }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::stages::{self, capitalized};
 use crate::report::{View, subject};
-use dialectic_record::debate::{AgentId, Brief, Debate, Ledger, ResultKind, Solution, Status};
+use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, Status};
 
 use super::participants::Participants;
 use super::text::{markdown, name, noun};
@@ -53,13 +53,6 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         // Missing parts are listed before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
         (card("Major requirements fulfilled in part", "warn before", &partly))
-        @if let Some(Brief { agree, differ, objection }) = &solution.brief {
-            ul {
-                li { strong { "Where they agree: " } (name(agree)) }
-                li { strong { "Where they differ: " } (name(differ)) }
-                li { strong { "The strongest objection: " } (name(objection)) }
-            }
-        }
         div.answer { (markdown(answer(view, solution), 3)) }
         @if let Some(implementation) = &solution.implementation {
             h3 { "Implementation" }

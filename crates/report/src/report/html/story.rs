@@ -1,12 +1,12 @@
 //! A summary of the debate: proposals, disputes, changes and open points, all counted or quoted from the record and its
 //! ledger. Parts without a record are omitted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
 use crate::report::prose::{self, gist};
-use crate::report::stages::{capitalized, is_ballot};
+use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
@@ -296,7 +296,6 @@ fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
         @if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
-        (last_words(debate))
     }
 }
 
@@ -323,25 +322,6 @@ fn ended(debate: &Debate) -> Markup {
             }
         }
     }
-}
-
-/// The last choices among words, such as reviewers' decisions.
-fn last_words(debate: &Debate) -> Markup {
-    let in_words = |one: &&Contribution| is_ballot(debate, one) && one.metadata.choice.is_some();
-    let rounds = debate.rounds.iter().rev();
-    let cast = rounds.map(|round| {
-        (round.round_number, round.contributions.iter().map(AsRef::as_ref).filter(in_words).collect::<Vec<_>>())
-    });
-    let Some((round, cast)) = cast.into_iter().find(|(_, cast)| !cast.is_empty()) else { return Markup::default() };
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in cast.iter().filter_map(|one| one.metadata.choice.as_deref()) {
-        *counts.entry(word).or_default() += 1;
-    }
-    let said: Vec<String> =
-        counts.iter().map(|(word, count)| format!("{} said “{}”", number(*count), plain(word, SHORT))).collect();
-    let stage = cast.first().map(|one| one.stage);
-    let plural = stage.map(|stage| debate.words(stage).plural).unwrap_or_default();
-    html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (list(&said)) "." } }
 }
 
 fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {

@@ -29,12 +29,11 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques, demands and checks with unreadable points.
+/// The critiques and checks with unreadable points.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
-    let in_rounds = all.filter(|(_, one)| {
-        debate.yield_of(one) == Some(ResultKind::Critique) || one.is_demand() || one.unread_points() > 0
-    });
+    let in_rounds =
+        all.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Critique) || one.unread_points() > 0);
     let checks = debate.checks.iter().filter_map(|one| Some((format!(", {}", one.metadata.lens?.subject()), one)));
     let unread = in_rounds.chain(checks).filter_map(|(place, one)| {
         let what = match one.unread_points() {

@@ -82,8 +82,12 @@ fn debate(text: &str) -> Debate {
     let mut verdict = judged(1, &one, text);
     verdict["stable"] = json!(false);
     let poll = |stage: &str| json!({"stage": stage, "votes": {&one: text}, "reasons": {&one: text}});
-    let mut choice = said(&text.repeat(4), None);
-    (choice["metadata"]["choice"], choice["metadata"]["confidence"]) = (json!(text), json!(60));
+    let mut ballot = said(&text.repeat(4), Some(&two));
+    ballot["metadata"]["confidence"] = json!(60);
+    let count = json!({
+        "rule": "majority", "voters": 2, "cast": 2, "quorum": 2, "selfVotes": 0,
+        "dissent": [{"agentId": one, "for": two, "reason": text}],
+    });
     serde_json::from_value(json!({
         "id": one, "problem": text, "status": "failed", "stages": stages,
         "polls": [poll(&text.repeat(3)), poll(&two)], "verdict": verdict,
@@ -92,15 +96,15 @@ fn debate(text: &str) -> Debate {
         "rounds": [{
             "roundNumber": 1,
             "contributions": [
-                said("proposal", None), said("critique", Some(&two)), said("refinement", None), said("vote", Some(&two)),
-                said(text, Some(&two)), choice, said(&text.repeat(6), None),
+                said("proposal", None), said("critique", Some(&two)), said("refinement", None), ballot,
+                said(text, Some(&two)), said(&text.repeat(6), None),
             ],
             "evaluation": {"type": "quality", "score": 1e300, "threshold": 80},
         }],
         "clarifications": [{"agentId": one, "agentName": one, "role": one,
             "items": [{"id": one, "question": text, "answer": text}, {"id": one, "question": text, "answer": ""}]}],
         "finalSolution": {"description": text},
-        "voting": {"tally": {&one: 1, &two: 1}, "tied": [one, two], "winner": one, "decidedBy": "judge", "reason": text},
+        "voting": {"tally": {&one: 1, &two: 1}, "tied": [one, two], "winner": one, "count": count},
         "failures": [{"agentId": one, "phase": "critique", "round": 1, "targetAgentId": two, "error": text,
             "attempts": 4, "at": "2025-01-01T01:02:03.000Z"}],
         "usage": {&one: usage, &two: usage},
@@ -168,8 +172,9 @@ fn expected(text: &str) -> Vec<String> {
         format!("row {one} ¦ 1"),
         format!("row {two} ¦ 1"),
         format!("p Tied: {}, {}", shown_id(&one), shown_id(&two)),
-        format!("p Winner: {} (by the judge's casting vote)", shown_id(&one)),
-        "p Reason:".to_owned(),
+        format!("p Winner: {} (by the votes)", shown_id(&one)),
+        "p Rule: majority; 2 of 2 voted, the quorum is 2; 0 for the voter's own text".to_owned(),
+        format!("p Dissent of {} for {}:", shown_id(&one), shown_id(&two)),
         code.clone(),
         "h3 Polls".to_owned(),
         format!("row Choice ¦ {titled} ¦ {titled} ¦ Change"),
@@ -182,7 +187,7 @@ fn expected(text: &str) -> Vec<String> {
         format!("p {}, {one}:", shown_id(&one)),
         code.clone(),
         format!("h3 {stage}"),
-        format!("p Winner: {}, by the judge's casting vote; by the scores: {}", shown_id(&one), shown_id(&one)),
+        format!("p Winner: {}, by the vote; by the scores: {}", shown_id(&one), shown_id(&one)),
         "p Stable: no, the winner changed when the debaters came in the opposite order".to_owned(),
         "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
         format!("row {one} ¦ 50 ¦ 50 ¦ 50"),
