@@ -53,7 +53,7 @@ impl PastDebates {
             Some(AgentStanding {
                 agent_id: agent.id.clone(),
                 rating: Some(rating.rating),
-                brier: rating.brier,
+                calibration: rating.brier,
                 debates: rating.debates,
             })
         };

@@ -91,9 +91,10 @@ pub struct AgentStanding {
     /// The rating; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// The Brier score, 0 to 1, lower is better; absent if it has never voted.
+    /// The mean distance of its ballots' confidence from whether their candidate won: 0 is best, 1 worst; absent if it
+    /// has never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brier: Option<f64>,
+    pub calibration: Option<f64>,
     /// The number of debates that count.
     pub debates: u32,
 }

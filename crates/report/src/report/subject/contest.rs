@@ -40,14 +40,14 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let rows = selection.candidates.iter().map(|one| {
         let part = if one.chosen { "yes" } else { "no" };
         let passed = if one.passed_over { line![", its family had half of the team"] } else { Phrase::new() };
-        let scores = [one.score, one.by_rating, one.by_calibration, one.by_exploration];
+        let scores = [one.score, one.by_rating, one.by_calibration];
         let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
-        let figures = [known(one.rating, 0), known(one.brier, 3), line![figure(one.debates)]];
+        let figures = [known(one.rating, 0), known(one.calibration, 3), line![figure(one.debates)]];
         let family = one.family.as_ref().map_or_else(|| line![UNKNOWN], |family| line![foreign(family)]);
         let words = [line![&one.agent_id], line![part, Piece::Aside(passed)]];
         words.into_iter().chain(scores).chain(figures).chain(has_families.then_some(family)).collect()
     });
-    let figures = ["Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates"];
+    let figures = ["Score", "By rating", "By calibration", "Rating", "Calibration", "Debates"];
     let words = ["Agent", "Takes part"].map(TableHead::words);
     let columns = words.into_iter().chain(figures.map(TableHead::figures));
     let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
