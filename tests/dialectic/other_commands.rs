@@ -133,7 +133,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, code-review, arena, single, self-refine, best-of-n
+    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena, single, self-refine, best-of-n
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);

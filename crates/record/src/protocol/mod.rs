@@ -8,7 +8,6 @@ mod arena;
 mod arms;
 mod check;
 mod clarification;
-mod code_review;
 mod council;
 mod dialectic;
 mod follow_up;
@@ -16,6 +15,7 @@ mod lincoln_douglas;
 pub mod motion;
 mod oxford;
 mod render;
+mod review;
 mod roundtable;
 mod step;
 mod verdict;
@@ -35,30 +35,20 @@ pub use arena::ARENA;
 pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
-pub use code_review::CODE_REVIEW;
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::OXFORD;
+pub use review::REVIEW;
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[
-    &DIALECTIC,
-    &COUNCIL,
-    &OXFORD,
-    &LINCOLN_DOUGLAS,
-    &ROUNDTABLE,
-    &CODE_REVIEW,
-    &ARENA,
-    &SINGLE,
-    &SELF_REFINE,
-    &BEST_OF_N,
-];
+pub const PROTOCOLS: &[&Protocol] =
+    &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA, &SINGLE, &SELF_REFINE, &BEST_OF_N];
 
 /// A protocol.
 #[derive(Debug)]

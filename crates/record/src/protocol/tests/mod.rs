@@ -3,11 +3,11 @@
 mod arena;
 mod arms;
 mod check;
-mod code_review;
 mod course;
 mod dialectic;
 mod ledger;
 mod motions;
 mod prompts;
 mod properties;
+mod review;
 mod tables;

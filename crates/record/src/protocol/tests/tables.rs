@@ -100,12 +100,12 @@ fn each_table_has_exactly_these_rows() {
 | final | APPROACH_CHANGED | check |
 ";
     assert_eq!(COUNCIL.table(), with_beginning("proposal, in a new round", council));
-    let code_review = "\
+    let review = "\
 | findings | FINDINGS_COMPLETE | confirmation |
 | confirmation | CONFIRMATIONS_COMPLETE | ruling |
 | ruling | RULED | done |
 ";
-    assert_eq!(CODE_REVIEW.table(), with_beginning("findings, in a new round", code_review));
+    assert_eq!(REVIEW.table(), with_beginning("findings, in a new round", review));
 }
 
 #[test]

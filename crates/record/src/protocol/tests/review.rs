@@ -11,7 +11,7 @@ use crate::debate::{
 
 /// A review by three agents, the one with the number `n` saying `texts[n - 1]`.
 fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {
-    let course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
+    let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
     let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;
     let debate = course.debate.clone();
     let reply = |step: &Step| match step.key.stage.as_str() {
@@ -117,7 +117,7 @@ fn a_review_fails_only_where_nobody_reads() {
     let failing = |names: &'static [&'static str]| {
         let fails =
             move |step: &Step| step.key.stage.as_str() == "findings" && names.contains(&step.key.agent_id.as_str());
-        let course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
+        let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
         course.run(&move |step| if fails(step) { ScriptedReply::Failed } else { good(step) }, &mut first)
     };
     let one = failing(&["a"]);
@@ -132,9 +132,9 @@ fn a_review_fails_only_where_nobody_reads() {
 
 #[test]
 fn a_review_that_is_stopped_is_ruled_on_as_far_as_it_came() {
-    let mut course = Course::start(&CODE_REVIEW, settings(&CODE_REVIEW, 3, 1));
+    let mut course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
     while course.stage().as_str() != "findings" {
-        let outcome = (CODE_REVIEW.stage(course.stage()).unwrap().outcome)(&course.debate);
+        let outcome = (REVIEW.stage(course.stage()).unwrap().outcome)(&course.debate);
         course.leave(outcome.unwrap());
     }
     let step = course.ready().into_iter().next().unwrap();

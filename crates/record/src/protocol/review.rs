@@ -22,14 +22,14 @@ const RULED: Trigger = Trigger("RULED");
 /// The only round.
 const ROUNDS: u32 = 1;
 
-static SYSTEM: Prompt = prompt!("system/code-review.md", None);
-static FIND: Prompt = prompt!("code-review/find.md", Critique);
-static CONFIRM: Prompt = prompt!("code-review/confirm.md", Critique);
-static RULE: Prompt = prompt!("code-review/rule.md", None);
+static SYSTEM: Prompt = prompt!("system/review.md", None);
+static FIND: Prompt = prompt!("review/find.md", Critique);
+static CONFIRM: Prompt = prompt!("review/confirm.md", Critique);
+static RULE: Prompt = prompt!("review/rule.md", None);
 
 /// Each agent reads a change and the findings of each other agent; the judge rules on the findings.
-pub static CODE_REVIEW: Protocol = Protocol {
-    name: "code-review",
+pub static REVIEW: Protocol = Protocol {
+    name: "review",
     about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
     suits: "a change that needs review before it is merged: `dialectic review` reads it from git",
     calls: "at most n + n·(n - 1) + 1",
@@ -85,7 +85,7 @@ pub static CODE_REVIEW: Protocol = Protocol {
 fn check(settings: &Settings) -> Result<(), Unfit> {
     let rounds = settings.debate.rounds;
     if rounds != ROUNDS {
-        let problem = format!("code-review has one round, but {rounds} were requested");
+        let problem = format!("review has one round, but {rounds} were requested");
         return Err(Unfit::new(problem, "remove `debate.rounds`").about("debate.rounds"));
     }
     Ok(())
