@@ -512,7 +512,7 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
         .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "maxConcurrency": 1})));
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let id = sandbox.only_debate();
-    let mut state = sandbox.state(&id);
+    let state = sandbox.state(&id);
     let models = state["usage"].as_object().unwrap();
     assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
@@ -522,11 +522,5 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
     );
     sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
     assert!(sandbox.read("report.html").contains(" tokens (2 calls did not report theirs)"));
-    sandbox.run(["verify", &id]).expect_code(0);
-    // A state that an earlier build saved is without the count.
-    for model in state["usage"].as_object_mut().unwrap().values_mut() {
-        model.as_object_mut().unwrap().remove("silentCalls");
-    }
-    sandbox.write(format!("debates/{id}.json"), state.to_string());
     sandbox.run(["verify", &id]).expect_code(0);
 }

@@ -150,7 +150,7 @@ fn a_replay_on_a_terminal_is_the_live_block_and_can_be_interrupted() {
 fn what_cannot_be_replayed_is_said() {
     let old = Sandbox::new().file("old.json", &crate::fixtures::states()[0].1);
     let finished = old.run(["replay", "old.json"]).expect_code(2);
-    assert!(finished.stderr.contains("has no journal: older versions kept none"), "{finished}");
+    assert!(finished.stderr.contains("has no journal: the older program kept none"), "{finished}");
     for speed in ["-1", "fast", "NaN"] {
         old.run(["replay", "old.json", &format!("--speed={speed}")]).expect_code(2);
     }

@@ -57,7 +57,7 @@ fn made_up() -> (Debate, Vec<Recorded>) {
     (fold(&events).unwrap(), events)
 }
 
-/// A debate that an earlier version saved.
+/// A debate of the fixtures.
 fn fixture(name: &str) -> Debate {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     read_state(&directory.join(format!("{name}.json"))).unwrap()

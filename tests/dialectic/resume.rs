@@ -313,7 +313,6 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
     warning: agent-kiss now uses the built-in prompt; this debate began with [directory]/own.md
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     ");
-    // An older record does not know what was said; nothing is made up.
     let models: Vec<String> = server.requests().iter().map(|request| request.model().to_owned()).collect();
     assert!(models.iter().all(|model| model == "model-architect" || model == "model-kiss"), "{models:?}");
 }

@@ -183,7 +183,7 @@ fn text(entry: &Entry, journal: &Path, found: &VerifiedRecord, signature: Option
     lines.push(format!("  journal  {events}{before} ({})", journal.display()));
     if found.imported {
         lines.push(
-            "           imported: it begins with the state of an older version, which kept no journal".to_owned(),
+            "           imported: it begins with the state of the older program, which kept no journal".to_owned(),
         );
     }
     if found.running {

@@ -170,7 +170,7 @@ enum AssessmentContent {
     Damaged,
 }
 
-/// Reads an answer with the solution inside a JSON object, as earlier versions requested.
+/// Reads an answer with the solution inside a JSON object, as the older program's prompts asked for it.
 fn all_in_json(text: &str) -> Option<Written> {
     if !text.contains(SOLUTION_KEY) {
         return None;

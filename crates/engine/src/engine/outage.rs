@@ -290,7 +290,7 @@ impl Engine {
         if is_timed_out || self.is_stopping() {
             return Ok(reached);
         }
-        let gone = debate.failures.iter().filter(|failure| failure.is_server_gone());
+        let gone = debate.failures.iter().filter(|failure| failure.server_gone);
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {

@@ -445,7 +445,6 @@ impl<'a> Rehearsal<'a> {
                 | ResultKind::Agreement
                 | ResultKind::Challenge
                 | ResultKind::Kinds
-                | ResultKind::Similarity
                 | ResultKind::Speech
                 | ResultKind::Questions
                 | ResultKind::Summary

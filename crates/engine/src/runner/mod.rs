@@ -273,7 +273,7 @@ impl Runner {
                 }
                 Some(path) => StoreError::JournalGone { id: debate.id, path }.into(),
                 None => {
-                    let reason = "it has no journal (older versions kept none)";
+                    let reason = "it has no journal (the older program kept none)";
                     RunnerError::NotResumable { id: debate.id, reason }
                 }
             });

@@ -45,7 +45,8 @@ impl Contribution {
     }
 }
 
-/// Facts about how a contribution was made. All fields are optional, since older files lack most of them.
+/// Facts about how a contribution was made. All fields are optional, since files of the older program lack most of
+/// them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]

@@ -75,15 +75,6 @@ pub enum Event {
         /// The call.
         call: CallRecord,
     },
-    /// Embeddings of texts were compared. Earlier versions did that; it decided nothing.
-    Compared {
-        /// The call.
-        key: CallKey,
-        /// The similarities.
-        similarities: serde_json::Value,
-        /// The call.
-        call: CallRecord,
-    },
     /// The agreement of a round's texts was measured.
     Measured {
         /// The round.
@@ -325,9 +316,8 @@ pub enum Event {
     },
     /// The debate ended with an answer.
     Completed {
-        /// The outcome by the rules of the build that wrote it; absent if that build derived none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<Outcome>,
+        /// The outcome by the rules of the build that wrote it.
+        outcome: Outcome,
     },
     /// The user asks a question about the finished debate.
     FollowUpAsked {
@@ -428,7 +418,6 @@ impl Event {
             Self::Judged { key, judgement, call } => ended(key, CallResult::Judgement(judgement), Some(call)),
             Self::FollowUpAnswered { key, answer, call, .. } => ended(key, CallResult::FollowUp(answer), Some(call)),
             Self::Related { key, relations, call } => ended(key, CallResult::Relations(relations), Some(call)),
-            Self::Compared { key, call, .. } => ended(key, CallResult::Similarities, Some(call)),
             Self::Observed { key, observations, call } => {
                 ended(key, CallResult::Observations(observations), Some(call))
             }
@@ -485,7 +474,6 @@ impl Event {
             | Self::Polled { call, .. }
             | Self::FollowUpAnswered { call, .. }
             | Self::Related { call, .. }
-            | Self::Compared { call, .. }
             | Self::Challenged { call, .. }
             | Self::Observed { call, .. }
             | Self::Judged { call, .. } => Some(call),
@@ -536,8 +524,6 @@ pub enum CallResult<'a> {
     FollowUp(&'a Arc<str>),
     /// The relations between the decisions of a round.
     Relations(&'a Relations),
-    /// The similarity of texts.
-    Similarities,
     /// The kinds of argument in a round.
     Observations(&'a [Observation]),
     /// The objections to an agreement.
@@ -567,7 +553,6 @@ impl CallResult<'_> {
             | Self::Judgement(_)
             | Self::FollowUp(_)
             | Self::Relations(_)
-            | Self::Similarities
             | Self::Observations(_)
             | Self::Challenge(_)
             | Self::Evaluation(_)

@@ -12,7 +12,7 @@ use dialectic_base::money::Usd;
 
 use super::{
     AgentId, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata, Outcome,
-    PanelInfo, Participant, Recorded, ResultKind, Signal, Spent, StageId, StageInfo, Timestamp, Verdict,
+    OutcomeKind, PanelInfo, Participant, Recorded, ResultKind, Signal, Spent, StageId, StageInfo, Timestamp, Verdict,
 };
 
 pub const CLARIFICATION: StageId = StageId::new("clarification");
@@ -256,6 +256,11 @@ pub fn created(stages: Arc<[StageInfo]>) -> Event {
     }))
 }
 
+/// The end of a debate with everything in it.
+pub fn completed() -> Event {
+    Event::Completed { outcome: Outcome { kind: OutcomeKind::Full, reasons: Vec::new() } }
+}
+
 /// The stages of a test protocol with unique words.
 pub mod pitching {
     use super::*;
@@ -395,7 +400,7 @@ pub mod pitching {
             },
             stage_ended(RULING, 2, 0),
             recorded(decided(None, Some(false))),
-            recorded(Event::Completed { outcome: None }),
+            recorded(completed()),
         ]
     }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, CallKey, CallStatus, DebateId, EMBEDDER, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
-    StageInfo, fold, stage,
+    AgentId, CallKey, CallStatus, DebateId, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId, StageInfo,
+    fold, stage,
 };
 
 /// The point of a fork: before the calls of a stage. Written `2.critique`; `start` precedes everything.
@@ -282,7 +282,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
-            | Event::Compared { key, .. }
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
             | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
@@ -385,9 +384,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        // Earlier comparisons stay, whatever the method.
-        let is_somebody = author.as_str() != EMBEDDER;
-        if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
+        if !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
         }
     }

@@ -1,6 +1,5 @@
 //! The outcome of a debate. Derived from the record when the debate ends and stored in its last event, so that new
-//! rules do not change existing debates. Records of earlier builds do not state it: their reasons are derived again and
-//! compared, so no wording here may change.
+//! rules do not change existing debates.
 
 use std::borrow::Cow;
 
@@ -32,27 +31,9 @@ dialectic_base::named! {
     }
 }
 
-/// The rules for deriving an outcome.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OutcomeRules {
-    /// The rules of builds that did not record outcomes. They never change: saved states are the fold of those
-    /// journals.
-    Unstated,
-    Today,
-}
-
 impl Outcome {
     /// Derives the outcome from the record.
     pub fn derive(debate: &Debate) -> Self {
-        Self::by(OutcomeRules::Today, debate)
-    }
-
-    /// Derives the outcome by the rules of builds that did not record one.
-    pub(super) fn derive_unstated(debate: &Debate) -> Self {
-        Self::by(OutcomeRules::Unstated, debate)
-    }
-
-    fn by(rules: OutcomeRules, debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
             let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
@@ -80,19 +61,13 @@ impl Outcome {
                 reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
-        if rules == OutcomeRules::Today {
-            reasons.extend(unread_critiques(debate));
-            reasons.extend(unread_findings(debate));
-        }
+        reasons.extend(unread_critiques(debate));
+        reasons.extend(unread_findings(debate));
         if let Some((text, failed)) = unreplaced(debate) {
             let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
             reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
-        // An answer cut at the limit is a separate reason.
-        if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
-            reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
-        }
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
             let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));

@@ -21,9 +21,6 @@ use super::{AgentId, Lens, StageId};
 
 pub use arena::{ArenaSettings, ConvergenceSettings, TeamSettings, VotingRule, VotingSettings};
 
-/// The name of the embedding model in records of earlier versions.
-pub const EMBEDDER: &str = "embedder";
-
 /// The agents, the judge, the course of the debate, and the providers of models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -33,10 +30,6 @@ pub struct Settings {
     pub agents: Vec<AgentSettings>,
     /// The judge that scores and writes the solution.
     pub judge: AgentSettings,
-    /// The embedding model of earlier versions. No longer used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub embedder: Option<AgentSettings>,
     /// How the debate runs.
     pub debate: DebateSettings,
     /// Servers with OpenAI's API, and programs (`"type": "command"`), by the name that agents use; an entry with the

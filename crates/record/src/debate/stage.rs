@@ -148,8 +148,6 @@ pub enum ResultKind {
     Ballot,
     /// A score of a round, 0 to 100.
     Score,
-    /// The similarity of texts.
-    Similarity,
     /// The agreement of a round's texts, from the relations of their decisions.
     Agreement,
     /// The objections to an agreement.

@@ -22,7 +22,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
-    /// 1; absent in older files.
+    /// The format; absent in files of the older program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
     /// The debate's id.
@@ -73,7 +73,7 @@ pub struct Debate {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
-    /// The votes of the agents, with `synthesisMethod: voting`.
+    /// The votes of the agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<Voting>,
     /// The judge's summary of the final round.
@@ -100,7 +100,7 @@ pub struct Debate {
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol in display order; for older records those of the named protocol.
+    /// The stages of its protocol in display order; for states of the older program those of the named protocol.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Folded from the journal and not saved, since other fields imply it.
@@ -200,9 +200,6 @@ pub struct Round {
     /// The judge's relations between the decisions of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// The embedding similarities of its texts, from earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub similarities: Option<serde_json::Value>,
     /// The agreement of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
@@ -325,7 +322,7 @@ pub struct Failure {
     pub key: CallKey,
     /// The error.
     pub error: String,
-    /// The kind of error, from a fixed list; absent in older records.
+    /// The kind of error, from a fixed list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Whether its server was unreachable.
@@ -340,11 +337,6 @@ pub struct Failure {
 impl Failure {
     /// The kind of failure for an unreadable answer.
     pub const UNREADABLE: &'static str = "unreadable";
-
-    /// Whether the call's server was unreachable. Older records imply this by the error.
-    pub fn is_server_gone(&self) -> bool {
-        self.server_gone || self.kind.as_deref() == Some("unreachable")
-    }
 }
 
 /// The usage of one model.
@@ -364,8 +356,7 @@ pub struct ModelUsage {
     /// The list price of calls that a subscription covered, not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none, and in
-    /// older files.
+    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
@@ -530,7 +521,7 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the debate completed everything. `None` if that is unknown: it has not ended, or an earlier build saved
+    /// Whether the debate completed everything. `None` if that is unknown: it has not ended, or the older program saved
     /// its state without an outcome.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)

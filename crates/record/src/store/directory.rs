@@ -41,7 +41,7 @@ pub struct Directory {
 pub struct Entry {
     /// The state file.
     pub state: PathBuf,
-    /// The journal; older debates have none.
+    /// The journal; debates of the older program have none.
     pub journal: Option<PathBuf>,
 }
 
@@ -332,13 +332,13 @@ impl Entry {
         })
     }
 
-    /// Whether older versions saved it without a journal.
+    /// Whether the older program saved it, without a journal.
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// The path of its missing journal, if it had one; older debates never did.
+    /// The path of its missing journal, if it had one; those of the older program never did.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))

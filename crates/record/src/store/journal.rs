@@ -5,7 +5,6 @@
 mod place;
 mod reader;
 
-use std::cmp::Ordering;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -58,16 +57,6 @@ pub enum JournalError {
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
     Newer {
-        /// The journal.
-        path: PathBuf,
-        /// The format.
-        found: u32,
-    },
-    /// An unreleased build wrote it.
-    #[error(
-        "the journal {path} is in format {found}, which no released version wrote; this one reads {FORMAT_VERSION}"
-    )]
-    Unreleased {
         /// The journal.
         path: PathBuf,
         /// The format.
@@ -152,10 +141,6 @@ impl JournalError {
         use ErrorCategory::{Arguments, Busy, General};
         match self {
             Self::Newer { .. } => (Arguments, TAKE_A_NEWER_VERSION, None),
-            Self::Unreleased { .. } => {
-                let hint = "move the journal away: the state file next to it can still be shown and reported";
-                (Arguments, hint, None)
-            }
             Self::EndMissing { .. } => {
                 let hint = "restore the whole journal, or remove the state file to continue from the rest";
                 (Arguments, hint, None)
@@ -199,12 +184,7 @@ fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
         format_version: u32,
     }
     let Format { format_version: found } = serde_json::from_slice(line).ok()?;
-    let path = path.to_owned();
-    match found.cmp(&FORMAT_VERSION) {
-        Ordering::Greater => Some(JournalError::Newer { path, found }),
-        Ordering::Less => Some(JournalError::Unreleased { path, found }),
-        Ordering::Equal => None,
-    }
+    (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
 /// An open journal. Dropping it releases the lock.

@@ -75,7 +75,7 @@ pub enum StoreError {
     #[error(transparent)]
     State(#[from] StateFileError),
     /// A saved debate has no journal.
-    #[error("the debate {id} has no journal: older versions kept none")]
+    #[error("the debate {id} has no journal: the older program kept none")]
     NoJournal {
         /// The debate.
         id: DebateId,

@@ -124,8 +124,9 @@ mod tests {
     use super::*;
     use dialectic_record::debate::StageId;
     use dialectic_record::debate::fixture::{
-        CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, VOTE, call_ended, call_failed, call_started, contributed, failed,
-        panel, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started, warning, words,
+        CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, VOTE, call_ended, call_failed, call_started, completed,
+        contributed, failed, panel, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started,
+        warning, words,
     };
 
     fn shown(signals: &[Signal]) -> String {
@@ -166,7 +167,7 @@ mod tests {
             stage_entered(SYNTHESIS),
             call_started(SYNTHESIS, "judge", None),
             call_ended(SYNTHESIS, "judge", None),
-            recorded(Event::Completed { outcome: None }),
+            recorded(completed()),
         ];
         insta::assert_snapshot!(shown(&signals), @r"
         round 1/3 started
@@ -226,7 +227,7 @@ mod tests {
         let signals = [
             round_begun(3),
             dialectic_record::debate::fixture::contributed_unpriced(PROPOSAL, "agent-kiss"),
-            recorded(Event::Completed { outcome: None }),
+            recorded(completed()),
         ];
         assert_eq!(shown(&signals), "round 3/3 started\nround 3/3 ended: 1,434 tokens, cost unknown so far");
     }

@@ -90,9 +90,6 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     if let Some(stability) = convergence.mean_stability() {
         let _ = write!(text, ", {} like before", whole(stability));
     }
-    if let Some(fallback) = &convergence.fallback {
-        let _ = write!(text, " (by their words: {fallback})");
-    }
     text
 }
 

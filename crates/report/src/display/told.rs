@@ -325,7 +325,6 @@ impl<'a> EndedCall<'a> {
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
             CallResult::Relations(relations) => related(relations),
-            CallResult::Similarities => "texts compared".to_owned(),
             CallResult::Challenge(challenge) => challenged(challenge),
             CallResult::Observations(observations) => observed(observations),
             CallResult::Questions(questions) if questions.items.is_empty() => "no questions".to_owned(),

@@ -223,8 +223,6 @@ fn decisions(ledgers: &[Ledger; 2]) -> Vec<Decided> {
 fn outcome(one: &Objection) -> String {
     match one.ruling.as_ref().map(|ruling| ruling.decision) {
         Some(Decision::Dismissed) => "dismissed by the judge".to_owned(),
-        Some(Decision::Upheld) if one.is_upheld_and_unmet() => "upheld by the judge, not met".to_owned(),
-        Some(Decision::Upheld) => "upheld by the judge, met".to_owned(),
         Some(Decision::Met | Decision::Partly | Decision::NotMet) => {
             format!("{}, as the judge ruled", one.ruling_in_words().unwrap_or_default())
         }

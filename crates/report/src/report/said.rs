@@ -22,7 +22,7 @@ use super::{View, subject};
 pub struct Said<'a> {
     /// The round; 0 outside of rounds.
     pub round: u32,
-    /// The stage; `None` in old records without stages.
+    /// The stage; `None` in states of the older program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
     /// The author; `None` without a call.

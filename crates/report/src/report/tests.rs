@@ -468,7 +468,7 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["By Judge . Not checked."]);
     assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
     assert_eq!(draft_and_final(&debate), None);
-    // Debates of older versions have no such stage.
+    // Debates of the older program have no such stage.
     debate.stages = debate.stages.iter().filter(|stage| stage.yields != Some(ResultKind::Check)).cloned().collect();
     assert!(!html(&View::new(&debate, &[], None)).contains("ot checked"));
 }

@@ -163,9 +163,9 @@ impl Objection {
         }
     }
 
-    /// Whether the judge ruled it valid and not met by the solution.
-    pub fn is_upheld_and_unmet(&self) -> bool {
-        self.ruling.as_ref().is_some_and(Ruling::is_unmet)
+    /// Whether the judge ruled that the solution does not meet it.
+    pub fn is_unmet(&self) -> bool {
+        self.ruling.as_ref().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }
 }
 

@@ -143,7 +143,7 @@ impl Reads {
                 let points = Ledger::of(debate).objections;
                 Some(Self::Final(points.iter().map(Numbered::of).collect()))
             }
-            (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
+            (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs)),
             (None, ResultKind::Opinion)
             | (Some(_), ResultKind::Proposal)
             | (
@@ -154,7 +154,6 @@ impl Reads {
                 | ResultKind::Agreement
                 | ResultKind::Challenge
                 | ResultKind::Kinds
-                | ResultKind::Similarity
                 | ResultKind::Speech
                 | ResultKind::Questions
                 | ResultKind::Summary
@@ -165,40 +164,15 @@ impl Reads {
         }
     }
 
-    /// For records whose prompts numbered points anew each time: `2.1` is the first point of the second critique shown.
-    fn of_unread(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
-        let reads = Self::of(debate, key, inputs)?;
-        Some(match reads {
-            Self::Answers { .. } => Self::answers(debate, key, inputs, Numbering::ByCritique),
-            Self::Critique(_)
-            | Self::Review { .. }
-            | Self::Check(_)
-            | Self::Findings(_)
-            | Self::Opinion(_)
-            | Self::Final(_) => reads,
-        })
-    }
-
-    fn answers(debate: &Debate, key: &CallKey, inputs: &[CallKey], numbering: Numbering) -> Self {
+    fn answers(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Self {
         let author = &key.agent_id;
         let ledger = Ledger::seen_by(debate, author, key.round, inputs);
         let texts: Vec<_> = inputs.iter().filter_map(|input| Some((input, debate.contribution(input)?))).collect();
-        let critiques = texts.iter().filter(|(_, text)| text.target_agent_id.as_ref() == Some(author));
-        let critiques: Vec<_> = critiques.map(|(input, _)| *input).collect();
+        let is_criticised = texts.iter().any(|(_, text)| text.target_agent_id.as_ref() == Some(author));
         let before = texts.iter().find(|(_, text)| text.agent_id == *author);
         let before = before.map(|(_, text)| text.without_answers().into_owned()).unwrap_or_default();
-        let numbered = |one: &Objection| match numbering {
-            Numbering::ForLife => Some(Numbered::of(one)),
-            Numbering::ByCritique => {
-                let of = |critique: &&CallKey| critique.round == one.round && critique.agent_id == one.critic_id;
-                let critique = critiques.iter().position(of)? + 1;
-                let last = one.id.to_string();
-                let (_, number) = last.rsplit_once('/')?;
-                Some(Numbered { number: format!("{critique}.{number}"), id: one.id.clone() })
-            }
-        };
-        let points: Vec<Numbered> = ledger.to_answer(author).into_iter().filter_map(numbered).collect();
-        Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before }
+        let points: Vec<Numbered> = ledger.to_answer(author).into_iter().map(Numbered::of).collect();
+        Self::Answers { asked: is_criticised || !points.is_empty(), points, before }
     }
 
     /// Reads the text. The result depends on nothing else.
@@ -285,13 +259,6 @@ impl Reads {
     }
 }
 
-/// How an author saw the points against its text.
-#[derive(Debug, Clone, Copy)]
-enum Numbering {
-    ForLife,
-    ByCritique,
-}
-
 /// The points against each text, and the rejected approaches. An unreadable section gives no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> Reading {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
@@ -371,8 +338,8 @@ impl Debate {
                     target_agent_id: one.target_agent_id.clone(),
                     ..CallKey::new(round, one.stage, &one.agent_id)
                 };
-                let reading = Reads::of_unread(&debate, &key, &debate.texts_before(at, place))
-                    .map(|reads| reads.read(&one.content));
+                let reading =
+                    Reads::of(&debate, &key, &debate.texts_before(at, place)).map(|reads| reads.read(&one.content));
                 Arc::make_mut(&mut debate.rounds[at].contributions[place]).reading =
                     reading.filter(Reading::says_something).map(Box::new);
             }

@@ -174,7 +174,7 @@ impl Course {
                 self.enter(self.stage());
             }
             Next::Done => {
-                let outcome = Some(Outcome::derive(&self.debate));
+                let outcome = Outcome::derive(&self.debate);
                 self.record(Event::Completed { outcome });
                 return false;
             }

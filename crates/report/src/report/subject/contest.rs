@@ -83,13 +83,11 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
             line![figure(score(of.threshold))],
             percent(of.mean_stability()),
             percent(of.similarity),
-            line![figure(of.measured_by())],
             line![figure(format!("{agreed} of {}", of.matters.len()))],
         ]
     });
-    let figures = ["Round", "Agreement", "Threshold", "Stability", "Similarity"].map(TableHead::figures);
-    let others = [TableHead::words("Measured by"), TableHead::figures("Matters agreed")];
-    let columns = figures.into_iter().chain(others);
+    let columns =
+        ["Round", "Agreement", "Threshold", "Stability", "Similarity", "Matters agreed"].map(TableHead::figures);
     let lead = line![
         "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
          converged. ",
@@ -120,7 +118,6 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
     let mut items = Vec::new();
-    items.extend(of.fallback.as_ref().map(|why| said(": embeddings were unavailable: ", why)));
     items.extend(of.unknown.as_ref().map(|why| said(": unknown, ", why)));
     items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
     items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {

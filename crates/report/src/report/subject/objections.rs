@@ -158,10 +158,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
     let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &incident.what {
         Happened::Ruled(ruling) if ruling.missing => {
-            // Only older records contain values for missing rulings.
-            let counted = (ruling.decision == Decision::Upheld).then(|| line![": ", ruling.in_words()]);
-            let said = [line!["The judge was asked and did not rule on it"], counted.unwrap_or_default(), line!["."]];
-            return vec![Block::Paragraph(said.concat())];
+            return vec![Block::Paragraph(line!["The judge was asked and did not rule on it."])];
         }
         Happened::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
         Happened::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),

@@ -365,20 +365,19 @@ fn objections_stay_in_their_section_whatever_they_say() {
             ]},
         ]))
         .unwrap();
-        let ruling = json!({"point": point, "decision": "upheld", "handledIn": text, "reason": text});
+        let ruling = json!({"point": point, "decision": "partly", "where": text, "reason": text});
         debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
         // The texts of those who are not in the settings have no number.
         let number = debate.text_number(&AgentId::new(&two)).unwrap_or(0);
         let (one, two, point) = (flat(&text), flat(&two), format!("{number}.1"));
-        // Every text has something to show, so that no ruling here is one that is not met.
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
         let expected = [
             "h2 Objections".to_owned(),
             "p The critics raised 1 point: 1 rejected. At the end 1 is open: 1 blocking. Of the points that needed \
-             a ruling, 1 was upheld and met by the solution."
+             a ruling, 1 was upheld and met in part."
                 .to_owned(),
             "row Point ¦ Severity ¦ Critic ¦ Target ¦ Answer ¦ Critic's last word ¦ Ruling ¦ Open".to_owned(),
-            format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ upheld, met ¦ yes"),
+            format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ partly met ¦ yes"),
             format!("h3 {point}"),
             format!("p About: {one}"),
             "p Objection (blocking):".to_owned(),
@@ -389,7 +388,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
             code.clone(),
             format!("p Round 2, {}, maintained:", shown_id(&one)),
             code.clone(),
-            format!("p The judge, upheld, met ({}):", shown_id(&one)),
+            format!("p The judge, partly met ({}):", shown_id(&one)),
             code,
             "h3 Who moved, and why".to_owned(),
             "row Round ¦ Agent ¦ Accepted ¦ Accepted in part ¦ Rejected ¦ Unanswered ¦ Lines added ¦ Lines removed"
