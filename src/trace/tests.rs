@@ -459,7 +459,6 @@ fn a_trace_has_the_stages_of_the_protocol_and_its_results() {
         attributes.extend(pairs.map(|pair| format!("{}: {} = {}", span.name, pair.key, pair.value)));
     }
     insta::assert_snapshot!(attributes.join("\n"), @r#"
-    applause: dialectic.ballot.choice = encore
     show-of-hands: dialectic.ballot.choice = against
     ruling: dialectic.judgement.scores = {"agent-architect":72.5,"agent-kiss":65.0}
     ruling: dialectic.judgement.winner = agent-architect

@@ -23,7 +23,6 @@ pub const PROPOSAL: StageId = StageId::new("proposal");
 pub const CRITIQUE: StageId = StageId::new("critique");
 pub const EVALUATION: StageId = StageId::new("evaluation");
 pub const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
-pub const VOTE: StageId = StageId::new("vote");
 pub const SYNTHESIS: StageId = StageId::new("synthesis");
 
 pub fn panel() -> PanelInfo {

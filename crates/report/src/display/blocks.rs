@@ -235,8 +235,8 @@ mod tests {
         unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
         without a word on what was changed. 1 is only claimed: only the author says that
         the text was changed. 5 were never rechecked: no critic mentioned them again. Of
-        the points that needed a ruling, 1 was upheld and met in part, 2 were
-        upheld and not met.
+        the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and
+        not met.
 
         Against Simplicity Advocate: 2 points, 0 open
 
@@ -274,8 +274,7 @@ mod tests {
           About: Operation
           Objection (major): Who is called at night?
           System Architect did not answer it.
-          The judge was asked and did not rule on it: no ruling, so upheld and not
-            met.
+          The judge was asked and did not rule on it.
 
         1.4 · minor · open · Simplicity Advocate
           About: Names

@@ -244,8 +244,8 @@ mod tests {
         let text = summary(&debate);
         insta::assert_snapshot!(text.split("Judge's summary").next().unwrap(), @r"
         Round 1
-        Who                  What                    Tokens   Time
-        Simplicity Advocate  applause: accept  1,434 tokens  1.2 s
+        Who                  What                                 Tokens   Time
+        Simplicity Advocate  applause for System Architect  1,434 tokens  1.2 s
         ");
         insta::assert_snapshot!(text.split("1.5 s\n").last().unwrap().split("Totals").next().unwrap(), @r"
         Polls

@@ -274,10 +274,9 @@ mod tests {
         C critique p4
         R refinement p5
         E evaluation p6
-        V vote p7
-        A synthesis p8
-        H check p1
-        F final text p2
+        A synthesis p7
+        H check p8
+        F final text p1
         ");
         let encore = StageId::new("encore");
         insta::assert_snapshot!(marked(&with(pitching::stages()), &[encore, encore]).join("\n"), @r"
@@ -305,7 +304,7 @@ mod tests {
         let of = |stage: StageId| Period::of(&debate, stage, 3);
         assert_eq!(of(fixture::CLARIFICATION), Period::Before);
         assert_eq!(of(fixture::EVALUATION), Period::Round(3));
-        let closing = [fixture::JUDGE_SUMMARY, fixture::VOTE, fixture::SYNTHESIS];
+        let closing = [fixture::JUDGE_SUMMARY, fixture::SYNTHESIS];
         assert!(closing.into_iter().all(|stage| of(stage) == Period::Closing));
         assert_eq!(of(StageId::new("encore")), Period::Round(3));
     }
@@ -335,8 +334,8 @@ mod tests {
         let dialectic = |said: &[(&str, &str)]| headings(DIALECTIC.infos(), said);
         assert_eq!(dialectic(&[]), ["Proposals 0", "Critiques 0", "Refinements 0"]);
         assert_eq!(
-            dialectic(&[("encore", "a"), ("vote", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
-            ["Proposals 1", "Critiques 0", "Refinements 1", "Votes 1", "Encore 2"]
+            dialectic(&[("encore", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
+            ["Proposals 1", "Critiques 0", "Refinements 1", "Encore 2"]
         );
         assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
         let writing = |id, plural| {

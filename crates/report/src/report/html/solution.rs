@@ -9,10 +9,8 @@ use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, St
 use super::participants::Participants;
 use super::text::{markdown, name, noun};
 
-/// The beginnings of the judge's assessment and the vote's result in a description. Both are shown from their own
-/// fields.
+/// The beginning of the judge's assessment in a description, which is shown from its own fields.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
-const VOTE: &str = "\n\n---\n\n## Vote\n";
 /// The section after the assessment that names the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
@@ -82,11 +80,10 @@ fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
         &solution.open_questions,
     ];
     let assessed = solution.confidence.is_some() || lists.iter().any(|list| !list.is_empty());
-    let without = |text, beginning, is_shown: bool| match str::rsplit_once(text, beginning) {
-        Some((answer, _)) if is_shown => answer,
-        _ => text,
+    let text = match solution.description.rsplit_once(ASSESSMENT) {
+        Some((answer, _)) if assessed => answer,
+        _ => &solution.description,
     };
-    let text = without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some());
     below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
 }
 
