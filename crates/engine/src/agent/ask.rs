@@ -36,7 +36,6 @@ pub type PaidReply = (StoredReply, CallRecord);
 pub struct Ask {
     /// The model to call.
     pub caller: Caller,
-    /// The request.
     pub request: Request,
     /// Replies from an earlier run, oldest first, which are not paid again.
     pub past: Vec<PaidReply>,
@@ -80,7 +79,6 @@ pub struct RequestResult {
 /// The value of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
     Text(Arc<str>),
     /// Questions to the user.
     Questions(Vec<String>),

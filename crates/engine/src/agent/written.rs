@@ -27,7 +27,6 @@ pub struct Assessment {
     pub base: Option<String>,
     /// The trade-offs.
     pub tradeoffs: Vec<String>,
-    /// The recommendations.
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,

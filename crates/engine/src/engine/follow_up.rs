@@ -38,7 +38,6 @@ pub enum FollowUpError {
     Failed {
         /// The judge, or the name of an agent.
         who: String,
-        /// The reason.
         reason: String,
     },
     /// The user interrupted.

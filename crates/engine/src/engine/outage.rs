@@ -62,7 +62,6 @@ pub(super) struct Outage {
     wait: Option<Duration>,
 }
 
-/// A waiting call.
 #[derive(Debug)]
 struct WaitingCall {
     step: Step,

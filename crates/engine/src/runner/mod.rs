@@ -7,6 +7,8 @@
 //!
 //! This module prints nothing and asks no one. The command line is one of its clients.
 
+#![warn(missing_docs)]
+
 mod after;
 mod attachments;
 mod follow_up;

@@ -17,7 +17,6 @@ pub struct Contribution {
     pub agent_id: AgentId,
     /// The author's role.
     pub agent_role: Arc<str>,
-    /// The stage.
     #[serde(rename = "type")]
     pub stage: StageId,
     /// The text, Markdown.
@@ -69,7 +68,6 @@ pub struct Metadata {
     /// Input tokens read from the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u64>,
-    /// Output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
     /// Attempts over all its calls.
@@ -100,7 +98,6 @@ pub struct Metadata {
     /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The tools' results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<ToolResult>,
     /// The number of further calls with tool results.

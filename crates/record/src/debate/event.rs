@@ -20,9 +20,7 @@ use super::{
 pub struct Recorded {
     /// Numbered from 1 without gaps.
     pub seq: u64,
-    /// The time.
     pub at: Timestamp,
-    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -41,13 +39,11 @@ pub enum Event {
     /// The debate entered a stage.
     #[serde(rename = "node-entered")]
     StageEntered {
-        /// The stage.
         #[serde(rename = "node")]
         stage: StageId,
     },
     /// A round began.
     RoundBegun {
-        /// The number.
         round: u32,
         /// The first stage, which is entered next.
         #[serde(rename = "node")]
@@ -67,37 +63,21 @@ pub enum Event {
         selection: Selection,
     },
     /// The judge related the decisions of a round.
-    Related {
-        /// The call.
-        key: CallKey,
-        /// The relations.
-        relations: Relations,
-        /// The call.
-        call: CallRecord,
-    },
+    Related { key: CallKey, relations: Relations, call: CallRecord },
     /// The agreement of a round's texts was measured.
-    Measured {
-        /// The round.
-        round: u32,
-        /// The result.
-        convergence: Convergence,
-    },
+    Measured { round: u32, convergence: Convergence },
     /// The judge looked for objections to an agreement.
     Challenged {
-        /// The call.
         key: CallKey,
         /// The objections.
         challenge: Challenge,
-        /// The call.
         call: CallRecord,
     },
     /// The kinds of argument in a round were determined.
     Observed {
-        /// The call.
         key: CallKey,
         /// The kinds by contribution.
         observations: Vec<Observation>,
-        /// The call.
         call: CallRecord,
     },
     /// The debate was extended because the winning text misses a major requirement.
@@ -111,14 +91,7 @@ pub enum Event {
     },
     /// A call returned a reply that is not yet a result: tool calls, or unreadable JSON. Saved so that it is never paid
     /// again.
-    Replied {
-        /// The call.
-        key: CallKey,
-        /// The reply.
-        reply: StoredReply,
-        /// The call.
-        call: CallRecord,
-    },
+    Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     /// An agent was asked for questions.
     QuestionsAsked {
         /// The call; its pass counts the repetitions.
@@ -134,7 +107,6 @@ pub enum Event {
         agent_id: AgentId,
         /// The id of its question.
         item_id: String,
-        /// The answer.
         answer: String,
         /// The program that answered for the user, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,19 +119,11 @@ pub enum Event {
         by: Option<Answerer>,
     },
     /// An agent summarized its history, or the judge the earlier rounds.
-    Summarized {
-        /// The call.
-        key: CallKey,
-        /// The summary.
-        summary: Summary,
-        /// The call.
-        call: CallRecord,
-    },
+    Summarized { key: CallKey, summary: Summary, call: CallRecord },
     /// An agent contributed.
     Contributed {
         /// The call, even if it was not needed.
         key: CallKey,
-        /// The contribution.
         contribution: Arc<Contribution>,
         /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,18 +139,11 @@ pub enum Event {
     },
     /// Calls that failed on an unreachable server are repeated.
     #[serde(rename = "calls-reopened")]
-    Reopened {
-        /// The calls.
-        keys: Vec<CallKey>,
-    },
+    Reopened { keys: Vec<CallKey> },
     /// A round exceeded its time limit.
-    RoundTimedOut {
-        /// The round.
-        round: u32,
-    },
+    RoundTimedOut { round: u32 },
     /// The judge scored a round.
     Evaluated {
-        /// The call.
         key: CallKey,
         /// The score.
         evaluation: Evaluation,
@@ -195,35 +152,19 @@ pub enum Event {
         call: Option<CallRecord>,
     },
     /// The votes were counted.
-    Voted {
-        /// The result.
-        voting: Voting,
-    },
+    Voted { voting: Voting },
     /// A member of the audience voted outside of a round.
-    Polled {
-        /// The call.
-        key: CallKey,
-        /// The vote.
-        vote: String,
-        /// The reason.
-        reason: String,
-        /// The call.
-        call: CallRecord,
-    },
+    Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
     /// The judge scored the debaters.
     Judged {
         /// The call; its pass is the order of the debaters.
         key: CallKey,
         /// The scores and the winner.
         judgement: Judgement,
-        /// The call.
         call: CallRecord,
     },
     /// The judgements were combined.
-    Decided {
-        /// The result.
-        verdict: Verdict,
-    },
+    Decided { verdict: Verdict },
     /// A draft of the answer was written, which is checked next.
     Drafted {
         /// The call; absent if none was needed.
@@ -249,7 +190,6 @@ pub enum Event {
         /// answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
-        /// The solution.
         solution: Box<Solution>,
         /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,7 +198,6 @@ pub enum Event {
     /// An attempt is about to be sent, and reserves its maximum cost and a request under a limit. The event with a
     /// [`CallRecord`] that names this number settles it; otherwise it counts as spent.
     CostReserved {
-        /// The call.
         key: CallKey,
         /// The maximum cost.
         usd: Usd,
@@ -273,9 +212,7 @@ pub enum Event {
     /// An attempt failed, and was or may have been billed; under a cost limit every failure is recorded. The call may
     /// be retried.
     AttemptFailed {
-        /// The call.
         key: CallKey,
-        /// The reason.
         error: String,
         /// The usage; the cost is absent if unknown, and 0 if the call is not billed.
         call: CallRecord,
@@ -295,13 +232,9 @@ pub enum Event {
     /// The user acknowledged the cost warning.
     CostAcknowledged,
     /// The debate was told to close early.
-    Stopping {
-        /// The reason.
-        reason: StopReason,
-    },
+    Stopping { reason: StopReason },
     /// The debate waits for the user.
     Suspended {
-        /// The stage.
         #[serde(rename = "node")]
         stage: StageId,
     },
@@ -310,10 +243,7 @@ pub enum Event {
     /// The debate was resumed.
     Resumed,
     /// The debate ended without an answer.
-    Failed {
-        /// The reason.
-        error: String,
-    },
+    Failed { error: String },
     /// The debate ended with an answer.
     Completed {
         /// The outcome by the rules of the build that wrote it.
@@ -321,7 +251,6 @@ pub enum Event {
     },
     /// The user asks a question about the finished debate.
     FollowUpAsked {
-        /// The question.
         question: Arc<str>,
         /// The asked agent; absent if it is the judge.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -331,7 +260,6 @@ pub enum Event {
     FollowUpAnswered {
         /// The call; its pass is the question's number, from 1.
         key: CallKey,
-        /// The answer.
         answer: Arc<str>,
         /// How it was made.
         metadata: Metadata,
@@ -342,7 +270,6 @@ pub enum Event {
     Rated {
         /// 1 for good, -1 for bad.
         rating: i8,
-        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
@@ -500,12 +427,10 @@ impl Event {
     }
 }
 
-/// The result of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum CallResult<'a> {
     /// An agent's new questions.
     Questions(&'a AgentClarifications),
-    /// A summary.
     Summary(&'a Summary),
     /// A text or a ballot.
     Contribution(&'a Arc<Contribution>),
@@ -513,9 +438,7 @@ pub enum CallResult<'a> {
     CarriedOver,
     /// An audience vote.
     Vote {
-        /// The vote.
         vote: &'a str,
-        /// The reason.
         reason: &'a str,
     },
     /// The judge's scores of the debaters.
@@ -565,7 +488,6 @@ impl CallResult<'_> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredReply {
-    /// The text.
     pub text: String,
     /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

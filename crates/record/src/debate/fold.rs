@@ -46,7 +46,6 @@ pub enum FoldError {
     UnknownRound {
         /// The number of the event.
         seq: u64,
-        /// The round.
         round: u32,
     },
 }

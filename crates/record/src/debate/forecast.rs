@@ -9,7 +9,6 @@ use super::CallKey;
 /// The calls of a debate in the order of rounds and stages, with the usage of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// The calls.
     pub calls: Vec<PlannedCall>,
     /// The results that decide the number of calls, as text.
     pub deciders: Vec<String>,
@@ -50,7 +49,6 @@ impl Forecast {
 /// What a limit of cost or calls covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
-    /// The limit.
     pub limit: BudgetLimit,
     /// The minimum limit for one complete round and the closing, at the provider's highest permitted prices.
     pub one_round: Amount,
@@ -73,11 +71,9 @@ pub struct Purchase {
 /// A future call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCall {
-    /// The call.
     pub key: CallKey,
     /// The model, as its provider names it.
     pub model: String,
-    /// The provider.
     pub provider: String,
     /// When it is made.
     pub made: Made,

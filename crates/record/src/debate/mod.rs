@@ -47,13 +47,7 @@ mod voting;
 /// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
-#[allow(
-    clippy::unwrap_used,
-    clippy::missing_panics_doc,
-    clippy::wildcard_imports,
-    missing_docs,
-    reason = "for tests only"
-)]
+#[allow(clippy::unwrap_used, clippy::missing_panics_doc, clippy::wildcard_imports, reason = "for tests only")]
 pub mod fixture;
 
 pub(crate) use agreement::mean;

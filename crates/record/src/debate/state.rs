@@ -38,7 +38,6 @@ pub struct Debate {
     /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
-    /// The status.
     pub status: Status,
     /// The current or last finished round; 0 before the first.
     #[serde(default)]
@@ -70,7 +69,6 @@ pub struct Debate {
     /// replaced a draft, with its answers. Each is a contribution of its stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
-    /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
     /// The votes of the agents.
@@ -166,7 +164,6 @@ pub struct Debate {
 }
 
 dialectic_base::named! {
-    /// The status of a debate.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
     pub enum Status {
         /// Created but not started.
@@ -183,7 +180,6 @@ dialectic_base::named! {
     }
 }
 
-/// One round.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
@@ -225,7 +221,6 @@ pub struct Summary {
     pub agent_id: AgentId,
     /// The agent's role.
     pub agent_role: Arc<str>,
-    /// The text.
     pub summary: Arc<str>,
     /// How it was made.
     #[serde(default)]
@@ -242,7 +237,6 @@ pub struct SummaryMetadata {
     pub after_chars: usize,
     /// The method's name.
     pub method: String,
-    /// The time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
     /// The call's duration in milliseconds.
@@ -257,7 +251,6 @@ pub struct SummaryMetadata {
     /// The temperature of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// How it was cut, if it was.
@@ -265,11 +258,9 @@ pub struct SummaryMetadata {
     pub cut: Option<Cut>,
 }
 
-/// A cut answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CutAnswer {
-    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
     /// How it was cut.
@@ -290,7 +281,6 @@ impl std::fmt::Display for CutAnswer {
 /// The judge's score of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The question.
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// 0 to 100; null if unreadable.
@@ -301,7 +291,6 @@ pub struct Evaluation {
     pub threshold: f64,
 }
 
-/// A cost warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostWarning {
@@ -317,10 +306,8 @@ pub struct CostWarning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
-    /// The error.
     pub error: String,
     /// The kind of error, from a fixed list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -339,7 +326,6 @@ impl Failure {
     pub const UNREADABLE: &'static str = "unreadable";
 }
 
-/// The usage of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
@@ -349,7 +335,6 @@ pub struct ModelUsage {
     pub input_tokens: u64,
     /// Input tokens read from the cache.
     pub cached_input_tokens: u64,
-    /// Output tokens.
     pub output_tokens: u64,
     /// The cost; null if the cost of any call is unknown.
     pub cost_usd: Option<Usd>,
@@ -367,7 +352,6 @@ pub struct ModelUsage {
 pub enum StopReason {
     /// The cost limit.
     Budget,
-    /// The user.
     User,
     /// The program that runs it: the money that it set aside is spent. It is no limit of the debate's own.
     Spent,
@@ -400,7 +384,6 @@ pub struct DebateFile<'a> {
 }
 
 impl<'a> DebateFile<'a> {
-    /// The file of a debate.
     pub fn of(debate: &'a Debate) -> Self {
         let Ledger { objections: ledger, moves } = Ledger::of(debate);
         Self { debate, ledger, moves }
@@ -501,7 +484,6 @@ impl Debate {
         positions
     }
 
-    /// The round with that number.
     pub fn round(&self, number: u32) -> Option<&Round> {
         self.rounds.iter().find(|round| round.round_number == number)
     }
@@ -538,7 +520,6 @@ impl Debate {
         all.input_tokens.saturating_add(all.output_tokens)
     }
 
-    /// The usage of all models.
     pub fn total_usage(&self) -> ModelUsage {
         let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
         for usage in self.usage.values() {

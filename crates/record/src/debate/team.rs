@@ -21,7 +21,6 @@ pub struct Selection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamCandidate {
-    /// The agent.
     pub agent_id: AgentId,
     /// Whether it takes part.
     pub chosen: bool,

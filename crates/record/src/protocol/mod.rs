@@ -50,7 +50,6 @@ pub use verdict::{criteria, criteria_or};
 pub const PROTOCOLS: &[&Protocol] =
     &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA, &SINGLE, &SELF_REFINE, &BEST_OF_N];
 
-/// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
     /// The name in configurations and on the command line.
@@ -67,7 +66,6 @@ pub struct Protocol {
     pub closing: StageId,
     /// The system text of all its calls.
     pub system: &'static Prompt,
-    /// The prompts.
     pub prompts: &'static [&'static Prompt],
     /// Checks whether it can run with the settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
@@ -83,7 +81,6 @@ pub struct Protocol {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
-    /// The problem.
     pub problem: String,
     /// The advice.
     pub hint: String,
@@ -162,7 +159,6 @@ impl Trigger {
 /// The target of a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// A stage.
     Go(StageId),
     /// A stage in a new round.
     Begin(StageId),
@@ -180,11 +176,8 @@ pub enum Next {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("protocol {protocol} has no transition from {stage} after {}", trigger.0)]
 pub struct NoTransition {
-    /// The protocol.
     pub protocol: &'static str,
-    /// The stage.
     pub stage: StageId,
-    /// The trigger.
     pub trigger: Trigger,
 }
 
@@ -199,7 +192,6 @@ impl Protocol {
         PROTOCOLS.iter().map(|protocol| protocol.name).collect()
     }
 
-    /// The stage with that id.
     pub fn stage(&self, id: StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.info.id == id)
     }

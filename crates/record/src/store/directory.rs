@@ -48,7 +48,6 @@ pub struct Entry {
 /// A state file in a directory listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDebate {
-    /// The name.
     pub name: String,
     /// The last modification.
     pub modified: SystemTime,
@@ -61,28 +60,15 @@ pub struct ListedDebate {
 pub enum StateFileError {
     /// It is missing, a directory, or unreadable.
     #[error("cannot read the debate {path}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// It is a directory.
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the debate {path} is a directory, not a file")]
-    IsDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
+    IsDirectory { path: PathBuf },
     /// It is a pipe, a socket or a device.
     #[error("the debate {path} is a pipe, a socket or a device, not a file")]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// A later version of the program wrote it.
     #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
     Newer {
-        /// The file.
         path: PathBuf,
         /// The format.
         found: u32,
@@ -90,11 +76,9 @@ pub enum StateFileError {
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// The path of the fault; `None` for the whole document.
         key: Option<KeyPath>,
-        /// The reason.
         source: serde_json::Error,
     },
 }
@@ -376,7 +360,6 @@ impl Entry {
         self.state.with_extension("signed.json")
     }
 
-    /// The path of its signature.
     pub fn signature_path(&self) -> PathBuf {
         self.state.with_extension("signed.json.sig")
     }

@@ -26,38 +26,21 @@ pub use reader::JournalReader;
 pub enum JournalError {
     /// It cannot be opened or created.
     #[error("cannot open the journal {path}")]
-    Open {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Open { path: PathBuf, source: std::io::Error },
     /// It is a pipe, a socket or a device.
     #[error("the journal {path} is a pipe, a socket or a device, not a file")]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// Another process runs this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
-    Locked {
-        /// The journal.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// It cannot be read.
     #[error("cannot read the journal {path}")]
-    Read {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// A later version wrote it.
     #[error(
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
     Newer {
-        /// The journal.
         path: PathBuf,
         /// The format.
         found: u32,
@@ -69,7 +52,6 @@ pub enum JournalError {
         path: PathBuf,
         /// Numbered from 1.
         line: usize,
-        /// The reason.
         source: serde_json::Error,
     },
     /// A line was changed or moved.
@@ -79,13 +61,11 @@ pub enum JournalError {
         path: PathBuf,
         /// The fault.
         line: usize,
-        /// The fault.
         fault: LineFault,
     },
     /// The text after the last line break is not the beginning of a line.
     #[error("the journal {path} was changed at its end: the text after line {line} is not a line")]
     End {
-        /// The journal.
         path: PathBuf,
         /// The number of the last line; 0 without one.
         line: usize,
@@ -93,7 +73,6 @@ pub enum JournalError {
     /// It is shorter than at the last save.
     #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
-        /// The journal.
         path: PathBuf,
         /// The number of events.
         found: u64,
@@ -102,24 +81,13 @@ pub enum JournalError {
     },
     /// The path no longer leads to it.
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
-    Displaced {
-        /// The path.
-        path: PathBuf,
-    },
+    Displaced { path: PathBuf },
     /// Another program wrote to it.
     #[error("the journal {path} was changed by another program while the debate ran")]
-    Changed {
-        /// The journal.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// An event cannot be appended.
     #[error("cannot append to the journal {path}")]
-    Append {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Append { path: PathBuf, source: std::io::Error },
 }
 
 impl Diagnostic for JournalError {
@@ -206,10 +174,8 @@ pub struct JournalMark {
     pub sha256: String,
 }
 
-/// The contents of a journal.
 #[derive(Debug)]
 pub struct JournalContents {
-    /// The events.
     pub events: Vec<Recorded>,
     /// Set when a crash cut the last line, which is omitted.
     pub cut_short: bool,

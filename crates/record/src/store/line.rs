@@ -27,7 +27,6 @@ pub(super) struct Checked {
     pub(super) hash: String,
 }
 
-/// The fault of a line.
 #[derive(Debug)]
 pub enum LineFault {
     /// Its own hash does not match.

@@ -199,7 +199,6 @@ impl Record {
         self.seq
     }
 
-    /// The path of the journal.
     pub fn journal_path(&self) -> &std::path::Path {
         self.journal.path()
     }

@@ -13,7 +13,6 @@ use super::VerifiedRecord;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// The debate.
     pub id: DebateId,
     /// The SHA-256 of the last signed line without its line break, in hexadecimal.
     pub head: String,

@@ -50,9 +50,7 @@ pub enum Reads {
 /// A point under the number in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
-    /// The number.
     pub number: String,
-    /// The point.
     pub id: PointId,
 }
 

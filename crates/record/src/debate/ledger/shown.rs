@@ -18,7 +18,6 @@ const NOTHING: &str = "-";
 /// A ledger for display.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shown {
-    /// The ledger.
     pub ledger: Ledger,
     /// Whether the ledger was derived from the texts because the record is older than readings.
     pub is_derived: bool,
@@ -27,7 +26,6 @@ pub struct Shown {
 /// The number of points by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// All points.
     pub all: usize,
     /// Accepted points.
     pub accepted: usize,

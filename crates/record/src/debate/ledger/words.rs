@@ -12,7 +12,6 @@ use crate::debate::AgentId;
 /// One objection of a critique. Cheap to clone: readings and ledgers share its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// The severity.
     pub severity: Severity,
     /// The requirement or part that it concerns, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
