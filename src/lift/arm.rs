@@ -214,8 +214,7 @@ impl Arms<'_> {
         settings.judge = self.model.clone();
         settings.debate.rounds = rounds;
         settings.debate.check = 0;
-        let max_calls_per_day = settings.debate.budget.max_calls_per_day;
-        settings.debate.budget = BudgetSettings { max_calls_per_day, ..BudgetSettings::default() };
+        settings.debate.budget = BudgetSettings::default();
         settings
     }
 }

@@ -93,7 +93,6 @@ impl Layers {
             ("--max-cost", "debate.budget.maxCostUsd", dollars(options.max_cost)),
             ("--warn-cost", "debate.budget.warnCostUsd", dollars(options.warn_cost)),
             ("--max-calls", "debate.budget.maxCalls", options.max_calls.map(Value::from)),
-            ("--max-calls-per-day", "debate.budget.maxCallsPerDay", options.max_calls_per_day.map(Value::from)),
             ("--context", "contextDir", options.context_dir.as_ref().map(|path| path.display().to_string().into())),
         ];
         for (option, path, value) in options {

@@ -250,13 +250,8 @@ pub enum Event {
         outcome: Outcome,
     },
     /// The user asks a question about the finished debate.
-    FollowUpAsked {
-        question: Arc<str>,
-        /// The asked agent; absent if it is the judge.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<AgentId>,
-    },
-    /// The judge or an agent answered a question about the finished debate.
+    FollowUpAsked { question: Arc<str> },
+    /// The judge answered a question about the finished debate.
     FollowUpAnswered {
         /// The call; its pass is the question's number, from 1.
         key: CallKey,

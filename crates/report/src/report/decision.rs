@@ -184,7 +184,8 @@ fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
         }
         Some(ruling) => {
             let section = sentence(&ruling.section);
-            fates.push(format!("The judge upheld it all the same; it is met in {}", inline(&section)));
+            let how = ruling.in_words();
+            fates.push(format!("The judge upheld it all the same; it is {how} in {}", inline(&section)));
         }
         None => {}
     }
