@@ -136,7 +136,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     pub(super) check: Option<u32>,
 
-    /// A council of two agents and one checker, with short answers: 7 calls at most
+    /// A council of two agents and one checker
     #[arg(help_heading = "Debate", long)]
     pub(super) quick: bool,
 

@@ -214,7 +214,6 @@ impl Arms<'_> {
         settings.judge = self.model.clone();
         settings.debate.rounds = rounds;
         settings.debate.check = 0;
-        settings.debate.quick = false;
         settings.debate.budget = BudgetSettings::default();
         settings
     }

@@ -235,7 +235,8 @@ mod tests {
             reply: serde_json::from_value(json!({"text": "yes"})).unwrap(),
             call: call(None, Some(1.0)),
         };
-        let completed: Event = serde_json::from_value(json!({"type": "completed"})).unwrap();
+        let completed: Event =
+            serde_json::from_value(json!({"type": "completed", "outcome": {"kind": "full", "reasons": []}})).unwrap();
         let events = [Event::Created(Box::new(created)), replied(), completed, replied()];
         let events: Vec<Recorded> =
             (1..).zip(events).map(|(seq, event)| Recorded { seq, at: Timestamp::now(), event }).collect();

@@ -236,9 +236,8 @@ fn costs() -> (String, String) {
         ("mistral", "mistral-large-2512"),
     ];
     // The rounds are the protocol's own where none are named.
-    const SIZES: [(&str, usize, Option<u32>); 7] = [
+    const SIZES: [(&str, usize, Option<u32>); 6] = [
         ("council", 3, None),
-        ("review", 3, None),
         ("arena", 3, None),
         ("dialectic", 2, Some(3)),
         ("dialectic", 3, Some(1)),

@@ -35,7 +35,6 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/report/src/report/review/sarif.rs", "ruling", "a key of a result's properties"),
     ("crates/report/src/report/review/json.rs", "ruling", "a key of a finding"),
     ("crates/report/src/report/review/json.rs", "findings", "a key of a review"),
-    ("crates/record/src/debate/contribution.rs", "rewrite", "the choice of a reviewer"),
 ];
 
 /// Arms and fallbacks that stand for what they do not name, by the file and how they begin, with the reason.

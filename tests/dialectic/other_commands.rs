@@ -69,8 +69,7 @@ fn the_help_of_debate() {
                              configuration's, else dialectic]
           --check <N>        The number of checkers that read the answer before you get it, from 0 to 3
                              [default: the configuration's, else 3]
-          --quick            A council of two agents and one checker, with short answers: 7 calls at
-                             most
+          --quick            A council of two agents and one checker
           --clarify          Let the agents ask you questions before they begin
 
     Cost:
@@ -127,7 +126,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, code-review, arena, single, self-refine, best-of-n
+    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena, single, self-refine, best-of-n
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);

@@ -84,7 +84,6 @@ impl Layers {
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
-            ("--quick", "debate.quick", quick(true.into())),
             ("--check", "debate.check", options.check.map(Value::from)),
             ("--rounds", "debate.rounds", options.rounds.map(Value::from)),
             ("--protocol", "debate.protocol", options.protocol.clone().map(Value::from)),

@@ -340,7 +340,10 @@ fn names_of_choices_are_read() {
         "synthesisMethod": "merge", "trace": "otlp", "onAgentFailure": "fail",
         "terminationCondition": {"type": "quality"}
     });
-    let debate = load_value(&with_debate(&debate)).unwrap().settings.debate;
+    let loaded = load_value(&with_debate(&debate)).unwrap();
+    let warning = "`debate.synthesisMethod`: `merge` means `judge`: the judge writes the solution";
+    assert_eq!(loaded.warnings, [warning]);
+    let debate = loaded.settings.debate;
     assert_eq!(debate.synthesis_method, SynthesisMethod::Merge);
     assert_eq!(debate.trace, Some(TraceTarget::Otlp));
     assert_eq!(

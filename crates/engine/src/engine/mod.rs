@@ -84,12 +84,7 @@ pub enum EngineError {
     Prompt(#[from] PromptError),
     /// The context directory cannot be opened.
     #[error("cannot open the context directory {path}")]
-    ContextDir {
-        /// The directory.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    ContextDir { path: PathBuf, source: std::io::Error },
     /// The protocol lacks a transition.
     #[error(transparent)]
     Protocol(#[from] NoTransition),

@@ -21,7 +21,6 @@ pub(super) const PARTS: [(&str, &str); 6] = [
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
-    /// The file.
     pub template: &'static str,
     /// The template engine's error.
     #[source]

@@ -133,7 +133,7 @@ impl Record {
         ))
     }
 
-    /// Creates a journal for an older debate from its state file.
+    /// Creates a journal for a debate of the older program from its state file.
     ///
     /// # Errors
     /// The state cannot be read, or the journal cannot be written.
@@ -199,7 +199,6 @@ impl Record {
         self.seq
     }
 
-    /// The path of the journal.
     pub fn journal_path(&self) -> &std::path::Path {
         self.journal.path()
     }

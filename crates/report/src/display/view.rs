@@ -409,8 +409,8 @@ mod tests {
     use super::*;
     use dialectic_base::money::Usd;
     use dialectic_record::debate::fixture::{
-        CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
-        pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
+        CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, completed, failed, key,
+        panel, pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
     use dialectic_record::debate::{CallKey, Evaluation, Event, PlannedCall, Span, Tally, TerminationKind};
     use dialectic_record::signals::{Signals, Words};
@@ -601,7 +601,7 @@ mod tests {
         for _ in 0..5_000 {
             sender.publish(stage_started(PROPOSAL, 3));
         }
-        sender.publish(recorded(Event::Completed { outcome: None }));
+        sender.publish(recorded(completed()));
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();

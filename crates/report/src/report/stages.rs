@@ -76,13 +76,6 @@ pub(super) fn first(debate: &Debate, yields: ResultKind) -> Option<&StageInfo> {
     debate.stages.iter().find(|stage| stage.yields == Some(yields))
 }
 
-/// The stage of the counted ballots: those for a text.
-pub(super) fn voting(debate: &Debate) -> Option<&StageInfo> {
-    let cast = debate.rounds.iter().rev().flat_map(|round| &round.contributions);
-    let mut ballots = cast.filter(|one| is_ballot(debate, one) && one.metadata.choice.is_none());
-    ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, ResultKind::Ballot))
-}
-
 /// The noun for the answer of the debate.
 pub(super) fn answer(debate: &Debate) -> &str {
     let stage = first(debate, ResultKind::Solution).or_else(|| first(debate, ResultKind::Verdict));
@@ -168,8 +161,8 @@ mod tests {
         let dialectic = |said: &[(&str, &str)]| headings(DIALECTIC.infos(), said);
         assert_eq!(dialectic(&[]), ["Proposals 0", "Critiques 0", "Refinements 0"]);
         assert_eq!(
-            dialectic(&[("encore", "a"), ("vote", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
-            ["Proposals 1", "Critiques 0", "Refinements 1", "Votes 1", "Encore 2"]
+            dialectic(&[("encore", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
+            ["Proposals 1", "Critiques 0", "Refinements 1", "Encore 2"]
         );
         assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
         let writing = |id, plural| {

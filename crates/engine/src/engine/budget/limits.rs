@@ -33,9 +33,7 @@ pub enum BudgetError {
     /// Some models have no known price.
     #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
     Unpriced {
-        /// The limit.
         limit: Usd,
-        /// The models.
         models: Vec<String>,
         /// Whether a found price was ignored.
         is_found: bool,
@@ -46,12 +44,7 @@ pub enum BudgetError {
              cannot be limited",
         models.join(", ")
     )]
-    Unbounded {
-        /// The limit.
-        limit: Usd,
-        /// The models.
-        models: Vec<String>,
-    },
+    Unbounded { limit: Usd, models: Vec<String> },
     /// The limit does not cover a debate.
     #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
@@ -225,7 +218,6 @@ impl Payee {
     }
 }
 
-/// Agents and judge.
 #[derive(Debug)]
 pub(super) struct Payees(HashMap<AgentId, Payee>);
 

@@ -26,7 +26,7 @@ use dialectic_llm::{Request, Reserved, request_bytes};
 use dialectic_record::debate::{
     AgentId, AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
 };
-use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Step};
+use dialectic_record::protocol::{BudgetClass, OutputSpec, Step};
 use dialectic_record::store::StoreError;
 
 use super::{Engine, EngineError};
@@ -105,11 +105,8 @@ impl AttemptRequest {
             }
             OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
             // Solutions are texts; JSON is requested only for an assessment.
-            OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
-                goes_on || request.answer.is_some()
-            }
-            OutputSpec::Solution(Authorship::Kept(_))
-            | OutputSpec::Questions { .. }
+            OutputSpec::Solution(_) => goes_on || request.answer.is_some(),
+            OutputSpec::Questions { .. }
             | OutputSpec::Score(_)
             | OutputSpec::Choice
             | OutputSpec::Word(_)
