@@ -27,7 +27,6 @@ pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) ->
 }
 
 /// Checks that cost limits are set. With programs, which have no prices, the limit of calls suffices.
-#[cfg(feature = "mcp")]
 pub(in crate::cli) fn check_cost(
     command: &'static str,
     settings: &Settings,
