@@ -120,6 +120,6 @@ fn facts(view: &View<'_>) -> Markup {
         debate.created_at.map(|at| html! { "begun " (time(at)) }),
     ];
     html! {
-        p.facts { @for (place, fact) in facts.iter().flatten().enumerate() { @if place > 0 { " · " } span { (fact) } } }
+        p.facts { @for (place, fact) in facts.iter().flatten().enumerate() { @if place > 0 { " · " } (fact) } }
     }
 }
