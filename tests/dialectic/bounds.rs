@@ -114,7 +114,8 @@ fn no_call_reads_more_than_a_dry_run_says_however_many_points_were_made_and_acce
             }
             settings["judge"]["maxTokens"] = json!(TOKENS);
             let sandbox = Sandbox::new().model_server(&server).config(&settings);
-            let most = foreseen(&sandbox.run(["debate", "--dry-run", "--json", "Design a lock."]).expect_code(0).stdout);
+            let most =
+                foreseen(&sandbox.run(["debate", "--dry-run", "--json", "Design a lock."]).expect_code(0).stdout);
             sandbox.run(["debate", "--quiet", "Design a lock."]).expect_code(0);
             let read = read(&sandbox.journal(&sandbox.only_debate()));
             assert!(read.len() > 8, "{protocol}: {read:?}");

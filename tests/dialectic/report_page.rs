@@ -178,12 +178,8 @@ fn a_page_is_read_without_a_script() {
 fn a_page_has_the_sections_that_its_debate_has_something_for() {
     let expected = |name: &str| match name {
         "judged" => "solution problem participants story proposals critiques scores summaries usage settings",
-        "voted" => {
-            "solution problem participants story clarifications proposals critiques vote usage settings"
-        }
-        "merged with failures" => {
-            "solution problem participants story proposals critiques usage settings"
-        }
+        "voted" => "solution problem participants story clarifications proposals critiques vote usage settings",
+        "merged with failures" => "solution problem participants story proposals critiques usage settings",
         "motion" => "solution problem participants story speeches polls judgement usage settings",
         "reviewed" => "solution problem participants story proposals vote usage settings",
         // Its title is the first sentence of two.
@@ -420,9 +416,8 @@ fn pages_fit_into_narrow_windows_and_their_stylesheet_is_allowed() {
     // Of the hostile ones, which are large, only in the narrowest.
     let hostile = Hostile::calling("127.0.0.1:9").debates();
     for (debates, widths) in [(hostile, &[320][..]), (debates(), &[320, 390, 1280])] {
-        let unfolded = |(name, debate): &(&'static str, Debate)| {
-            (*name, page(debate).replace("<details", "<details open"))
-        };
+        let unfolded =
+            |(name, debate): &(&'static str, Debate)| (*name, page(debate).replace("<details", "<details open"));
         let pages: Vec<(&str, String)> = debates.iter().map(unfolded).collect();
         let texts: Vec<&str> = pages.iter().map(|(_, page)| page.as_str()).collect();
         for width in widths {

@@ -15,9 +15,8 @@ use dialectic_llm::{
     Timeouts,
 };
 use dialectic_record::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span,
-    Timestamp,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, ModelLimits,
+    PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp,
 };
 use dialectic_record::protocol::Protocol;
 

@@ -111,7 +111,8 @@ mod tests {
             is_certain,
             input: Span { low: 10, high: 2000 },
             output: Span { low: 1, high: 500 },
-            cost: cents.map(|(low, high)| Span { low: Usd::from_dollars(low / 100.0), high: Usd::from_dollars(high / 100.0) }),
+            cost: cents
+                .map(|(low, high)| Span { low: Usd::from_dollars(low / 100.0), high: Usd::from_dollars(high / 100.0) }),
         };
         let calls = vec![
             call(PROPOSAL, "small", Some((1.0, 4.0)), true),

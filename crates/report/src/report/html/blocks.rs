@@ -84,13 +84,15 @@ fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
             if *is_figure { elements::ColumnHeading::number(title) } else { elements::ColumnHeading::words(title) }
         })
         .collect();
-    let row = |row: &Vec<Phrase<'_>>| html! {
-        tr {
-            @for (at, (place, is_figure)) in kept.iter().enumerate() {
-                @let cell = row.get(*place).map(|cell| line(cell, participants));
-                @if at == 0 { th scope="row" { (cell.unwrap_or_default()) } }
-                @else if *is_figure { td.number { (cell.unwrap_or_default()) } }
-                @else { td { (cell.unwrap_or_default()) } }
+    let row = |row: &Vec<Phrase<'_>>| {
+        html! {
+            tr {
+                @for (at, (place, is_figure)) in kept.iter().enumerate() {
+                    @let cell = row.get(*place).map(|cell| line(cell, participants));
+                    @if at == 0 { th scope="row" { (cell.unwrap_or_default()) } }
+                    @else if *is_figure { td.number { (cell.unwrap_or_default()) } }
+                    @else { td { (cell.unwrap_or_default()) } }
+                }
             }
         }
     };
