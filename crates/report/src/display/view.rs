@@ -41,7 +41,6 @@ pub enum ProgressMode {
     Live,
     /// A line for each beginning or end.
     Plain,
-    /// None.
     Quiet,
 }
 
@@ -55,14 +54,10 @@ pub enum Detail {
     Full,
 }
 
-/// Options of the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
-    /// The form of progress.
     pub progress: ProgressMode,
-    /// The shown part of texts.
     pub detail: Detail,
-    /// Whether colours are used.
     pub color: ColorMode,
 }
 
@@ -414,7 +409,6 @@ impl Reporter {
         }
     }
 
-    /// Flushes the output.
     fn flush(&self) {
         self.out.clone().flush().ok();
     }

@@ -37,7 +37,6 @@ pub use view::{ParticipantView, View};
 #[cfg(test)]
 mod tests;
 
-/// A format of reports.
 #[derive(Debug)]
 pub struct ReportFormat {
     /// The name in options and requests.
@@ -48,7 +47,6 @@ pub struct ReportFormat {
     pub endings: &'static [&'static str],
     /// The ending of a downloaded file.
     pub ending: &'static str,
-    /// The media type.
     pub media_type: &'static str,
     /// Whether it can leave out the parts that strangers must not see.
     pub is_shareable: bool,
@@ -57,7 +55,6 @@ pub struct ReportFormat {
     write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
 }
 
-/// A decision record.
 const DECISION: ReportFormat = ReportFormat {
     name: "adr",
     about: "A decision record to commit (MADR): what was decided and why",
@@ -69,7 +66,6 @@ const DECISION: ReportFormat = ReportFormat {
     write: |view, _, out| decision_record(view, out),
 };
 
-/// The saved state.
 const STATE: ReportFormat = ReportFormat {
     name: "json",
     about: "The saved state",
@@ -130,7 +126,6 @@ impl ReportFormat {
         &FORMATS[0]
     }
 
-    /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
@@ -140,7 +135,6 @@ impl ReportFormat {
         self.media_type.starts_with("text/html")
     }
 
-    /// Whether it is Markdown.
     pub fn is_markdown(&self) -> bool {
         self.media_type.starts_with("text/markdown")
     }

@@ -94,7 +94,6 @@ fn summary(summary: &Summary, when: &str, participants: &Participants<'_>) -> Ma
     }
 }
 
-/// The section of tool calls.
 pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @for round in &view.debate.rounds {

@@ -13,7 +13,6 @@ use super::text::name;
 /// The number of visible reasons; further ones are collapsed.
 const REASONS: usize = 2;
 
-/// The header of the page.
 pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     let debate = view.debate;
     html! {

@@ -29,7 +29,6 @@ pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The sources of all prompts.
 pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     let row = |id, what: &'static str, origin: PromptOrigin, path: Option<&Path>| {
         let file = path.map(|path| line![" ", foreign(path.display().to_string())]).unwrap_or_default();
