@@ -69,14 +69,13 @@ pub enum Remedy {
     LimitQuestion,
     /// Set a limit of calls for this question.
     LimitCallsOfQuestion,
-    AskAgain,
     /// Change this key of the configuration.
     Set(&'static str),
     Resume(String),
     List,
     Verify,
-    /// Replay the debate so far.
-    Replay,
+    /// Show the debate so far.
+    Show,
 }
 
 impl Error for Box<dyn Diagnostic> {

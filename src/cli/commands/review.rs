@@ -215,7 +215,6 @@ fn overrides(args: &ReviewArgs) -> Overrides {
         max_cost: args.max_cost,
         warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        max_calls_per_day: args.calls.max_calls_per_day,
         seed: args.seed,
         ..Overrides::default()
     }
