@@ -26,12 +26,10 @@ const COLUMNS: usize = 6;
 /// Longer words in tables may be broken.
 const LONGEST: usize = 20;
 
-/// The layout of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// The width of the terminal in columns. `None`: lines are not broken.
     pub width: Option<usize>,
-    /// Whether to use colours.
     pub color: bool,
 }
 

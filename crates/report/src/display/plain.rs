@@ -9,7 +9,6 @@ use super::result::{result_line, swayed};
 /// Printed in place of dropped lines.
 pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
 
-/// Turns signals into lines.
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
     open_round: Option<u32>,

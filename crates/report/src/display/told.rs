@@ -47,13 +47,11 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 /// Text to show, coloured and cut to the terminal's width.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
-    /// Lines.
     pub(super) lines: Vec<String>,
     /// The complete text of a call as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
-/// Turns signals into text.
 #[derive(Debug)]
 pub(super) struct Teller {
     /// The spending before the round.

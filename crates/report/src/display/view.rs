@@ -40,16 +40,12 @@ pub enum ProgressMode {
     Live,
     /// A line for each beginning or end.
     Plain,
-    /// None.
     Quiet,
 }
 
-/// Options of the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
-    /// The form of progress.
     pub progress: ProgressMode,
-    /// Whether colours are used.
     pub color: ColorMode,
 }
 
@@ -393,7 +389,6 @@ impl Reporter {
         }
     }
 
-    /// Flushes the output.
     fn flush(&self) {
         self.out.clone().flush().ok();
     }
