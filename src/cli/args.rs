@@ -8,7 +8,6 @@ mod apart;
 mod archive;
 mod eval;
 mod handling;
-mod lift;
 mod review;
 mod serve;
 mod set_up;
@@ -34,7 +33,6 @@ pub(super) use eval::EvalArgs;
 pub(super) use handling::{
     AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
 };
-pub(super) use lift::{LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use serve::ServeArgs;
 pub(super) use set_up::{
@@ -43,8 +41,7 @@ pub(super) use set_up::{
 };
 pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
 pub(super) use sweep::{
-    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepFetchArgs, SweepPlanArgs, SweepRunArgs,
-    SweepStatusArgs, store_of,
+    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
 };
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

@@ -4,9 +4,9 @@ use clap::Subcommand;
 
 use super::args::{
     AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, DiffArgs, EvalArgs, ForkArgs, InitArgs,
-    LiftArgs, ListArgs, ManArgs, McpArgs, MemoryArgs, ModelsArgs, ProtocolsArgs, RateArgs, RatingsArgs, ReplayArgs,
-    ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs, ShowArgs, SignArgs, SkillArgs, StatusArgs,
-    StopArgs, SweepArgs, TagArgs, VerifyArgs, WaitArgs,
+    ListArgs, ManArgs, McpArgs, MemoryArgs, ModelsArgs, ProtocolsArgs, RateArgs, RatingsArgs, ReplayArgs, ReportArgs,
+    ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs, ShowArgs, SignArgs, SkillArgs, StatusArgs, StopArgs, SweepArgs,
+    TagArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -24,7 +24,6 @@ mod dry_run;
 mod eval;
 mod fork;
 mod init;
-mod lift;
 mod list;
 mod man;
 #[cfg(feature = "mcp")]
@@ -220,15 +219,9 @@ commands! {
             "dialectic eval --offline -d latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
             "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
+            "dialectic eval -c evaluators.json --pairwise plan.jsonl:council plan.jsonl:single",
         ];
-        /// Measure whether debates beat other ways to spend the same money
-        Lift(Box<LiftArgs>) = lift, [
-            "dialectic lift examples/lift --offline",
-            "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
-            "dialectic lift sums.jsonl --against self-refine --max-cost 20",
-            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
-        ];
-        /// Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
+        /// Run sets of debates on Slurm, GNU parallel or Kubernetes
         Sweep(SweepArgs) = sweep, [
             "dialectic sweep plan sweep.json -o plan.jsonl",
             "dialectic sweep run plan.jsonl --jobs 8",

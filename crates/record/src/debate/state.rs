@@ -378,8 +378,6 @@ pub enum StopReason {
     Budget,
     /// The user.
     User,
-    /// The program that runs it: the money that it set aside is spent. It is no limit of the debate's own.
-    Spent,
 }
 
 impl Round {

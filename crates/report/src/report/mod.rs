@@ -26,7 +26,7 @@ mod view;
 pub(crate) use compare::excerpt;
 pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
 use decision::decision_record;
-pub use html::{SetDebate, SetPage, SetVariant, html};
+pub use html::html;
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
 pub use review::{review_github, review_json, review_sarif};

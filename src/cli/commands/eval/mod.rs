@@ -1,4 +1,4 @@
-//! `dialectic eval`: scores the solutions of saved debates, or compares two of them.
+//! `dialectic eval`: scores the solutions of saved debates, or compares answers in pairs.
 
 mod destination;
 mod pairwise;
@@ -150,7 +150,7 @@ fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u3
 }
 
 /// Records the cost for the daily limits, since an evaluation leaves no journal.
-pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
+fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
@@ -174,7 +174,7 @@ fn panel(
 }
 
 /// Builds the callers of evaluators. `per_day` is the limit of calls in a day, if any.
-pub(super) fn callers<'a>(
+fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,
     per_day: Option<u32>,

@@ -18,7 +18,6 @@ mod page;
 mod participants;
 mod problem;
 mod scores;
-mod set;
 mod solution;
 mod speeches;
 mod spending;
@@ -27,8 +26,6 @@ mod text;
 mod timeline;
 mod usage;
 mod vote;
-
-pub use set::{SetDebate, SetPage, SetVariant};
 
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};
