@@ -26,7 +26,6 @@ use super::output::report_format;
 use super::template::ProblemTemplate;
 
 pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
-#[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use eval::EvalArgs;
@@ -175,9 +174,13 @@ pub(super) struct DebateArgs {
     #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "NUMBER")]
     pub(super) seed: Option<u32>,
 
-    /// Print every call that the debate would make, with its tokens and cost, and call nothing
+    /// Print the calls that the debate would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
+
+    /// Print every call of the dry run as JSON
+    #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
+    pub(super) json: bool,
 
     /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
     #[arg(help_heading = "Output", long, conflicts_with = "detach")]
@@ -452,10 +455,6 @@ pub(super) struct CallsArgs {
     /// The maximum number of model calls, including retries
     #[arg(help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
-
-    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
-    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_calls_per_day: Option<u32>,
 }
 
 /// When a debate ends early.

@@ -1,6 +1,6 @@
 //! Sets of debates on an engine that places, retries and cancels work: Slurm, GNU parallel, Kubernetes.
 //!
-//! A plan has a line for each debate. A worker runs one or several of them and records them in a [store] as they go on.
+//! A plan has a line for each debate. A worker runs one or several of them and records them in a [store] as they run.
 //! The engine gives a debate to one worker at a time; the next one continues it at once. This module does not start or
 //! place workers.
 

@@ -1,5 +1,5 @@
 //! The journal of a debate in a store: segments of whole lines, numbered without gaps. Each is created once and stays, so
-//! the name of the next one is a fence: of two workers that go on with a debate, one creates it, and the other stops.
+//! the name of the next one is a fence: of two workers that continue a debate, one creates it, and the other stops.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -172,7 +172,7 @@ pub(super) struct SegmentWriter(Arc<Inner>);
 struct Inner {
     store: SharedStore,
     id: DebateId,
-    /// The first line of each segment, unique to the worker: segments with equal bytes count as one.
+    /// The first line of each segment, unique to the worker: a store acknowledges equal bytes to both of two workers.
     header: String,
     /// Lines that no segment has yet.
     pending: Mutex<Vec<u8>>,
@@ -205,7 +205,7 @@ impl WriterEnd {
 }
 
 impl SegmentWriter {
-    /// Goes on after what is stored.
+    /// Continues after what is stored.
     pub(super) fn after(stored: &Stored, store: &SharedStore, id: &DebateId, worker: &str) -> Self {
         Self(Arc::new(Inner {
             store: Arc::clone(store),

@@ -136,7 +136,7 @@ impl Worker {
         }
         let own = self.directory.join(id.as_str());
         let directory = Directory::at(&own);
-        let ended = self.go_on(debate, &stored, &directory).await;
+        let ended = self.start(debate, &stored, &directory).await;
         if let Ok(Ended::Finished { .. }) = &ended
             && let Ok(journal) = fs::read(directory.journal_path(id))
         {
@@ -157,7 +157,7 @@ impl Worker {
     }
 
     /// Starts or continues a debate, and waits for its end.
-    async fn go_on(&self, debate: &PlannedDebate, stored: &Stored, directory: &Directory) -> Result<Ended, Ended> {
+    async fn start(&self, debate: &PlannedDebate, stored: &Stored, directory: &Directory) -> Result<Ended, Ended> {
         let runner = Runner::new(directory.clone(), self.services.clone());
         let spec = debate.spec(&self.machine);
         let prepared = if stored.journal.is_empty() {

@@ -73,8 +73,6 @@ pub enum Remedy {
     LimitQuestion,
     /// Set a limit of calls for this question.
     LimitCallsOfQuestion,
-    /// Ask the recorded question again.
-    AskAgain,
     /// Change this key of the configuration.
     Set(&'static str),
     /// Resume this debate.

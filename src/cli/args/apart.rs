@@ -91,10 +91,6 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls: Option<u32>,
 
-    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) max_calls_per_day: Option<u32>,
-
     /// The directory whose files the client may attach, and which agents may read with their tools [default: none may be
     /// attached]
     #[arg(long, value_name = "DIR")]

@@ -120,19 +120,15 @@ pub(in crate::cli) enum DebatePart {
 }
 
 #[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub(in crate::cli) struct AskArgs {
     /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
     /// terminal]
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
 
-    /// The question; `-` reads it from standard input. Without it, you are asked for questions on a terminal;
-    /// elsewhere, the last unanswered question is repeated
-    pub(in crate::cli) question: Option<String>,
-
-    /// Have this agent answer for its own text instead of the judge: its id, role or name
-    #[arg(short, long, value_name = "AGENT")]
-    pub(in crate::cli) agent: Option<String>,
+    /// The question; `-` reads it from standard input
+    pub(in crate::cli) question: String,
 
     /// The cost limit of the answer, in dollars [default: the rest of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]

@@ -26,22 +26,18 @@ mod fork;
 mod init;
 mod list;
 mod man;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "archive")]
 mod memory;
 mod models;
 pub(super) mod problem;
 mod protocols;
 mod rate;
-#[cfg(feature = "archive")]
 mod ratings;
 mod replay;
 mod report;
 mod resume;
 mod review;
 mod rm;
-#[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 mod show;
 mod sign;
@@ -54,10 +50,10 @@ mod verify;
 mod wait;
 
 /// Declares [`Command`], the function of each command, and the groups of the help. A row has a command's description,
-/// arguments, module, options of the run, required feature and examples; modules are named like commands.
+/// arguments, module, options of the run and examples; modules are named like commands.
 macro_rules! commands {
     ($($group:literal {
-        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)? $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+
+        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)?, [$($example:literal,)+];)+
     })+) => {
         #[derive(Debug, Subcommand)]
         pub(super) enum Command {
@@ -69,12 +65,7 @@ macro_rules! commands {
             pub(super) fn run(&self, terminal: &mut Terminal) -> Result<(), Error> {
                 match self {
                     $($(
-                        $(#[cfg(feature = $feature)])?
                         Self::$name(args) => $module::run(args, terminal),
-                        $(
-                            #[cfg(not(feature = $feature))]
-                            Self::$name(_) => Err(crate::features::MissingFeature::$missing.into()),
-                        )?
                     )+)+
                 }
             }
@@ -114,11 +105,10 @@ commands! {
             "dialectic resume latest",
             "dialectic resume vhkp --finish",
         ];
-        /// Ask the judge, or an agent, about a finished debate
+        /// Ask the judge about a finished debate
         Ask(AskArgs) = ask, [
             "dialectic ask latest \"What if the budget is halved?\"",
             "dialectic ask vhkp --max-cost 0.05 \"Which part would you build first?\"",
-            "dialectic ask vhkp",
         ];
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [
@@ -208,7 +198,7 @@ commands! {
             "dialectic rm vhkp ab12 --yes",
         ];
         /// Find what past debates decided
-        Memory(MemoryArgs) = memory if Archive "archive", [
+        Memory(MemoryArgs) = memory, [
             "dialectic memory search rate limiting",
             "dialectic memory show latest",
         ];
@@ -227,7 +217,7 @@ commands! {
             "dialectic sweep run plan.jsonl --jobs 8",
         ];
         /// Rank models by the judges' scores in past arenas
-        Ratings(RatingsArgs) = ratings if Archive "archive", [
+        Ratings(RatingsArgs) = ratings, [
             "dialectic ratings",
             "dialectic ratings --json",
         ];
@@ -263,7 +253,7 @@ commands! {
     }
     "For programs" {
         /// Run debates for coding agents, over the Model Context Protocol (MCP)
-        Mcp(McpArgs) = mcp if Mcp "mcp", [
+        Mcp(McpArgs) = mcp, [
             "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
         ];
         /// Teach coding agents to use this program

@@ -3,7 +3,6 @@
 mod choice;
 
 use choice::TextSelection;
-pub(in crate::cli::commands) use choice::agent;
 use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs};
@@ -24,7 +23,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     let debate = &saved.debate;
-    let view = View::new(debate, &[], None).with_standing(Standing::listed(&entry, debate));
+    let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
@@ -70,11 +69,10 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     }
     let entry = |(number, one): (usize, &FollowUp)| {
         let question = one.question.trim().replace('\n', "\n> ");
-        let who = one.answered_by.as_ref().or(one.to.as_ref()).map(|id| inline(view.name_of(id)));
+        let who = one.answered_by.as_ref().map(|id| inline(view.name_of(id)));
         let answer = match (one.answer.as_deref().map(str::trim), who) {
             (Some(answer), Some(who)) => format!("**{who}**\n\n{answer}"),
             (Some(answer), None) => answer.to_owned(),
-            (None, Some(who)) if one.to.is_some() => format!("{who} has not answered."),
             (None, _) => "Not answered.".to_owned(),
         };
         format!("## Question {number}\n\n> {question}\n\n{answer}\n")

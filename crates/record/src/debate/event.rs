@@ -336,11 +336,8 @@ pub enum Event {
     FollowUpAsked {
         /// The question.
         question: Arc<str>,
-        /// The asked agent; absent if it is the judge.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<AgentId>,
     },
-    /// The judge or an agent answered a question about the finished debate.
+    /// The judge answered a question about the finished debate.
     FollowUpAnswered {
         /// The call; its pass is the question's number, from 1.
         key: CallKey,

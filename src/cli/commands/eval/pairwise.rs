@@ -29,7 +29,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{AgentSettings, Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{NOTHING_WRITTEN, agree_to_calls, callers, calls_per_day, not_evaluated, note, settings};
+use super::{NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, note, settings};
 
 /// What is compared.
 struct Sides {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
                 .into());
         }
     };
-    let caller = callers(&settings, &environment, calls_per_day(args, &environment)?)?;
+    let caller = callers(&settings, &environment)?;
     let judges = settings.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     let (judges, related) = independent(judges, &sides.authors.iter().collect::<Vec<_>>());
     let is_rehearsal = judges.iter().all(|judge| judge.settings.provider == OFFLINE);

@@ -135,9 +135,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
         out.fenced(&one.question);
         match &one.answer {
             Some(answer) => {
-                let agent = one.answered_by.as_ref().filter(|id| **id != view.judge.id);
-                let of = agent.map_or_else(String::new, |id| format!(" of {}", inline(view.name_of(id))));
-                out.line(format_args!("\nAnswer{of}:\n"));
+                out.line("\nAnswer:\n");
                 out.fenced(answer);
                 out.line("");
             }
