@@ -25,7 +25,7 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::Resume(id) => format!(": dialectic resume {id}"),
         Remedy::List => "`dialectic list` shows the saved debates".to_owned(),
         Remedy::Verify => "; `dialectic verify` shows which parts are intact".to_owned(),
-        Remedy::Replay => "; `dialectic replay` shows the debate so far".to_owned(),
+        Remedy::Show => "; `dialectic show` shows the debate so far".to_owned(),
     };
     Some(said.unwrap_or_default() + &how)
 }

@@ -97,7 +97,6 @@ fn reports_show_what_was_asked_and_are_as_before_without() {
     let overview = sandbox.run(["show", &id]).expect_code(0).stdout;
     assert!(overview.contains("## Follow-up questions"), "{overview}");
     // What was done later is no part of how it went.
-    sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
     sandbox.run(["resume", &id]).expect_code(0);
     sandbox.run(["fork", &id, "--at", "1.critique", "--quiet"]).expect_code(0);
     let branch = sandbox.debates().into_iter().find(|other| *other != id).unwrap();

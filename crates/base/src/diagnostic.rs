@@ -81,8 +81,8 @@ pub enum Remedy {
     List,
     /// Verify the record.
     Verify,
-    /// Replay the debate so far.
-    Replay,
+    /// Show the debate so far.
+    Show,
 }
 
 impl Error for Box<dyn Diagnostic> {

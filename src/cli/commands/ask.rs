@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::args::{AskArgs, Watch};
+use crate::cli::args::AskArgs;
 use crate::cli::consent::{Offer, agree};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
@@ -62,7 +62,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     }
     let begun = Instant::now();
     let id = asking.debate().id.clone();
-    let (debate, answer) = answered(asking, terminal.display(args.watch.watch()))?.map_err(|error| match error {
+    let (debate, answer) = answered(asking, terminal.display(args.quiet))?.map_err(|error| match error {
         FollowUpError::Interrupted => Error::Coded {
             code: INTERRUPTED,
             said: format!("interrupted; the question about {id} is saved without an answer"),
@@ -70,8 +70,8 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         },
         error => error.into(),
     })?;
-    let printed = terminal.solution(&answer, !args.watch.no_pager);
-    if args.watch.watch() != Watch::Quiet {
+    let printed = terminal.solution(&answer, true);
+    if !args.quiet {
         let cost = debate.total_cost();
         let took = clock(begun.elapsed());
         let of_answer = cost.zip(before).map(|(now, before)| now.saturating_sub(before));

@@ -30,8 +30,6 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let sources = Sources {
         text: args.problem.as_deref(),
         file: args.problem_file.as_deref(),
-        edit: args.edit,
-        template: args.template,
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;
@@ -66,7 +64,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if settings.everybody().all(|agent| agent.provider == OFFLINE)
         && !args.run.detach
         && is_first_debate()
-        && terminal.shows(args.run.watch.watch())
+        && terminal.shows(args.run.quiet)
     {
         paced.pace_offline(FIRST_LOOK);
     }
