@@ -7,8 +7,7 @@
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`change`] | a change to review, from git or a diff, none of which is trusted |
-//! | [`evaluation`] | scores the solutions of saved debates |
-//! | [`lift`] | compares debates with other ways to spend their money, blind |
+//! | [`evaluation`] | scores the solutions of saved debates, or compares two of them |
 //! | [`sweep`] | sets of debates: plans, a store that many machines share, and what a worker does |
 //! | [`mcp`] | serves debates to coding agents over the Model Context Protocol |
 //! | [`serve`] | serves debates to browsers, with an API for programs |
@@ -29,7 +28,6 @@ pub mod change;
 pub mod cli;
 pub mod error;
 pub mod evaluation;
-pub mod lift;
 pub mod mcp;
 pub mod remedy;
 pub mod serve;

@@ -7,7 +7,6 @@ use clap::{Args, Parser, ValueEnum};
 mod apart;
 mod eval;
 mod handling;
-mod lift;
 mod review;
 mod serve;
 mod set_up;
@@ -27,7 +26,6 @@ use super::output::report_format;
 pub(super) use apart::{AnswerArgs, By, McpArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
 pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs};
-pub(super) use lift::{LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use serve::ServeArgs;
 pub(super) use set_up::{
@@ -36,8 +34,7 @@ pub(super) use set_up::{
 };
 pub(super) use skill::{SkillArgs, SkillCommand};
 pub(super) use sweep::{
-    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepFetchArgs, SweepPlanArgs, SweepRunArgs,
-    SweepStatusArgs, store_of,
+    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
 };
 
 /// Language-model agents debate a problem, and a judge hands back one answer.

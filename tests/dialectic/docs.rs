@@ -463,8 +463,8 @@ fn the_examples_load_without_warnings_and_run_offline() {
     for entry in fs::read_dir(repository("examples")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let directory = format!("examples/{name}");
-        // `lift` is a set of problems and `sweep` one of debates, without a configuration of their own.
-        if !repository(&directory).is_dir() || name == "lift" || name == "sweep" {
+        // `problems` and `sweep` are for sets, without a configuration of their own.
+        if !repository(&directory).is_dir() || name == "problems" || name == "sweep" {
             continue;
         }
         found += 1;

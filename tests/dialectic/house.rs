@@ -42,8 +42,7 @@ const CATCH_ALLS: &[(&str, &str, &str)] = &[
     ("crates/record/src/debate/fork.rs", "rposition(..)", "a protocol without rounds: there is none to be within"),
     ("crates/report/src/display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
     ("crates/engine/src/engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),
-    ("src/sweep/finished.rs", "Event: event =>", "settles the reservation of whatever event has a call"),
-    ("src/lift/bill.rs", "Event: event =>", "prices the call of whatever event has one"),
+    ("src/sweep/status.rs", "Event: event =>", "settles the reservation of whatever event has a call"),
     (
         "crates/report/src/report/html/calls.rs",
         "Event: (_, Some((key, settled)))",

@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::args::{
-    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, LiftArgs,
-    ListArgs, ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs,
-    ServeArgs, ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
+    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, ListArgs,
+    ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs,
+    ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -22,7 +22,6 @@ mod dry_run;
 mod eval;
 mod fork;
 mod init;
-mod lift;
 mod list;
 mod man;
 mod mcp;
@@ -171,15 +170,9 @@ commands! {
             "dialectic eval --offline -d latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
             "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
+            "dialectic eval -c evaluators.json --pairwise plan.jsonl:council plan.jsonl:single",
         ];
-        /// Measure whether debates beat other ways to spend the same money
-        Lift(Box<LiftArgs>) = lift, [
-            "dialectic lift examples/lift --offline",
-            "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
-            "dialectic lift sums.jsonl --against self-refine --max-cost 20",
-            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
-        ];
-        /// Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
+        /// Run sets of debates on Slurm, GNU parallel or Kubernetes
         Sweep(SweepArgs) = sweep, [
             "dialectic sweep plan sweep.json -o plan.jsonl",
             "dialectic sweep run plan.jsonl --jobs 8",

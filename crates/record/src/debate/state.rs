@@ -350,8 +350,6 @@ pub enum StopReason {
     /// The cost limit.
     Budget,
     User,
-    /// The program that runs it: the money that it set aside is spent. It is no limit of the debate's own.
-    Spent,
 }
 
 impl Round {

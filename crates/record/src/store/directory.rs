@@ -354,7 +354,7 @@ impl Entry {
 }
 
 /// The items whose id is `name`, else those whose id begins with it, else those whose id ends with it.
-pub fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
+fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     let ids: Vec<String> = items.iter().map(id).collect();
     let ways: [fn(&str, &str) -> bool; 3] =
         [|id, name| id == name, |id, name| id.starts_with(name), |id, name| id.ends_with(name)];

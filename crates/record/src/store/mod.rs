@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
-pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, matching, read_state};
+pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use record::Record;
 pub use replica::{Replica, ReplicaError};

@@ -85,7 +85,6 @@ impl PlainLines {
             Event::Completed { .. } => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user requested it".to_owned()],
-            Event::Stopping { reason: StopReason::Spent } => vec!["stopping: the money is spent".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
             // Nothing that began after the questions could be resumed.
             Event::Resumed if progress.round() == 0 => Vec::new(),

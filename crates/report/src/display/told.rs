@@ -135,7 +135,6 @@ impl Teller {
                 Some(match reason {
                     StopReason::Budget => "stopping: the limit is reached".to_owned(),
                     StopReason::User => "stopping: the judge closes the debate with its current texts".to_owned(),
-                    StopReason::Spent => "stopping: the money is spent".to_owned(),
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),

@@ -21,7 +21,7 @@ pub(crate) mod subject;
 mod view;
 
 use decision::decision_record;
-pub use html::{SetDebate, SetPage, SetVariant, html};
+pub use html::html;
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
 pub use redact::redact;

@@ -1,4 +1,4 @@
-//! `dialectic eval`: scores the solutions of saved debates, or compares two of them.
+//! `dialectic eval`: scores the solutions of saved debates, or compares answers in pairs.
 
 mod destination;
 mod pairwise;
@@ -143,7 +143,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
 }
 
 /// Records the cost for the daily limit, since an evaluation leaves no journal.
-pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
+fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
@@ -166,7 +166,7 @@ fn panel(
 }
 
 /// Builds the callers of evaluators.
-pub(super) fn callers<'a>(
+fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {

@@ -1,4 +1,4 @@
-//! The problems to compare on: Markdown files, or lines of JSON.
+//! The problems of a set: Markdown files, or lines of JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,9 +21,9 @@ const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or 
 
 /// The problems of a set, in its order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProblemSet {
+pub(super) struct ProblemSet {
     /// At least one.
-    pub problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
 }
 
 /// One problem.
@@ -72,7 +72,7 @@ impl ProblemSet {
     ///
     /// # Errors
     /// One of them cannot be used.
-    pub fn read(paths: &[PathBuf]) -> Result<Self, UserError> {
+    pub(super) fn read(paths: &[PathBuf]) -> Result<Self, UserError> {
         let mut problems = Vec::new();
         for path in paths {
             let before = problems.len();
@@ -105,7 +105,7 @@ impl ProblemSet {
     }
 
     /// Two problems have this id.
-    pub fn twice(id: &str) -> UserError {
+    pub(super) fn twice(id: &str) -> UserError {
         UserError::input(format!("two problems have the id `{id}`")).with_hint("rename one of them")
     }
 }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_twelve_problems_have_checklists() {
-        let set = ProblemSet::read(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/lift")]).unwrap();
+        let set = ProblemSet::read(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/problems")]).unwrap();
         assert_eq!(set.problems.len(), 12);
         for problem in &set.problems {
             assert!(problem.checklist.len() >= 8, "{}", problem.id);
