@@ -80,7 +80,7 @@ impl Layers {
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick == Switch::On).then_some(value);
-        let options: [(&'static str, &str, Option<Value>); 13] = [
+        let options: [(&'static str, &str, Option<Value>); 12] = [
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
