@@ -39,8 +39,6 @@ pub struct DebateInputs {
     pub max_cost_per_day: Option<Usd>,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
-    /// The limit of calls per day for all debates.
-    pub max_calls_per_day: Option<u32>,
 }
 
 /// A debate that is ready to run.
@@ -78,8 +76,6 @@ pub(super) struct ForecastBody {
     rounds_bought: Option<u32>,
     /// The dispensable parts that the limit does not cover, as text.
     left_out: Vec<String>,
-    /// The assumptions of the figures.
-    assumptions: Vec<String>,
     /// Warnings before the start.
     warnings: Vec<String>,
 }
@@ -256,16 +252,13 @@ impl DebateInputs {
         };
         let budget = &mut settings.debate.budget;
         budget.max_calls = budget.max_calls.into_iter().chain(self.max_calls).min();
-        budget.max_calls_per_day = budget.max_calls_per_day.into_iter().chain(self.max_calls_per_day).min();
         Ok((settings, changed.warnings))
     }
 
     /// What the user defines for debates: in their own files, and on the server's command line.
     fn own(&self) -> Result<UserSettings, ProblemDetails> {
         let mut own = self.files().own()?;
-        let budget = &mut own.budget;
-        budget.max_calls = self.max_calls.or(budget.max_calls);
-        budget.max_calls_per_day = self.max_calls_per_day.or(budget.max_calls_per_day);
+        own.budget.max_calls = self.max_calls.or(own.budget.max_calls);
         Ok(own)
     }
 
@@ -274,17 +267,13 @@ impl DebateInputs {
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
         let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
-        let limits = [
-            ("--max-calls", settings.max_calls().or(self.max_calls)),
-            ("--max-calls-per-day", settings.max_calls_per_day().or(self.max_calls_per_day)),
-        ];
-        let missing = limits.into_iter().find(|(_, limit)| limit.is_none());
-        missing.map_or(Ok(()), |(option, _)| {
-            let detail = format!(
-                "the configuration calls models through a command-line program, `{program}`, and {option} is missing"
-            );
-            Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
-        })
+        if settings.max_calls().or(self.max_calls).is_some() {
+            return Ok(());
+        }
+        let detail = format!(
+            "the configuration calls models through a command-line program, `{program}`, and --max-calls is missing"
+        );
+        Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
     }
 
     /// The cost limit of a debate: the server's, else the user's default.
@@ -382,9 +371,7 @@ impl DebateInputs {
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
         }
-        let always =
-            |call: &&dialectic_record::debate::PlannedCall| call.made == dialectic_record::debate::Made::Always;
-        let least = || forecast.calls.iter().filter(always);
+        let least = || forecast.calls.iter().filter(|call| call.is_certain);
         let low = least().map(|call| call.input.low + call.output.low).sum();
         let high = forecast.calls.iter().map(|call| call.input.high + call.output.high).sum();
         let cost_low: Option<Usd> = least().map(|call| call.cost.map(|cost| cost.low)).sum();
@@ -399,7 +386,6 @@ impl DebateInputs {
             rounds: settings.debate.rounds,
             rounds_bought: forecast.purchase.as_ref().map(|purchase| purchase.bought),
             left_out: forecast.purchase.map(|purchase| purchase.left_out).unwrap_or_default(),
-            assumptions: forecast.assumptions,
             warnings,
         })
     }

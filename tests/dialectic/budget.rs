@@ -280,7 +280,7 @@ fn the_warning_comes_once() {
 fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
     let server = MockServer::start();
     let debate = json!({
-        "rounds": 3, "synthesisMethod": "voting", "interactiveClarifications": true,
+        "rounds": 3, "interactiveClarifications": true,
         "terminationCondition": {"type": "quality", "threshold": 100},
         "summarization": {"threshold": 1000, "maxLength": 500},
     });
@@ -288,14 +288,12 @@ fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
         .model_server(&server)
         .config(&priced(&["architect", "kiss", "testing"], &debate))
         .env("OPENAI_API_KEY", "");
-    let dry = sandbox.run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
+    let dry = sandbox.run(["debate", "--dry-run", "--json", "Design a queue"]).expect_code(0);
     assert!(server.requests().is_empty() && sandbox.debates().is_empty());
+    let forecast: Value = serde_json::from_str(&dry.stdout).unwrap();
     let mut planned: BTreeMap<String, usize> = BTreeMap::new();
-    for line in dry.stdout.lines().filter(|line| line.contains(" in  ") && line.contains("model-")) {
-        let phase = line.split_whitespace().next().unwrap_or_default();
-        if !phase.starts_with("model-") {
-            *planned.entry(phase.to_owned()).or_default() += 1;
-        }
+    for call in forecast["calls"].as_array().unwrap() {
+        *planned.entry(call["key"]["phase"].as_str().unwrap().to_owned()).or_default() += 1;
     }
 
     let sandbox = sandbox.env("OPENAI_API_KEY", "test-key");
@@ -309,8 +307,6 @@ fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
             Purpose::Critique => "critique",
             Purpose::Refine => "refinement",
             Purpose::Confidence => "evaluation",
-            Purpose::Vote if request.model() == "model-judge" => continue,
-            Purpose::Vote => "vote",
             Purpose::Synthesize => "synthesis",
             _ => "unexpected",
         };
@@ -323,10 +319,8 @@ fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
 fn a_dry_run_says_what_it_cannot_know() {
     let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({"rounds": 2})));
     let dry = sandbox.run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
-    assert!(dry.stdout.contains("cost unknown"), "{dry}");
-    assert!(!dry.stdout.contains("$0.0000"), "{dry}");
-    let total = dry.stdout.lines().find(|line| line.trim_start().starts_with("together")).expect("a sum");
-    assert!(total.ends_with("cost unknown"), "{total}");
+    assert!(dry.stdout.lines().next().unwrap().contains("of unknown cost"), "{dry}");
+    assert!(dry.stdout.contains("unknown  unknown\n") && !dry.stdout.contains('$'), "{dry}");
     assert!(sandbox.files().iter().all(|(path, _)| !path.starts_with("debates")), "something was written");
 }
 
@@ -419,7 +413,6 @@ fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
         json!({"protocol": "lincoln-douglas", "rounds": 5}),
         json!({"protocol": "roundtable", "rounds": 6}),
         json!({"rounds": 5, "terminationCondition": {"type": "quality", "threshold": 100}}),
-        json!({"rounds": 2, "synthesisMethod": "merge", "summarization": {"enabled": false}}),
     ] {
         let sandbox = || Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
         let refused = sandbox().run(["debate", "--max-cost", "0.01", MOTION]).expect_code(2).stderr;
@@ -515,7 +508,7 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
         .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "maxConcurrency": 1})));
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let id = sandbox.only_debate();
-    let mut state = sandbox.state(&id);
+    let state = sandbox.state(&id);
     let models = state["usage"].as_object().unwrap();
     assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
@@ -525,11 +518,5 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
     );
     sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
     assert!(sandbox.read("report.html").contains(" tokens (2 calls did not report theirs)"));
-    sandbox.run(["verify", &id]).expect_code(0);
-    // A state that an earlier build saved is without the count.
-    for model in state["usage"].as_object_mut().unwrap().values_mut() {
-        model.as_object_mut().unwrap().remove("silentCalls");
-    }
-    sandbox.write(format!("debates/{id}.json"), state.to_string());
     sandbox.run(["verify", &id]).expect_code(0);
 }

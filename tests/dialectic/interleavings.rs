@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,11 +23,9 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{
-    Directory, Entry, JournalError, Record, Replica, ReplicaError, StoreError, read_journal,
-};
+use dialectic_record::store::{Directory, Entry, Record, Replica, ReplicaError, read_journal};
 
-use crate::support::in_process::{self, task};
+use crate::support::in_process::{self, answered, push_clock, reopened, task};
 
 /// What happens during a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,24 +55,23 @@ struct Case {
     places: usize,
 }
 
-/// A copy that takes its time.
-#[derive(Debug)]
-struct Copied;
+/// A copy that takes its time, by the number of its lines.
+#[derive(Debug, Default)]
+struct Copied(AtomicUsize);
 
 impl Replica for Copied {
-    fn take(&self, _: u64, _: &[u8], _: bool) {}
+    fn take(&self, _: &[u8], _: bool) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 
-    fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+        let lines = self.0.load(Ordering::SeqCst);
         Box::pin(async move {
-            for _ in 0..seq % 5 {
+            for _ in 0..lines % 5 {
                 tokio::task::yield_now().await;
             }
             Ok(())
         })
-    }
-
-    fn may_send(&self) -> Result<(), ReplicaError> {
-        Ok(())
     }
 }
 
@@ -91,11 +88,9 @@ struct Eventful {
 }
 
 /// The tasks whose answers are taken as they are.
-const TEXTS: [&str; 14] = [
+const TEXTS: [&str; 12] = [
     "propose",
-    "draft",
     "refine",
-    "rewrite",
     "revise",
     "rework",
     "write your last word",
@@ -185,19 +180,6 @@ fn settings(case: Case) -> Settings {
     settings
 }
 
-/// The record, as soon as the thread that saves has let go of it.
-fn reopened(entry: &Entry) -> (Record, Vec<Recorded>) {
-    loop {
-        match Record::reopen(entry) {
-            Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
-            opened => {
-                let (record, past) = opened.unwrap();
-                return (record, past.events);
-            }
-        }
-    }
-}
-
 /// Begins the debate, or goes on with it.
 async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
     let (settings, id) = (settings(case), DebateId::new("swp-1"));
@@ -219,10 +201,10 @@ async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
         reopened(&Entry::of_state(&state))
     } else {
         let created = in_process::created(&settings, &panel, id.clone(), 1);
-        (Record::begin_copied(directory, created, Arc::new(Copied)).unwrap().0, Vec::new())
+        (Record::begin_copied(directory, created, Arc::new(Copied::default())).unwrap().0, Vec::new())
     };
     if case.is_copied {
-        record.copy_to(Arc::new(Copied));
+        record.copy_to(Arc::new(Copied::default()));
     } else if past.is_empty() {
         drop(record);
         record = reopened(&Entry::of_state(&state)).0;
@@ -252,14 +234,6 @@ fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// The requests whose answers are on record.
-fn answered(events: &[Recorded]) -> usize {
-    let is_answer = |event: &Event| {
-        !matches!(event, Event::AttemptFailed { .. }) && event.call().is_some_and(|call| call.attempts > 0)
-    };
-    events.iter().filter(|recorded| is_answer(&recorded.event)).count()
-}
-
 /// The tasks of the requests that were sent more or less often than wanted.
 fn differing(asked: &BTreeMap<&str, usize>, wanted: &BTreeMap<&str, usize>) -> Vec<String> {
     let all: BTreeSet<&str> = asked.keys().chain(wanted.keys()).copied().collect();
@@ -284,14 +258,7 @@ fn in_a_new_directory<T>(act: Act, of: impl AsyncFnOnce(&Directory) -> T, what: 
     let is_pushed = act == Act::Outage;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(is_pushed).build().unwrap();
     runtime.block_on(async {
-        // The thread that saves keeps the clock from going by itself; so it is pushed.
-        let clock = is_pushed.then(|| {
-            tokio::spawn(async {
-                loop {
-                    tokio::time::advance(Duration::from_millis(20)).await;
-                }
-            })
-        });
+        let clock = is_pushed.then(push_clock);
         let directory = Directory::at(place.path());
         // Only a run that hangs takes as long, however slow the machine is: a clock that is pushed runs far ahead.
         let limit = if is_pushed { Duration::from_hours(2400) } else { Duration::from_mins(2) };

@@ -42,24 +42,18 @@ pub enum Remedy {
     NameModel,
     /// Set up a provider, or use one without a key.
     SetUp,
-    /// Use the offline provider.
     GoOffline,
     /// Set a cost limit for this question.
     LimitQuestion,
     /// Set a limit of calls for this question.
     LimitCallsOfQuestion,
-    /// Ask the recorded question again.
-    AskAgain,
     /// Change this key of the configuration.
     Set(&'static str),
-    /// Resume this debate.
     Resume(String),
-    /// List the saved debates.
     List,
-    /// Verify the record.
     Verify,
-    /// Replay the debate so far.
-    Replay,
+    /// Show the debate so far.
+    Show,
 }
 
 impl Error for Box<dyn Diagnostic> {

@@ -142,11 +142,6 @@ fn as_file(settings: &Settings) -> Value {
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");
-        // Records of earlier versions have this key.
-        keys.remove("embedder");
-    }
-    if let Some(convergence) = file.pointer_mut("/debate/arena/convergence").and_then(Value::as_object_mut) {
-        convergence.retain(|key, _| key == "threshold");
     }
     let inherited = file["debate"]["summarization"].clone();
     let inherit = |agent: &mut Value| {

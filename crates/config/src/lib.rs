@@ -35,7 +35,7 @@ mod user;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{model_warnings, one_family, related_reviewers};
+pub use advice::{model_warnings, one_family};
 pub use change::{Changed, SettingChange, change_settings, check_changes};
 pub use check::{CheckedTree, Mismatch, check};
 pub use choice::{ChoiceReason, ModelChoice, NoKey};

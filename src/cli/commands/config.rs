@@ -11,13 +11,12 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::features;
 use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
     Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, process_environment,
-    related_reviewers, schema, show, users_environment, usual_model,
+    schema, show, users_environment, usual_model,
 };
 use dialectic_engine::access::{Environment, Trusted, refused, trust};
 use dialectic_engine::runner::Services;
@@ -73,7 +72,6 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
         choice.callable()?;
     }
     let settings = &loaded.settings;
-    features::check(settings)?;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
     terminal.warnings(Services::new(environment.clone()).panel(protocol, settings)?.warnings);
@@ -87,7 +85,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
     terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
-    for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
+    if let Some(advice) = one_family(settings) {
         terminal.notice(&advice);
     }
     Ok(())

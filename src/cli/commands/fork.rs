@@ -73,7 +73,6 @@ fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
         let rounds = rounds.filter(|rounds| *rounds != parent.debate.rounds);
         changes.push(format!("debate.protocol={name}"));
         changes.extend(rounds.map(|rounds| format!("debate.rounds={rounds}")));
-        changes.extend(parent.debate.quick.then(|| "debate.quick=false".to_owned()));
     }
     let changes = changes.iter().filter_map(|change| change.parse::<SettingChange>().ok());
     let changes = changes.filter(|change| !args.set.iter().any(|own| own.path() == change.path()));

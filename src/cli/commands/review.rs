@@ -11,7 +11,6 @@ use crate::cli::session::{Session, runner};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::features;
 use dialectic_base::figures::{counted, list};
 use dialectic_config::{
     ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, EnvFile, Loaded, Overrides, Switch, capture_environment,
@@ -20,7 +19,7 @@ use dialectic_config::{
 use dialectic_engine::access::{Environment, is_trusted};
 use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{ChangeSet, Debate, Solution, Status};
-use dialectic_record::protocol::CODE_REVIEW;
+use dialectic_record::protocol::REVIEW;
 
 use super::debate::{panel, today};
 use super::dry_run;
@@ -48,7 +47,6 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             error => error,
         })?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
-    features::check(&settings)?;
     let change = match &source {
         Source::Repository(repository) => {
             let wanted = Wanted::of(&args.paths, &directory, Some(repository.root()));
@@ -71,10 +69,10 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
     };
     let read = receipt(&set);
-    let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &CODE_REVIEW, settings.clone()) };
+    let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
-        return dry_run::run(&spec, &runner(environment)?, terminal);
+        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
@@ -218,13 +216,12 @@ fn overrides(args: &ReviewArgs) -> Overrides {
         judge_model: args.models.judge_model.clone(),
         provider: args.models.provider.clone(),
         panel: args.panel.as_deref().map(panel),
-        rounds: Some(CODE_REVIEW.default_rounds),
-        protocol: Some(CODE_REVIEW.name.to_owned()),
+        rounds: Some(REVIEW.default_rounds),
+        protocol: Some(REVIEW.name.to_owned()),
         offline: if args.offline { Switch::On } else { Switch::AsConfigured },
         max_cost: args.max_cost,
         warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        max_calls_per_day: args.calls.max_calls_per_day,
         seed: args.seed,
         ..Overrides::default()
     }

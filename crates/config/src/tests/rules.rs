@@ -120,7 +120,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.budget.banana` is ignored (known: `maxCalls`, `maxCallsPerDay`, `maxCostUsd`, `warnCostUsd`)
+    unknown key `debate.budget.banana` is ignored (known: `maxCalls`, `maxCostUsd`, `warnCostUsd`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
@@ -338,7 +338,10 @@ fn names_of_choices_are_read() {
         "synthesisMethod": "merge", "trace": "otlp", "onAgentFailure": "fail",
         "terminationCondition": {"type": "quality"}
     });
-    let debate = load_value(&with_debate(&debate)).unwrap().settings.debate;
+    let loaded = load_value(&with_debate(&debate)).unwrap();
+    let warning = "`debate.synthesisMethod`: `merge` means `judge`: the judge writes the solution";
+    assert_eq!(loaded.warnings, [warning]);
+    let debate = loaded.settings.debate;
     assert_eq!(debate.synthesis_method, SynthesisMethod::Merge);
     assert_eq!(debate.trace, Some(TraceTarget::Otlp));
     assert_eq!(

@@ -22,37 +22,19 @@ pub enum ProviderAccessError {
     /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl {
-        /// The provider.
         name: String,
         /// The problem.
         fault: &'static str,
     },
     /// A header needs an environment variable that is not set.
     #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
-    UnsetVariable {
-        /// The provider.
-        name: String,
-        /// The header.
-        header: String,
-        /// The variable.
-        variable: String,
-    },
+    UnsetVariable { name: String, header: String, variable: String },
     /// The program's environment needs a variable that the user has not set.
     #[error("the program of the provider `{name}` needs the environment variable {variable}")]
-    UnsetInProgram {
-        /// The provider.
-        name: String,
-        /// The variable.
-        variable: String,
-    },
+    UnsetInProgram { name: String, variable: String },
     /// The program cannot be called.
     #[error("the provider `{name}` cannot be called: {fault}")]
-    Program {
-        /// The provider.
-        name: String,
-        /// The cause.
-        fault: ProgramFault,
-    },
+    Program { name: String, fault: ProgramFault },
 }
 
 impl Diagnostic for ProviderAccessError {

@@ -170,7 +170,6 @@ fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
         max_cost_usd: lower(own.max_cost_usd, found.max_cost_usd),
         warn_cost_usd: lower(own.warn_cost_usd, found.warn_cost_usd),
         max_calls: lower(own.max_calls, found.max_calls),
-        max_calls_per_day: lower(own.max_calls_per_day, found.max_calls_per_day),
     }
 }
 

@@ -19,7 +19,6 @@ use dialectic_record::signals::Signals;
 use dialectic_record::store::{Replica, ReplicaError, StoreError};
 
 use super::budget::{AttemptRequest, Permission};
-use super::daily::DailyCalls;
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
@@ -69,18 +68,15 @@ struct Connection {
     sender: UnboundedSender<Message>,
     signals: Signals,
     limit: Option<BudgetLimit>,
-    daily: Option<DailyCalls>,
     replica: Option<Arc<dyn Replica>>,
     may_be_billed: Arc<AtomicBool>,
 }
 
 impl Connection {
-    /// Waits until the copy of the journal, if there is one, contains the reservation and all earlier events.
-    async fn copied(&self, reserved: Reserved) {
+    /// Waits until the copy of the journal, if there is one, contains all events, the reservation among them.
+    async fn copied(&self) {
         let Some(replica) = &self.replica else { return };
-        let held = replica.holds(reserved.number).await;
-        // Checked last, because much time may have passed.
-        if let Err(refusal) = held.and_then(|()| replica.may_send()) {
+        if let Err(refusal) = replica.holds().await {
             drop(self.sender.send(Message::NotCopied(refusal)));
             // The engine ends the run including this call.
             std::future::pending::<()>().await;
@@ -91,9 +87,6 @@ impl Connection {
 impl Account for Connection {
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
         Box::pin(async move {
-            if let Some(daily) = &self.daily {
-                daily.take_now().await?;
-            }
             if self.limit.is_none() && self.replica.is_none() {
                 return Ok(None);
             }
@@ -103,7 +96,7 @@ impl Account for Connection {
             // No answer means no room, or the call was abandoned.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
-            self.copied(reserved).await;
+            self.copied().await;
             Ok(Some(reserved))
         })
     }
@@ -259,7 +252,6 @@ impl Engine {
             sender: sender.clone(),
             signals: self.signals.clone(),
             limit: self.limit(),
-            daily: self.daily.clone(),
             replica: self.record.replica().cloned(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });

@@ -47,13 +47,7 @@ mod voting;
 /// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
-#[allow(
-    clippy::unwrap_used,
-    clippy::missing_panics_doc,
-    clippy::wildcard_imports,
-    missing_docs,
-    reason = "for tests only"
-)]
+#[allow(clippy::unwrap_used, clippy::missing_panics_doc, clippy::wildcard_imports, reason = "for tests only")]
 pub mod fixture;
 
 pub(crate) use agreement::mean;
@@ -66,7 +60,7 @@ pub use call::{CallKey, CallStatus};
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
-pub use contribution::{Contribution, DEMAND, Metadata};
+pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use findings::{
@@ -75,7 +69,7 @@ pub use findings::{
 };
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
-pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
+pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
@@ -96,12 +90,12 @@ pub use reading::{
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
-    EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
+    ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
     TerminationKind, TerminationSettings, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Brief, PartlyFulfilled, Shortened, Solution, limited_confidence};
+pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -112,4 +106,4 @@ pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use title::clean_title;
 pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
-pub use voting::{Decider, Dissent, Undecided, VoteCount, Voting};
+pub use voting::{Dissent, Undecided, VoteCount, Voting};

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::debate::{Debate, DebateFile, DebateId, Event, FoldError, Recorded};
-use crate::protocol::follow_up_info;
+use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
 use super::directory::{parse_state, read_bytes};
@@ -16,20 +15,16 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 /// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The debate's id from the first event; absent if that event is unreadable.
-    pub id: Option<DebateId>,
-    /// The hash of each of these events' lines.
-    pub hashes: Vec<String>,
+    /// The SHA-256 of the last intact line, in hexadecimal. Each line contains the hash of the line before, so it covers
+    /// all of them.
+    pub head: Option<String>,
     /// The number of events before the journal's first flaw.
     pub events: usize,
-    /// The number of events up to the last one of the debate's course: later ones are notes, and questions about the
-    /// finished debate.
-    pub course: usize,
     /// Set when another process runs the debate: an older state file is then normal.
     pub running: bool,
     /// Set when a crash cut the last line, which does not belong to the record.
     pub cut_short: bool,
-    /// Set when the journal begins with the state file of an older version: earlier events are unknown.
+    /// Set when the journal begins with the state file of the older program: earlier events are unknown.
     pub imported: bool,
     /// The relation of the state file to the journal.
     pub state: StateFileStatus,
@@ -94,11 +89,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether the journal is complete and every line unchanged.
-    pub fn has_whole_journal(&self) -> bool {
-        !self.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_) | Flaw::Events(_)))
-    }
-
     /// Whether there are no flaws.
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
@@ -126,10 +116,8 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     drop(file.unlock());
     let (contents, damage) = scan(&file, journal)?;
     let mut found = VerifiedRecord {
-        id: contents.events.first().and_then(id_of),
-        hashes: Vec::new(),
+        head: contents.hashes.last().cloned(),
         events: contents.events.len(),
-        course: contents.events.iter().rposition(|one| is_of_course(&one.event)).map_or(0, |place| place + 1),
         running,
         cut_short: contents.cut_short,
         imported: contents.events.first().is_some_and(|first| matches!(first.event, Event::Imported { .. })),
@@ -164,32 +152,8 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         }
         _ => {}
     }
-    found.hashes = contents.hashes;
     Ok(found)
 }
-
-/// Whether an event belongs to the debate itself, rather than to its use afterwards.
-fn is_of_course(event: &Event) -> bool {
-    let is_of_question = match event {
-        // A question is a call with its own price.
-        Event::CostReserved { key, .. } | Event::AttemptFailed { key, .. } => key.stage == follow_up_info().id,
-        Event::OutputLimited { .. } | Event::CostWarned { .. } | Event::CostAcknowledged => true,
-        _ => false,
-    };
-    !is_of_question && !event.is_about_the_record()
-}
-
-/// The debate of a journal with this first event.
-fn id_of(first: &Recorded) -> Option<DebateId> {
-    match &first.event {
-        Event::Created(created) => Some(created.id.clone()),
-        Event::Imported { state } => Some(state.id.clone()),
-        _ => None,
-    }
-}
-
-/// The key for calls with unknown tokens in a model's usage.
-const SILENT_CALLS: &str = "silentCalls";
 
 /// Whether the state is saved directly after this event.
 fn ends_a_run(event: &Event) -> bool {
@@ -253,8 +217,7 @@ fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &
             flaws.push(Flaw::OtherJournal(mark.events));
         }
     }
-    let mut fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
-    leave_out_uncounted(&mut fold, &saved.value);
+    let fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
             flaws.push(Flaw::StateDiffers(key));
@@ -262,35 +225,6 @@ fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &
         }
         None if folded.events == hashes.len() => StateFileStatus::Current,
         None => StateFileStatus::Behind { events: folded.events },
-    }
-}
-
-/// The key of a point's number in a state's ledger.
-const NUMBER: &str = "number";
-
-/// Settings that older records lack.
-const CHECK: [&str; 2] = ["check", "quick"];
-
-/// Removes values from a fold that older builds did not count, if the saved state lacks them.
-fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
-    let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
-    for (model, usage) in models {
-        let is_counted = saved["usage"][model.as_str()].get(SILENT_CALLS).is_some();
-        if let Some(usage) = usage.as_object_mut().filter(|_| !is_counted) {
-            usage.remove(SILENT_CALLS);
-        }
-    }
-    let rules = fold.pointer_mut("/settings/debate").and_then(Value::as_object_mut);
-    if let Some(rules) = rules {
-        let known = saved.pointer("/settings/debate");
-        rules.retain(|key, _| !CHECK.contains(&key.as_str()) || known.is_some_and(|known| known.get(key).is_some()));
-    }
-    let points = fold.get_mut("ledger").and_then(Value::as_array_mut).into_iter().flatten();
-    for (index, point) in points.enumerate() {
-        let is_numbered = saved["ledger"][index].get(NUMBER).is_some();
-        if let Some(point) = point.as_object_mut().filter(|_| !is_numbered) {
-            point.remove(NUMBER);
-        }
     }
 }
 

@@ -11,10 +11,8 @@ use dialectic_base::severity::Severity;
 use dialectic_record::debate::Shown;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
-use crate::report::compare::changed;
 use crate::report::{View, subject};
 
-use super::comparison::compared;
 use super::markdown::rendered_after;
 use super::table::{Cell, Table, TableColumn};
 use super::wrap::{StyledSpan, wrap};
@@ -28,12 +26,10 @@ const COLUMNS: usize = 6;
 /// Longer words in tables may be broken.
 const LONGEST: usize = 20;
 
-/// The layout of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// The width of the terminal in columns. `None`: lines are not broken.
     pub width: Option<usize>,
-    /// Whether to use colours.
     pub color: bool,
 }
 
@@ -95,12 +91,6 @@ impl TerminalPage<'_> {
             }
             Block::Verbatim(text) => {
                 self.lines(sanitize(text).lines(), indent, 0);
-            }
-            Block::Changes(old, new) => {
-                let layout = Layout { width: self.layout.width.map(|_| self.room(indent)), ..self.layout };
-                let lines = changed(old, new).map(|lines| compared(&lines, layout));
-                let said = lines.unwrap_or_else(|| "The texts are too long to be compared.".to_owned());
-                self.lines(said.lines(), indent, 0);
             }
             Block::Folded(line, inner) | Block::Indented(line, inner) => {
                 if matches!(block, Block::Indented(..)) {
@@ -198,7 +188,6 @@ impl TerminalPage<'_> {
                     spans.extend(self.spans(inner, style));
                     continue;
                 }
-                Piece::Bar(..) => continue,
             };
             spans.push(StyledSpan::new(text, if self.layout.color { style } else { Style::new() }));
         }
@@ -225,7 +214,7 @@ mod tests {
     use dialectic_record::debate::{Debate, Ledger};
 
     fn shown(debate: &Debate, width: Option<usize>) -> String {
-        objections(&Ledger::shown(debate), &View::new(debate, &[], None), Layout { width, color: false })
+        objections(&Ledger::shown(debate), &View::new(debate, None), Layout { width, color: false })
     }
 
     #[test]
@@ -235,8 +224,8 @@ mod tests {
         unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
         without a word on what was changed. 1 is only claimed: only the author says that
         the text was changed. 5 were never rechecked: no critic mentioned them again. Of
-        the points that needed a ruling, 1 was upheld and met by the solution, 2 were
-        upheld and not met.
+        the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and
+        not met.
 
         Against Simplicity Advocate: 2 points, 0 open
 
@@ -262,20 +251,19 @@ mod tests {
           Round 1, System Architect, rejected: The client repeats it.
           Round 2, Simplicity Advocate, maintained: Not every client does.
           Round 2, System Architect, rejected: All of ours do.
-          The judge, upheld, not met: A client may be gone.
+          The judge, not met: A client may be gone.
 
         1.3 · major · open · Simplicity Advocate
           Objection (major): Nobody knows what a lease costs.
           Round 1, System Architect, accepted in part: Measured for reads only.
           Never rechecked.
-          The judge, upheld, met (Cost): Reads are most of it.
+          The judge, partly met (Cost): Reads are most of it.
 
         1.6 · major · open · Simplicity Advocate
           About: Operation
           Objection (major): Who is called at night?
           System Architect did not answer it.
-          The judge was asked and did not rule on it: no ruling, so upheld and not
-            met.
+          The judge was asked and did not rule on it.
 
         1.4 · minor · open · Simplicity Advocate
           About: Names
@@ -335,7 +323,7 @@ mod tests {
             reading.answers.iter_mut().for_each(|reply| reply.reason = Some("\u{1b}]0;x\u{7}".into()));
         }
         let ledger = Ledger::shown(&debate);
-        let view = View::new(&debate, &[], None);
+        let view = View::new(&debate, None);
         let colored = objections(&ledger, &view, Layout { width: Some(80), color: true });
         let plain = objections(&ledger, &view, Layout { width: Some(80), color: false });
         assert!(colored.contains("\u{1b}[1m") && !plain.contains('\u{1b}'), "{plain:?}");

@@ -55,7 +55,7 @@ fn objection(debate: &Debate) -> String {
     let Some(one) = weightiest.first().and_then(|group| group.first()) else {
         return "No objection was raised, or none could be read.".to_owned();
     };
-    let view = View::new(debate, &[], None);
+    let view = View::new(debate, None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
     let said = cut(&first_sentence(&one.point.in_words()), SENTENCE);
     let (number, severity) = (one.number(), one.point.severity.name());
@@ -108,7 +108,7 @@ mod tests {
     fn three_lines_say_what_came_out_what_was_fought_over_and_what_is_next() {
         insta::assert_snapshot!(gist(&argued(), "vhkp", None), @r#"
         Design it: One store, one leader.
-        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: upheld, not met; it is open.
+        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: not met; it is open.
         Next: dialectic show vhkp points · dialectic ask vhkp "Why not …?" · dialectic report vhkp --open
         "#);
     }

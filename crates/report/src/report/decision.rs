@@ -38,14 +38,6 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
     front_matter(view, out)?;
     writeln!(out, "# {}\n", heading(view.title().unwrap_or("A debate without a problem")))?;
     writeln!(out, "## Context and Problem Statement\n\n{}\n", context(view))?;
-    let attached: Vec<String> = debate
-        .attachments
-        .iter()
-        .map(|one| format!("{} (SHA-256 {})", inline(&one.name), inline(&one.sha256)))
-        .collect();
-    if !attached.is_empty() {
-        writeln!(out, "Attached: {}\n", attached.join(", "))?;
-    }
     clarifications(view, out)?;
     list(
         out,
@@ -179,11 +171,13 @@ fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
         Some(ruling) if ruling.decision == Decision::Dismissed => {
             fates.push(format!("Dismissed by the judge: {}", inline(&sentence(&ruling.reason))));
         }
-        Some(ruling) if ruling.is_unmet() => {
+        Some(ruling) if ruling.decision == Decision::NotMet => {
             fates.push("The judge upheld it all the same, and the solution does not meet it.".to_owned());
         }
         Some(ruling) => {
-            fates.push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(ruling.place()))));
+            let section = sentence(&ruling.section);
+            let how = ruling.in_words();
+            fates.push(format!("The judge upheld it all the same; it is {how} in {}", inline(&section)));
         }
         None => {}
     }

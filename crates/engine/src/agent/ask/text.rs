@@ -48,10 +48,8 @@ pub(super) async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<To
     run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
 }
 
-/// A text answer.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedText {
-    /// The text.
     pub(super) text: Arc<str>,
     /// The last call; earlier ones were passed to [`on_reply`](super::Ask::on_reply).
     pub(super) call: CallRecord,

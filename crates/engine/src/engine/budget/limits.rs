@@ -32,24 +32,14 @@ const STEPS: u16 = 16;
 pub enum BudgetError {
     /// Some models have no known price.
     #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
-    Unpriced {
-        /// The limit.
-        limit: Usd,
-        /// The models.
-        models: Vec<String>,
-    },
+    Unpriced { limit: Usd, models: Vec<String> },
     /// The maximum output of a program is unknown.
     #[error(
         "the cost limit of {limit} cannot be enforced: the maximum output of {} is unknown, and a program \
              cannot be limited",
         models.join(", ")
     )]
-    Unbounded {
-        /// The limit.
-        limit: Usd,
-        /// The models.
-        models: Vec<String>,
-    },
+    Unbounded { limit: Usd, models: Vec<String> },
     /// The limit does not cover a debate.
     #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
@@ -212,7 +202,6 @@ impl Payee {
     }
 }
 
-/// Agents and judge.
 #[derive(Debug)]
 pub(super) struct Payees(HashMap<AgentId, Payee>);
 

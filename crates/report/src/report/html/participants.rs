@@ -14,24 +14,19 @@ use super::text::{SHORT, name, plain};
 /// The number of colours in the stylesheet, from `a1`.
 const COLOURS: usize = 8;
 
-/// All participants.
 pub(super) struct Participants<'v> {
     members: Vec<PanelMember<'v>>,
     places: HashMap<&'v AgentId, usize>,
 }
 
-/// An agent or the judge.
 pub(super) struct PanelMember<'v> {
-    /// The id.
     pub(super) id: &'v AgentId,
     /// The display name, cut if it is absurdly long.
-    pub(super) name: String,
-    /// The number from 1; `J` for the judge.
-    pub(super) badge: String,
+    name: String,
     /// The number, if the stylesheet has no separate colour for it.
     high_number: Option<usize>,
     /// The class of its colour: `a1` to `a8`, `judge`.
-    pub(super) colour: String,
+    colour: String,
 }
 
 impl<'v> Participants<'v> {
@@ -50,7 +45,6 @@ impl<'v> Participants<'v> {
         participants.members.push(PanelMember {
             id: &view.judge.id,
             name: plain(&view.judge.name, SHORT),
-            badge: "J".to_owned(),
             high_number: None,
             colour: "judge".to_owned(),
         });
@@ -66,7 +60,6 @@ impl<'v> Participants<'v> {
         self.members.push(PanelMember {
             id,
             name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
-            badge: (place + 1).to_string(),
             high_number: Some(place + 1).filter(|number| *number > COLOURS),
             colour: format!("a{}", place % COLOURS + 1),
         });
@@ -82,7 +75,6 @@ impl<'v> Participants<'v> {
         self.places.get(id).copied()
     }
 
-    /// An agent or the judge.
     pub(super) fn find(&self, id: &AgentId) -> Option<&PanelMember<'v>> {
         self.members.get(self.place(id)?)
     }
@@ -90,11 +82,6 @@ impl<'v> Participants<'v> {
     /// An agent or the judge with badge and name; otherwise the bare id.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
-    }
-
-    /// The display name of an agent or the judge.
-    pub(super) fn name_of<'p>(&'p self, id: &'p AgentId) -> &'p str {
-        self.find(id).map_or(id.as_str(), |member| member.name.as_str())
     }
 }
 

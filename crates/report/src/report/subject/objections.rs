@@ -29,12 +29,11 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques, demands and checks with unreadable points.
+/// The critiques and checks with unreadable points.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
-    let in_rounds = all.filter(|(_, one)| {
-        debate.yield_of(one) == Some(ResultKind::Critique) || one.is_demand() || one.unread_points() > 0
-    });
+    let in_rounds =
+        all.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Critique) || one.unread_points() > 0);
     let checks = debate.checks.iter().filter_map(|one| Some((format!(", {}", one.metadata.lens?.subject()), one)));
     let unread = in_rounds.chain(checks).filter_map(|(place, one)| {
         let what = match one.unread_points() {
@@ -108,7 +107,6 @@ pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
     blocks
 }
 
-/// A point's final state.
 fn state(one: &Objection) -> &'static str {
     match one {
         one if one.open => "open",
@@ -119,10 +117,10 @@ fn state(one: &Objection) -> &'static str {
 }
 
 /// Whether the author, the critic or the judge states that a point was met.
-fn is_done(one: &Objection) -> bool {
-    let is_met = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
-    let is_met = one.ruling.as_ref().map(is_met);
-    !one.open && is_met.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
+pub(crate) fn is_met(one: &Objection) -> bool {
+    let meets = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
+    let by_judge = one.ruling.as_ref().map(meets);
+    !one.open && by_judge.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
 }
 
 /// A point's whole history in order.
@@ -130,7 +128,7 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
     blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &*one.point.text));
-    let remedy = if is_done(one) { "Resolved by" } else { "Asks for" };
+    let remedy = if is_met(one) { "Resolved by" } else { "Asks for" };
     blocks.extend(one.point.resolution.as_deref().map(|text| Block::said(line![remedy], text)));
     let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
     let said = one.story.iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
@@ -159,10 +157,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
     let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &incident.what {
         Happened::Ruled(ruling) if ruling.missing => {
-            // Only older records contain values for missing rulings.
-            let counted = (ruling.decision == Decision::Upheld).then(|| line![": ", ruling.in_words()]);
-            let said = [line!["The judge was asked and did not rule on it"], counted.unwrap_or_default(), line!["."]];
-            return vec![Block::Paragraph(said.concat())];
+            return vec![Block::Paragraph(line!["The judge was asked and did not rule on it."])];
         }
         Happened::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
         Happened::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
@@ -220,7 +215,6 @@ fn number<'a>(one: &Objection) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-/// The heading of a point.
 pub(crate) fn title<'a>(one: &Objection) -> Block<'a> {
     Block::Heading(line![number(one)])
 }
