@@ -98,6 +98,11 @@ fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs() {
     sandbox.assert_state_is_the_fold(debate.id.as_str());
 }
 
+/// The user's prices, which no record brings.
+fn own() -> UserSettings {
+    UserSettings { prices: settings().prices, ..UserSettings::default() }
+}
+
 #[test]
 fn it_is_resumed_from_behind_every_line_of_its_journal() {
     let server = MockServer::with(reply);
@@ -110,7 +115,7 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
         let (before, runner) = (server.requests().len(), runner(&server, &place));
         let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
         let saved = runner.open(&entry, &[&PITCHING]).unwrap();
-        let resumed = run(runner.resume(saved, &UserSettings::default()).unwrap());
+        let resumed = run(runner.resume(saved, &own()).unwrap());
         assert_eq!(state(&resumed.debate), state(&whole), "behind line {length}: {}", journal[length - 1]);
         let made = server.requests().len() - before;
         assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}");
@@ -126,7 +131,7 @@ fn it_forks_at_each_of_its_stages() {
     for (at, calls) in [("start", 13), ("1.show-of-hands", 10), ("2.pitch", 7), ("2.show-of-hands", 4), ("2.report", 1)]
     {
         let before = server.requests().len();
-        let branch = runner.branch(&entry, &at.parse().unwrap(), &UserSettings::default()).unwrap();
+        let branch = runner.branch(&entry, &at.parse().unwrap(), &own()).unwrap();
         let mut settings = settings();
         settings.debate.protocol = PITCHING.name.to_owned();
         let forked = runner.fork(branch, settings, &[&PITCHING]).unwrap();
@@ -137,7 +142,7 @@ fn it_forks_at_each_of_its_stages() {
         assert!(forked.rounds.iter().all(|round| round.contributions.len() == 6), "{at}");
     }
     let nowhere =
-        runner.branch(&entry, &"1.critique".parse().unwrap(), &UserSettings::default()).err().unwrap().to_string();
+        runner.branch(&entry, &"1.critique".parse().unwrap(), &own()).err().unwrap().to_string();
     assert!(
         nowhere.ends_with(
             "its protocol makes no calls in a stage `critique`; stages with calls: clarification, pitch, \
@@ -285,7 +290,7 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
     assert_eq!(paused.ending, RunEnding::Paused);
     let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
     let saved = runner.open(&entry, &[&PITCHING]).unwrap();
-    let resumed = run(runner.resume(saved, &UserSettings::default()).unwrap());
+    let resumed = run(runner.resume(saved, &own()).unwrap());
     assert_eq!(resumed.ending, RunEnding::Completed);
 }
 

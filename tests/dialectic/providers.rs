@@ -126,6 +126,7 @@ fn the_environment_file_is_read_and_the_environment_comes_first() {
     let server = MockServer::with(short_reply);
     let from_file = format!("OPENAI_API_KEY={OTHER_KEY}\nOPENAI_BASE_URL={}\n", server.base_url());
     let sandbox = Sandbox::new().file(".env", &from_file).file("keys/other.env", &from_file);
+    sandbox.trust(".env");
     sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
     sandbox.run(["debate", "Design a queue", "-r", "1", "-e", "keys/other.env"]).expect_code(0);
     let sandbox = sandbox.env("OPENAI_API_KEY", TEST_KEY);
@@ -148,6 +149,7 @@ fn a_key_is_read_from_the_environment_file_as_it_is_written() {
         let server = MockServer::with(short_reply);
         let file = format!("\u{feff}# keys\nOPENAI_BASE_URL={}\n{line}\n", server.base_url());
         let sandbox = Sandbox::new().file(".env", file).config(&config(&["architect", "kiss"], &json!({})));
+        sandbox.trust(".env");
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
         assert!(!finished.stderr.contains("environment file"), "{finished}");
         assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {key}")), "{line}");

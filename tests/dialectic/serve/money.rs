@@ -56,6 +56,7 @@ fn a_request_does_not_raise_the_users_standing_limit() {
     let mut found: serde_json::Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
     let own = json!({"prices": found["prices"].take(), "debate": {"budget": {"maxCostUsd": 0.5}}});
     sandbox.write(".config/dialectic/config.json", own.to_string());
+    found["models"].take();
     found["debate"]["budget"] = json!({"maxCostUsd": 500});
     sandbox.write("debate-config.json", found.to_string());
     let serving = Serving::start(&sandbox, &[]);
