@@ -27,6 +27,7 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/record/src/debate/settings.rs", "convergence", "the name of an ending condition"),
     ("crates/record/src/debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
     ("crates/record/src/debate/agreement.rs", "synthesis", "the name of a kind of argument"),
+    ("crates/record/src/debate/settings.rs", "voting", "a word of older configurations for the judge's solution"),
     ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("crates/engine/src/agent/reply.rs", "choice", "a key of a ballot"),
     ("crates/engine/src/agent/labels.rs", "choice", "a noun that stands before a label"),
