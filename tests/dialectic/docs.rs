@@ -215,8 +215,8 @@ fn source() -> String {
 fn default_models() -> String {
     let mut defaults = "| key | model | input | output |\n| --- | --- | --- | --- |\n".to_owned();
     for preset in PRESETS {
-        let Some(models) = preset.models else { continue };
-        let (key, model) = (preset.api_key_env.unwrap(), models.default);
+        let Some(model) = preset.model else { continue };
+        let key = preset.api_key_env.unwrap();
         let price = facts(preset.name, model).unwrap().price.unwrap();
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(defaults, "| `{key}` | `{model}` | ${input} | ${output} |").unwrap();

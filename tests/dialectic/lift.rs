@@ -369,7 +369,7 @@ fn two_different_variants_are_needed() {
 fn a_limit_that_a_subscription_never_reaches_is_refused() {
     let server = server(|_| "neither");
     let sandbox = variants(&server);
-    let by_program = ["--variant", "short.json", "--variant", "provider=claude,model=model-kiss", "--equal-money"];
+    let by_program = ["--variant", "short.json", "--variant", "model=claude/model-kiss", "--equal-money"];
     let refused = sandbox.run(LIFT.into_iter().chain(by_program)).expect_code(4);
     assert!(refused.stderr.contains("--equal-money cannot limit model-kiss of the program"), "{refused}");
     assert!(server.requests().is_empty());

@@ -63,8 +63,6 @@ pub enum Remedy {
     NameContext(PathBuf),
     /// Name the provider of a model.
     NameProvider,
-    /// Name the model of a provider.
-    NameModel,
     /// Set up a provider, or use one without a key.
     SetUp,
     /// Use the offline provider.

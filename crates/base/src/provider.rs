@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use family::family;
 pub use presets::{
-    DEFAULT_MODEL, DEFAULT_PROVIDER, OPENROUTER, PRESETS, Preset, PresetModels, ROUTED_MODELS, default_models, models,
+    DEFAULT_MODEL, DEFAULT_PROVIDER, OPENROUTER, PRESETS, Preset, ROUTED_MODELS, default_models,
     preset, serves_responses,
 };
 

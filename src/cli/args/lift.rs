@@ -21,7 +21,7 @@ pub(in crate::cli) struct LiftArgs {
     pub(in crate::cli) set: Vec<PathBuf>,
 
     /// Judge the finished groups of a plan of `sweep` instead; run no debate
-    #[arg(help_heading = "Comparison", long, value_name = "PLAN", conflicts_with_all = ["set", "variants", "arm_model", "model", "judge_model", "provider", "config", "protocol", "rounds"])]
+    #[arg(help_heading = "Comparison", long, value_name = "PLAN", conflicts_with_all = ["set", "variants", "arm_model", "model", "judge_model", "config", "protocol", "rounds"])]
     pub(in crate::cli) plan: Option<PathBuf>,
 
     /// The store of the plan [default: next to the plan, with the ending `.store`]
@@ -44,7 +44,7 @@ pub(in crate::cli) struct LiftArgs {
     pub(in crate::cli) against: Vec<Arm>,
 
     /// Compare two variants of the debate instead; given twice. Each is a configuration, or settings separated by commas:
-    /// `config`, `protocol`, `model`, `judge-model`, `provider` and `rounds`, such as `protocol=council,rounds=2`
+    /// `config`, `protocol`, `model`, `judge-model` and `rounds`, such as `protocol=council,rounds=2`
     #[arg(help_heading = "Comparison", long = "variant", value_name = "VARIANT", conflicts_with_all = ["against", "arm_model"])]
     pub(in crate::cli) variants: Vec<VariantArg>,
 
@@ -118,8 +118,6 @@ pub(in crate::cli) struct VariantArg {
     pub(in crate::cli) model: Option<String>,
     /// The model of its judge.
     pub(in crate::cli) judge_model: Option<String>,
-    /// Their provider.
-    pub(in crate::cli) provider: Option<String>,
     /// The number of rounds.
     pub(in crate::cli) rounds: Option<u32>,
 }
@@ -144,11 +142,10 @@ impl FromStr for VariantArg {
                 "protocol" => variant.protocol = Some(value.to_owned()),
                 "model" => variant.model = Some(value.to_owned()),
                 "judge-model" => variant.judge_model = Some(value.to_owned()),
-                "provider" => variant.provider = Some(value.to_owned()),
                 "rounds" => variant.rounds = Some(rounds(value)?),
                 other => {
                     return Err(format!(
-                        "`{other}` is unknown; known: config, protocol, model, judge-model, provider, rounds"
+                        "`{other}` is unknown; known: config, protocol, model, judge-model, rounds"
                     ));
                 }
             }
@@ -165,11 +162,11 @@ mod tests {
     fn a_variant_is_a_configuration_or_settings() {
         let of = |text: &str| text.parse::<VariantArg>();
         assert_eq!(of("a.json").unwrap().config, Some("a.json".into()));
-        let set = of("config=b.json,protocol=council,model=m,judge-model=j,provider=p,rounds=2").unwrap();
+        let set = of("config=b.json,protocol=council,model=m,judge-model=j,rounds=2").unwrap();
         assert_eq!(set.config, Some("b.json".into()));
         assert_eq!(
-            [set.protocol, set.model, set.judge_model, set.provider].map(Option::unwrap),
-            ["council", "m", "j", "p"]
+            [set.protocol, set.model, set.judge_model].map(Option::unwrap),
+            ["council", "m", "j"]
         );
         assert_eq!(set.rounds, Some(2));
         for (wrong, expected) in [

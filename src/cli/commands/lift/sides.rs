@@ -80,11 +80,10 @@ pub(super) fn load<'a>(
 }
 
 fn overrides(args: &LiftArgs, side: &VariantArg) -> Overrides {
-    let VariantArg { protocol, model, judge_model, provider, rounds, .. } = side.clone();
+    let VariantArg { protocol, model, judge_model, rounds, .. } = side.clone();
     Overrides {
         model: model.or_else(|| args.models.model.clone()),
         judge_model: judge_model.or_else(|| args.models.judge_model.clone()),
-        provider: provider.or_else(|| args.models.provider.clone()),
         protocol: protocol.or_else(|| args.protocol.clone()),
         rounds: rounds.or(args.rounds),
         offline: if args.offline { Switch::On } else { Switch::AsConfigured },
