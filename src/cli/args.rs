@@ -27,7 +27,6 @@ use super::output::report_format;
 use super::template::ProblemTemplate;
 
 pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
-#[cfg(feature = "archive")]
 pub(super) use archive::MemoryCommand;
 pub(super) use archive::{MemoryArgs, RatingsArgs};
 pub(super) use eval::EvalArgs;
@@ -170,9 +169,13 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) calls: CallsArgs,
 
-    /// Print every call that the debate would make, with its tokens and cost, and call nothing
+    /// Print the calls that the debate would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
+
+    /// Print every call of the dry run as JSON
+    #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
+    pub(super) json: bool,
 
     /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
     #[arg(help_heading = "Output", long, conflicts_with = "detach")]

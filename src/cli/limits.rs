@@ -31,7 +31,6 @@ pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) ->
 }
 
 /// Checks that cost limits are set. With programs, which may not allow them, limits of calls suffice.
-#[cfg(feature = "mcp")]
 pub(in crate::cli) fn check_cost(
     command: &'static str,
     settings: &Settings,

@@ -17,7 +17,6 @@ mod groups;
 mod interrupt;
 mod keys;
 mod latest;
-#[cfg(any(feature = "serve", feature = "mcp"))]
 mod limits;
 mod line;
 mod modes;

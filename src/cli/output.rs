@@ -12,7 +12,7 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
-use dialectic_record::store::Entry;
+use dialectic_record::store::{AccessMode, Entry};
 use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, Shared, View, shared_settings};
 
 use super::target::OutputTarget;
@@ -84,7 +84,7 @@ pub(super) fn write_report(
 ) -> Result<(), Error> {
     let by_ending = || path.map_or(Ok(ReportFormat::usual()), |path| format_of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
-    let saved = entry.load(format.access)?;
+    let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     if let Some(message) = format.lacks(&saved.debate) {
         return Err(ConfigError::Argument { option: "--format", message: message.to_owned() }.into());
@@ -95,7 +95,7 @@ pub(super) fn write_report(
         Readership::Strangers => shared_settings(settings),
     });
     let debate = shared.as_ref().map_or(&saved.debate, |shared| &shared.debate);
-    let view = View::new(debate, &saved.events, configured.as_ref()).with_sides(side);
+    let view = View::new(debate, configured.as_ref()).with_sides(side);
     let view = view.with_left_out(shared.as_ref().map(|shared| shared.notice.as_str()));
     let view = view.with_standing(Standing::listed(entry, &saved.debate));
     let write = |out: &mut dyn Write| format.write(&view, detail, out);

@@ -121,7 +121,6 @@ impl Terminal {
     }
 
     /// Writes Markdown as the result: rendered on a terminal, otherwise raw.
-    #[cfg(feature = "archive")]
     pub(super) fn markdown(&self, text: &str) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);

@@ -78,8 +78,6 @@ pub(super) struct ForecastBody {
     rounds_bought: Option<u32>,
     /// The dispensable parts that the limit does not cover, as text.
     left_out: Vec<String>,
-    /// The assumptions of the figures.
-    assumptions: Vec<String>,
     /// Warnings before the start.
     warnings: Vec<String>,
 }
@@ -384,9 +382,7 @@ impl DebateInputs {
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
         }
-        let always =
-            |call: &&dialectic_record::debate::PlannedCall| call.made == dialectic_record::debate::Made::Always;
-        let least = || forecast.calls.iter().filter(always);
+        let least = || forecast.calls.iter().filter(|call| call.is_certain);
         let low = least().map(|call| call.input.low + call.output.low).sum();
         let high = forecast.calls.iter().map(|call| call.input.high + call.output.high).sum();
         let cost_low: Option<Usd> = least().map(|call| call.cost.map(|cost| cost.low)).sum();
@@ -401,7 +397,6 @@ impl DebateInputs {
             rounds: settings.debate.rounds,
             rounds_bought: forecast.purchase.as_ref().map(|purchase| purchase.bought),
             left_out: forecast.purchase.map(|purchase| purchase.left_out).unwrap_or_default(),
-            assumptions: forecast.assumptions,
             warnings,
         })
     }

@@ -131,7 +131,6 @@ fn a_mixed_panel_is_made_from_the_keys_that_are_there() {
     assert!(routed.contains("openai/gpt-5.6-luna of openrouter, anthropic/claude-haiku-5.5 of openrouter"), "{routed}");
 }
 
-
 #[test]
 fn a_role_needs_no_configuration() {
     let server = MockServer::with(short_reply);

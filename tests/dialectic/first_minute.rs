@@ -148,9 +148,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
 #[test]
 fn the_total_stands_first_in_a_dry_run() {
     let here = Sandbox::new().file(OWN, prices().to_string());
-    let dry = here
-        .run(["debate", "Design a queue.", "--quick", "-m", "openai/priced", "--dry-run"])
-        .expect_code(0);
+    let dry = here.run(["debate", "Design a queue.", "--quick", "-m", "openai/priced", "--dry-run"]).expect_code(0);
     let first = dry.stdout.lines().next().unwrap();
     assert!(first.contains(" calls, likely $") && first.contains(", at most $"), "{dry}");
 }

@@ -11,7 +11,7 @@ use dialectic_base::money::Price;
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic_record::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
+use dialectic_record::debate::{Debate, Settings, Status, default_settings, go_offline};
 use dialectic_record::signals::{Followed, Follower, Words};
 use dialectic_record::store::{Directory, read_journal};
 
@@ -164,7 +164,7 @@ fn it_is_forecast_to_the_call() {
         |_, _| created.clone(),
     )
     .unwrap();
-    assert!(forecast.calls.iter().all(|call| call.made == Made::Always));
+    assert!(forecast.calls.iter().all(|call| call.is_certain));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
     let finished = run(prepared).debate;
     let mut made: Vec<_> = finished.settled.keys().cloned().collect();

@@ -60,6 +60,7 @@ mod pitch;
 mod programs;
 mod providers;
 mod proxies;
+mod recovery;
 mod replay;
 mod replica;
 mod report;

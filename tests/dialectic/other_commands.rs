@@ -209,26 +209,3 @@ fn the_manual_is_one_page_or_a_page_for_each_command() {
         assert!(sandbox.read(format!("share/man1/{name}.1")).contains(&format!(".TH {name} 1")));
     }
 }
-
-#[test]
-fn a_dry_run_says_what_makes_a_call_uncertain_and_how_many_rounds_that_means() {
-    let sandbox = Sandbox::new();
-    let dry = |protocol: &str| {
-        let args = ["debate", "Design a queue", "--offline", "--dry-run", "--protocol", protocol];
-        sandbox.run(args).expect_code(0).stdout
-    };
-    let review = dry("review");
-    let by_choice = |deciders: &str| format!("(a call with a question mark is made only when {deciders} ask for it)");
-    assert!(review.contains(&by_choice("the reviews and the checks")), "{review}");
-    assert!(review.contains("1 to 2 rounds run, depending on the reviews, and no call is repeated"), "{review}");
-    for protocol in ["dialectic", "oxford", "roundtable"] {
-        let dry = dry(protocol);
-        assert!(dry.contains("all rounds run, and no call is repeated"), "{dry}");
-        // What is written after the check depends on what that finds; nothing of a motion is checked.
-        if protocol == "dialectic" {
-            assert!(dry.contains(&by_choice("the checks")), "{dry}");
-        } else {
-            assert!(!dry.contains("question mark"), "{dry}");
-        }
-    }
-}

@@ -42,8 +42,7 @@ impl Programs {
     fn write(&self, name: &str, version: &str, script: &str) {
         let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vendor-cli");
         let (kept, recordings) = (self.path("").display().to_string(), recordings.display().to_string());
-        let text =
-            format!("#!/bin/sh\nKEPT={kept} RECORDINGS={recordings} VERSION='{version}'\n{OPENING}{script}\n");
+        let text = format!("#!/bin/sh\nKEPT={kept} RECORDINGS={recordings} VERSION='{version}'\n{OPENING}{script}\n");
         install(&self.path("bin").join(name), &text);
     }
 
@@ -482,14 +481,20 @@ fn a_probe_looks_for_programs_and_says_what_they_are() {
         assert!(shown.stdout.contains(part), "{part}: {shown}");
     }
     assert!(shown.stderr.contains("warning: codex 0.999.0 is untested"), "{shown}");
-    install(&programs.path("bin/codex"), "#!/bin/sh\ncase \"$1\" in --version) echo 0.999.0;; *) cat > \"$(dirname \"$0\")/asked\";; esac");
+    install(
+        &programs.path("bin/codex"),
+        "#!/bin/sh\ncase \"$1\" in --version) echo 0.999.0;; *) cat > \"$(dirname \"$0\")/asked\";; esac",
+    );
     let shown = sandbox.run(["models", "--probe", "--yes"]).expect_code(0);
     for part in ["codex (0.999.0, refused)", "codex 0.999.0 lacks `--sandbox`"] {
         assert!(shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(part), "{part}: {shown}");
     }
     let rows: Value = serde_json::from_str(&sandbox.run(["models", "--probe", "--yes", "--json"]).stdout).unwrap();
     let of = |name: &str| rows.as_array().unwrap().iter().find(|row| row["provider"] == name).unwrap().clone();
-    assert_eq!(of("claude")["program"], json!({"version": "2.1.197", "mayBeCalled": true, "tested": true, "subscription": false}));
+    assert_eq!(
+        of("claude")["program"],
+        json!({"version": "2.1.197", "mayBeCalled": true, "tested": true, "subscription": false})
+    );
     assert_eq!((&of("claude")["probe"]["answered"], &of("codex")["probe"]["answered"]), (&json!(true), &json!(false)));
     assert!(
         !sandbox.run(["models"]).expect_code(0).stdout.contains("claude ("),

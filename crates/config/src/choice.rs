@@ -277,9 +277,9 @@ impl ModelResolver<'_> {
             found.extend(ROUTED_MODELS.iter().copied().filter(is_other).filter_map(with_key));
         }
         let is_other = |program: &ProgramPreset| {
-            !found.iter().any(|(served, _)| {
-                served.provider == program.vendor || served.model.starts_with(program.vendor)
-            })
+            !found
+                .iter()
+                .any(|(served, _)| served.provider == program.vendor || served.model.starts_with(program.vendor))
         };
         // Without calls, no key is needed.
         let is_offline = self.context.overrides.offline == Switch::On;

@@ -144,9 +144,7 @@ impl FromStr for VariantArg {
                 "judge-model" => variant.judge_model = Some(value.to_owned()),
                 "rounds" => variant.rounds = Some(rounds(value)?),
                 other => {
-                    return Err(format!(
-                        "`{other}` is unknown; known: config, protocol, model, judge-model, rounds"
-                    ));
+                    return Err(format!("`{other}` is unknown; known: config, protocol, model, judge-model, rounds"));
                 }
             }
         }
@@ -164,10 +162,7 @@ mod tests {
         assert_eq!(of("a.json").unwrap().config, Some("a.json".into()));
         let set = of("config=b.json,protocol=council,model=m,judge-model=j,rounds=2").unwrap();
         assert_eq!(set.config, Some("b.json".into()));
-        assert_eq!(
-            [set.protocol, set.model, set.judge_model].map(Option::unwrap),
-            ["council", "m", "j"]
-        );
+        assert_eq!([set.protocol, set.model, set.judge_model].map(Option::unwrap), ["council", "m", "j"]);
         assert_eq!(set.rounds, Some(2));
         for (wrong, expected) in [
             ("protocol=", "`protocol` has no value"),

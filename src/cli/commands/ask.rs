@@ -167,7 +167,7 @@ impl AskSession<'_> {
     /// The answering agent; `None` for the judge.
     fn asked(&self, debate: &Debate) -> Result<Option<AgentId>, Error> {
         let Some(name) = &self.args.agent else { return Ok(None) };
-        let view = View::new(debate, &[], None);
+        let view = View::new(debate, None);
         let id = show::agent(&view, Some(name))?;
         Ok((id != view.judge.id).then_some(id))
     }

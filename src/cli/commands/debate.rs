@@ -11,7 +11,6 @@ use crate::cli::session::{Session, config_files, env_file, is_first_debate, runn
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::features;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{Loaded, ModelChoice, Overrides, Switch, capture_environment, model_warnings};
 use dialectic_engine::agent::price_of;
@@ -52,11 +51,10 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     };
     // Answers to questions come from standard input.
     let reads_stdin = problem.is_stdin || sources.stdin_is_taken || settings.debate.interactive_clarifications;
-    features::check(&settings)?;
     if args.dry_run {
         say(choice.as_ref(), &spec, reads_stdin, terminal);
         terminal.warnings(&warnings);
-        return dry_run::run(&spec, &runner(environment)?, terminal);
+        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {

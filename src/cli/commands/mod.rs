@@ -27,22 +27,18 @@ mod init;
 mod lift;
 mod list;
 mod man;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "archive")]
 mod memory;
 mod models;
 pub(super) mod problem;
 mod protocols;
 mod rate;
-#[cfg(feature = "archive")]
 mod ratings;
 mod replay;
 mod report;
 mod resume;
 mod review;
 mod rm;
-#[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 mod show;
 mod sign;
@@ -55,10 +51,10 @@ mod verify;
 mod wait;
 
 /// Declares [`Command`], the function of each command, and the groups of the help. A row has a command's description,
-/// arguments, module, options of the run, required feature and examples; modules are named like commands.
+/// arguments, module, options of the run and examples; modules are named like commands.
 macro_rules! commands {
     ($($group:literal {
-        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)? $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+
+        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)?, [$($example:literal,)+];)+
     })+) => {
         #[derive(Debug, Subcommand)]
         pub(super) enum Command {
@@ -70,12 +66,7 @@ macro_rules! commands {
             pub(super) fn run(&self, terminal: &mut Terminal) -> Result<(), Error> {
                 match self {
                     $($(
-                        $(#[cfg(feature = $feature)])?
                         Self::$name(args) => $module::run(args, terminal),
-                        $(
-                            #[cfg(not(feature = $feature))]
-                            Self::$name(_) => Err(crate::features::MissingFeature::$missing.into()),
-                        )?
                     )+)+
                 }
             }
@@ -209,7 +200,7 @@ commands! {
             "dialectic rm vhkp ab12 --yes",
         ];
         /// Find what past debates decided
-        Memory(MemoryArgs) = memory if Archive "archive", [
+        Memory(MemoryArgs) = memory, [
             "dialectic memory search rate limiting",
             "dialectic memory show latest",
         ];
@@ -234,7 +225,7 @@ commands! {
             "dialectic sweep run plan.jsonl --jobs 8",
         ];
         /// Rank models by the judges' scores in past arenas
-        Ratings(RatingsArgs) = ratings if Archive "archive", [
+        Ratings(RatingsArgs) = ratings, [
             "dialectic ratings",
             "dialectic ratings --json",
         ];
@@ -270,7 +261,7 @@ commands! {
     }
     "For programs" {
         /// Run debates for coding agents, over the Model Context Protocol (MCP)
-        Mcp(McpArgs) = mcp if Mcp "mcp", [
+        Mcp(McpArgs) = mcp, [
             "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
         ];
         /// Teach coding agents to use this program

@@ -8,13 +8,10 @@ use std::time::Duration;
 use glob::Pattern;
 use serde::Serialize;
 
+use crate::archive::Archive;
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
-#[cfg(feature = "archive")]
-use crate::archive::Archive;
-#[cfg(feature = "archive")]
-use crate::cli::session::debates;
-use crate::cli::session::{config_files, env_file};
+use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
@@ -125,7 +122,6 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
 }
 
 /// The ratings of models in the debates directory: the mean over their roles, each weighted by its debates.
-#[cfg(feature = "archive")]
 fn ratings() -> Result<BTreeMap<String, f64>, Error> {
     let directory = debates()?;
     if !directory.path().is_dir() {
@@ -140,11 +136,6 @@ fn ratings() -> Result<BTreeMap<String, f64>, Error> {
         *debates += f64::from(one.debates);
     }
     Ok(sums.into_iter().map(|(model, (sum, debates))| (model, sum / debates)).collect())
-}
-
-#[cfg(not(feature = "archive"))]
-fn ratings() -> Result<BTreeMap<String, f64>, Error> {
-    Ok(BTreeMap::new())
 }
 
 /// Whether a pattern matches a model by name or `provider:name`.
@@ -368,7 +359,8 @@ async fn probe_all(
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(NotAsked::Declined.into());
     }
-    let of_programs = servers.programs.iter().filter_map(|(name, program)| Some((name.as_str(), program.as_ref().ok()?)));
+    let of_programs =
+        servers.programs.iter().filter_map(|(name, program)| Some((name.as_str(), program.as_ref().ok()?)));
     let checked: BTreeMap<&str, _> = of_programs.map(|(name, program)| (name, (program, program.check()))).collect();
     terminal.warnings(checked.values().filter_map(|(_, checked)| checked.as_ref().ok()?.as_ref()));
     for row in &mut probed {

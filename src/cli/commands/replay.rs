@@ -21,7 +21,7 @@ use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
 use crate::status::Standing;
 use dialectic_record::debate::{
-    Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline,
+    Debate, Forecast, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline,
 };
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{StoreError, read_journal};
@@ -175,10 +175,10 @@ fn as_it_went(moments: &[Moment]) -> Forecast {
         key,
         model: String::new(),
         provider: String::new(),
-        made: Made::Always,
+        is_certain: true,
         input: Span::default(),
         output: Span::default(),
         cost: None,
     };
-    Forecast { calls: settled.map(call).collect(), deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
+    Forecast { calls: settled.map(call).collect(), purchase: None }
 }

@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     let debate = &saved.debate;
-    let view = View::new(debate, &[], None).with_standing(Standing::listed(&entry, debate));
+    let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),

@@ -34,3 +34,20 @@ pub(crate) use server::{
     default_reply, prose, short_reply, violations,
 };
 pub(crate) use terminal::Terminal;
+
+/// How many times the usual number of cases a loop over cases goes through: `PROPTEST_CASES` over its default in
+/// `.cargo/config.toml`.
+pub(crate) fn thoroughness() -> usize {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<usize>().ok());
+    (cases.unwrap_or_default() / 32).max(1)
+}
+
+/// `few` times the thoroughness of the places up to `count`, spread evenly. Other places for each `offset`.
+pub(crate) fn spread(count: usize, few: usize, offset: usize) -> impl Iterator<Item = usize> {
+    let places = (few * thoroughness()).min(count);
+    // Seven, so that the same place within each part is not the same row of a table.
+    (0..places).map(move |part| {
+        let (start, end) = (part * count / places, (part + 1) * count / places);
+        start + (offset + 7 * part) % (end - start)
+    })
+}

@@ -230,5 +230,5 @@ pub(crate) fn forecast_follow_up(
     let its = &agent.settings;
     let (price, bytes) = (price_of(its, settings), request_bytes(&call.request));
     let call = planned_call(step.key, (&its.provider, &its.model), its.max_tokens, price, bytes);
-    Ok(Forecast { calls: vec![call], deciders: Vec::new(), assumptions: Vec::new(), purchase: None })
+    Ok(Forecast { calls: vec![call], purchase: None })
 }

@@ -44,13 +44,7 @@ pub(super) fn switched_off() -> impl Iterator<Item = String> {
 }
 
 pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
-    let fixed = [
-        "exec",
-        "--json",
-        "--skip-git-repo-check",
-        "--ephemeral",
-        "--color=never",
-    ];
+    let fixed = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color=never"];
     let mut arguments: Vec<String> = fixed.into_iter().chain(FENCE).map(str::to_owned).collect();
     arguments.extend(switched_off());
     let system = place.system();

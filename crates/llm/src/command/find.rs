@@ -159,7 +159,8 @@ impl Program {
             Some(version) => version,
             None => {
                 let (version, program) = (self.version()?, self.name.to_string());
-                if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(unsafe_one, _)| *unsafe_one == version) {
+                if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(unsafe_one, _)| *unsafe_one == version)
+                {
                     return Err(ProgramFault::Unsafe { program, version, reason });
                 }
                 if let Some(switch) = self.missing_switch(preset.kind) {

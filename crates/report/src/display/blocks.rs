@@ -198,7 +198,6 @@ impl TerminalPage<'_> {
                     spans.extend(self.spans(inner, style));
                     continue;
                 }
-                Piece::Bar(..) => continue,
             };
             spans.push(StyledSpan::new(text, if self.layout.color { style } else { Style::new() }));
         }
@@ -225,7 +224,7 @@ mod tests {
     use dialectic_record::debate::{Debate, Ledger};
 
     fn shown(debate: &Debate, width: Option<usize>) -> String {
-        objections(&Ledger::shown(debate), &View::new(debate, &[], None), Layout { width, color: false })
+        objections(&Ledger::shown(debate), &View::new(debate, None), Layout { width, color: false })
     }
 
     #[test]
@@ -335,7 +334,7 @@ mod tests {
             reading.answers.iter_mut().for_each(|reply| reply.reason = Some("\u{1b}]0;x\u{7}".into()));
         }
         let ledger = Ledger::shown(&debate);
-        let view = View::new(&debate, &[], None);
+        let view = View::new(&debate, None);
         let colored = objections(&ledger, &view, Layout { width: Some(80), color: true });
         let plain = objections(&ledger, &view, Layout { width: Some(80), color: false });
         assert!(colored.contains("\u{1b}[1m") && !plain.contains('\u{1b}'), "{plain:?}");

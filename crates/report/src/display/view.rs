@@ -433,7 +433,7 @@ mod tests {
         CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
         pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
-    use dialectic_record::debate::{CallKey, Evaluation, Event, Made, PlannedCall, Span, Tally, TerminationKind};
+    use dialectic_record::debate::{CallKey, Evaluation, Event, PlannedCall, Span, Tally, TerminationKind};
     use dialectic_record::signals::{Signals, Words};
 
     #[derive(Clone, Default)]
@@ -677,11 +677,11 @@ mod tests {
             let key = CallKey { round: 2, ..key(stage, agent, None) };
             let (model, provider) = (String::new(), String::new());
             let (input, output) = (Span::default(), Span::default());
-            PlannedCall { key, model, provider, made: Made::Always, input, output, cost: Some(cost) }
+            PlannedCall { key, model, provider, is_certain: true, input, output, cost: Some(cost) }
         };
         let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
         let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];
-        Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
+        Forecast { calls, purchase: None }
     }
 
     /// The terminal's contents during and after that debate.

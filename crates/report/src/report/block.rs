@@ -26,8 +26,6 @@ pub(crate) enum Piece<'a> {
     Point(String),
     /// A severity.
     Severity(Severity),
-    /// A bar for the ratio of the two figures. Only a page draws it, next to the figure.
-    Bar(u64, u64),
     /// Omitted from the Markdown report, whose form programs rely on.
     Aside(Phrase<'a>),
 }

@@ -6,7 +6,6 @@
 use std::io;
 
 use dialectic_record::debate::{Debate, DebateFile};
-use dialectic_record::store::AccessMode;
 
 pub(crate) mod block;
 pub(crate) mod compare;
@@ -51,8 +50,6 @@ pub struct ReportFormat {
     pub ending: &'static str,
     /// The media type.
     pub media_type: &'static str,
-    /// The parts of the record that it needs.
-    pub access: AccessMode,
     /// Whether it can leave out the parts that strangers must not see.
     pub is_shareable: bool,
     /// Whether it exists only for reviews.
@@ -67,7 +64,6 @@ const DECISION: ReportFormat = ReportFormat {
     endings: &[],
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
-    access: AccessMode::State,
     is_shareable: false,
     is_of_reviews: false,
     write: |view, _, out| decision_record(view, out),
@@ -105,7 +101,6 @@ pub static FORMATS: [ReportFormat; 6] = [
         endings: &["html", "htm"],
         ending: "html",
         media_type: "text/html; charset=utf-8",
-        access: AccessMode::Events,
         is_shareable: true,
         write: |view, _, out| out.write_all(html(view).as_bytes()),
         ..DECISION

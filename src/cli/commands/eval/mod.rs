@@ -93,7 +93,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if calls.is_empty() {
         return Ok(());
     }
-    let forecast = Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None };
+    let forecast = Forecast { calls, purchase: None };
     let offer = Offer { forecast: Some(&forecast), limit: None, tools: false };
     if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
 }

@@ -12,7 +12,6 @@ use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::features;
 use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
 use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Variant};
@@ -20,8 +19,7 @@ use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::{
-    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, Switch, capture_environment,
-    model_warnings,
+    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, Switch, capture_environment, model_warnings,
 };
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase};
@@ -102,14 +100,12 @@ fn resolve(
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
-    let Loaded { mut settings, warnings: own, provenance, choice, .. } =
-        files.load(&overrides(described, offline))?;
+    let Loaded { mut settings, warnings: own, provenance, choice, .. } = files.load(&overrides(described, offline))?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
     settings.debate.memory = false;
     settings.debate.trace = None;
-    features::check(&settings)?;
     warnings.extend(own);
     warnings.extend(model_warnings(&settings, today()));
     if settings.debate.seed.is_some() {

@@ -109,10 +109,9 @@ async fn a_program_that_dies_or_is_refused_says_so() {
         assert!(failed.to_string().contains(part), "{script}: {failed}");
     }
     // Cut before it says that this was all, which may have been billed.
-    for (name, lines, recording) in [
-        ("claude", 6, "claude-2.1.197-stream-ok.jsonl"),
-        ("codex", 4, "codex-0.169.0-ok.jsonl"),
-    ] {
+    for (name, lines, recording) in
+        [("claude", 6, "claude-2.1.197-stream-ok.jsonl"), ("codex", 4, "codex-0.169.0-ok.jsonl")]
+    {
         let stage = Stage::new(&format!("cat > /dev/null\nhead -n {lines} \"$RECORDINGS/{recording}\""));
         let (answer, words) = stage.ask(name).await;
         let failed = answer.unwrap_err();

@@ -7,15 +7,14 @@ use dialectic_base::figures::{counted, duration, thousands};
 use dialectic_base::tool_call::ToolCall;
 use dialectic_record::debate::{Contribution, Round, Summary};
 
-use super::critiques::beginning;
 use super::participants::Participants;
-use super::text::{markdown, name, noun, plain, verbatim, words};
+use super::text::{beginning, markdown, name, noun, plain, verbatim, words};
 
 /// The characters of a collapsed call's arguments.
 const ARGUMENTS: usize = 90;
 
 /// The known usage of a contribution: model, tokens, time.
-pub(super) fn figures(contribution: &Contribution) -> Markup {
+fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
     let tokens = metadata.tokens_used.filter(|taken| *taken > 0).map(tokens);
@@ -41,14 +40,14 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
 }
 
 /// A note that a text is incomplete.
-pub(super) fn cut(contribution: &Contribution) -> Markup {
+fn cut(contribution: &Contribution) -> Markup {
     html! {
         @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
     }
 }
 
 /// A collapsed contribution under a line that begins with `title`.
-pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution) -> Markup {
+pub(super) fn folded(title: &Markup, one: &Contribution) -> Markup {
     html! {
         details {
             summary {
@@ -56,11 +55,8 @@ pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution)
                 " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
                 " " small.beginning { bdi { (beginning(&one.content)) } }
             }
-            // The anchor is inside, since browsers expand the target of a link.
-            div id=[anchor] tabindex="-1" {
-                (cut(one))
-                (markdown(&one.content, 4))
-            }
+            (cut(one))
+            (markdown(&one.content, 4))
         }
     }
 }

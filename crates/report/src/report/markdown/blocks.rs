@@ -148,7 +148,7 @@ impl Document<'_> {
             (Piece::Point(number), _) => escaped(number),
             (Piece::Severity(severity), _) => severity.name().to_owned(),
             (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, within),
-            (Piece::Aside(_), None) | (Piece::Bar(..), _) => String::new(),
+            (Piece::Aside(_), None) => String::new(),
         };
         line.iter().map(piece).collect()
     }

@@ -76,7 +76,7 @@ fn written(view: &View<'_>) -> [String; 3] {
 #[test]
 fn nothing_that_is_left_out_is_in_any_form_of_a_report() {
     let debate = marked();
-    let whole = written(&View::new(&debate, &[], None)).concat();
+    let whole = written(&View::new(&debate, None)).concat();
     // What no report shows in any case is checked all the same, in case one will.
     let never = ["MARK-CHECK-ARGUMENTS", "MARK-CHECK-RESULT"];
     for marker in MARKERS.iter().filter(|marker| !never.contains(marker)) {
@@ -85,7 +85,7 @@ fn nothing_that_is_left_out_is_in_any_form_of_a_report() {
     let shared = Shared::of(&debate);
     let configured = shared_settings(debate.settings.as_ref().unwrap());
     for settings in [None, Some(&configured)] {
-        let view = View::new(&shared.debate, &[], settings).with_left_out(Some(&shared.notice));
+        let view = View::new(&shared.debate, settings).with_left_out(Some(&shared.notice));
         for report in written(&view) {
             let found: Vec<&str> = MARKERS.into_iter().filter(|marker| report.contains(marker)).collect();
             assert!(found.is_empty(), "{found:?}");
@@ -103,7 +103,7 @@ fn texts_and_figures_stay() {
     let shared = Shared::of(&debate);
     let rest = Debate { prompt_sources: None, settings: shared.debate.settings.clone(), ..debate.clone() };
     assert_eq!(shared.debate, rest);
-    let [page, ..] = written(&View::new(&shared.debate, &[], None));
+    let [page, ..] = written(&View::new(&shared.debate, None));
     for text in ["Failover", "A write that is in flight"] {
         assert!(page.contains(text));
     }

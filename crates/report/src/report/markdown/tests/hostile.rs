@@ -426,6 +426,6 @@ fn the_test_sees_what_an_unescaped_text_would_do() {
 #[test]
 fn an_error_of_the_stream_is_handed_on() {
     let mut room = [0; 100];
-    let written = markdown(&View::new(&debate("word"), &[], None), ReportDetail::Plain, &mut room.as_mut_slice());
+    let written = markdown(&View::new(&debate("word"), None), ReportDetail::Plain, &mut room.as_mut_slice());
     assert_eq!(written.unwrap_err().kind(), io::ErrorKind::WriteZero);
 }
