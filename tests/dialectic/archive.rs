@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{MockServer, Sandbox, config};
 
 const SESSIONS: &str = "Where do we keep the sessions of our users?";
 
@@ -125,4 +125,21 @@ fn ratings_are_a_table_and_say_how_sure_they_are() {
     assert!((first["rating"].as_f64().unwrap() - expected).abs() < 1e-9, "{rated}");
     assert!((second["rating"].as_f64().unwrap() - (3000.0 - expected)).abs() < 1e-9, "{rated}");
     assert_eq!(json_of(&sandbox, &["ratings", "--json"]), rated, "counted once");
+}
+
+#[test]
+fn models_have_their_ratings() {
+    let server = MockServer::start();
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    assert!(!sandbox.run(["models"]).expect_code(0).stdout.contains("RATING"));
+    sandbox.write("debates/deb-1.json", contest("deb-1", &json!({"architect": 90, "kiss": 60})).to_string());
+    let shown = sandbox.run(["models"]).expect_code(0);
+    assert!(shown.stdout.contains("RATING"), "{shown}");
+    let rows = json_of(&sandbox, &["models", "--json"]);
+    let rating = |model: &str| {
+        let row = rows.as_array().unwrap().iter().find(|row| row["model"] == model);
+        row.unwrap_or_else(|| panic!("{model}: {rows}"))["rating"].clone()
+    };
+    assert_eq!((rating("model-architect"), rating("model-kiss")), (json!(1516.0), json!(1484.0)));
+    assert_eq!(rating("model-judge"), Value::Null);
 }

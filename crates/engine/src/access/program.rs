@@ -19,7 +19,7 @@ use super::stranger::Trust;
 
 /// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
 /// built-in providers' keys. Configured values are added again.
-const WITHHELD: [&str; 19] = [
+const WITHHELD: [&str; 18] = [
     "AWS_",
     "AZURE_",
     "BEDROCK_",
@@ -35,7 +35,6 @@ const WITHHELD: [&str; 19] = [
     "GROQ_",
     "LANGFUSE_",
     "OLLAMA_",
-    "OPENCODE",
     "OTEL_",
     "VERTEX",
     "XAI_",
