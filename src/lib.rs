@@ -14,7 +14,6 @@
 //! | [`serve`] | serves debates to browsers, with an API for programs |
 //! | [`archive`] | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
-//! | [`signature`] | signs records with SSH keys, and verifies signatures |
 //! | [`status`] | the status of a saved debate |
 //! | [`remedy`] | turns the library's remedies into hints of the command line |
 //! | [`error`] | all errors and their exit codes |
@@ -34,7 +33,6 @@ pub mod lift;
 pub mod mcp;
 pub mod remedy;
 pub mod serve;
-pub mod signature;
 pub mod status;
 pub mod sweep;
 pub mod trace;

@@ -1,6 +1,6 @@
 //! A debate that ended behind any line of its journal: resumed, it is as if nothing had been.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply};
 use crate::timing::without_times;

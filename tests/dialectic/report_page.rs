@@ -131,13 +131,12 @@ fn texts(debate: &Debate) -> usize {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions).chain(&debate.checks);
     let summaries =
         debate.rounds.iter().flat_map(|round| round.summaries.iter().flatten()).map(|(_, one)| one.summary.len());
-    let attached = debate.attachments.iter().map(|attachment| attachment.text.len());
     let solution = debate.final_solution.as_ref().map_or(0, |solution| {
         let reasons = solution.rulings.iter().map(|ruling| ruling.reason.len() + ruling.remains.len());
         solution.description.len() + reasons.sum::<usize>()
     });
     let said: usize = said.map(|one| one.content.len()).sum();
-    debate.problem.len() + said + summaries.chain(attached).sum::<usize>() + solution
+    debate.problem.len() + said + summaries.sum::<usize>() + solution
 }
 
 /// A page is read on the way, and kept for years: it is not much larger than what it says. Prepared texts are a few

@@ -44,8 +44,6 @@ pub struct Overrides {
     pub max_cost: Option<Usd>,
     /// `--max-calls`.
     pub max_calls: Option<u32>,
-    /// `--max-calls-per-day`.
-    pub max_calls_per_day: Option<u32>,
     /// `--context`.
     pub context_dir: Option<PathBuf>,
 }

@@ -28,8 +28,6 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let sources = Sources {
         text: args.problem.as_deref(),
         file: args.problem_file.as_deref(),
-        edit: args.edit,
-        template: args.template,
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;
@@ -64,7 +62,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if settings.everybody().all(|agent| agent.provider == OFFLINE)
         && !args.run.detach
         && is_first_debate()
-        && terminal.shows(args.run.watch.watch())
+        && terminal.shows(args.run.quiet)
     {
         paced.pace_offline(FIRST_LOOK);
     }
@@ -107,7 +105,6 @@ fn overrides(args: &DebateArgs) -> Overrides {
         offline: switch(args.offline),
         max_cost: args.max_cost,
         max_calls: args.calls.max_calls,
-        max_calls_per_day: args.calls.max_calls_per_day,
         context_dir: args.context.clone(),
     }
 }

@@ -214,7 +214,6 @@ fn overrides(args: &ReviewArgs) -> Overrides {
         offline: switch(args.offline),
         max_cost: args.max_cost,
         max_calls: args.calls.max_calls,
-        max_calls_per_day: args.calls.max_calls_per_day,
         ..Overrides::default()
     }
 }

@@ -47,8 +47,6 @@ pub(crate) enum Block<'a> {
     Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A file or JSON. In Markdown it has a fence like any other text.
     Verbatim(Cow<'a, str>),
-    /// The changes between two texts of a model.
-    Changes(Cow<'a, str>, Cow<'a, str>),
     /// Collapsed blocks under a line.
     Folded(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks indented below a line.

@@ -28,7 +28,6 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
             h1 dir="auto" { (title(view)) }
             p.verdict { (status(view)) (offline(debate)) }
             (notices(debate))
-            @if let Some(notice) = view.left_out() { p.note { (notice) } }
             (glance)
             (facts(view))
         }
