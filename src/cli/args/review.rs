@@ -10,6 +10,7 @@ use dialectic_base::severity::Severity;
 use super::{CallsArgs, ModelArgs, RunArgs, dollars};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(in crate::cli) struct ReviewArgs {
     /// Files and directories: only their part of the change
     #[arg(value_name = "PATHS")]

@@ -155,24 +155,22 @@ impl Program {
         let key = (self.executable.clone(), self.leading.clone(), Stamp::of(&self.executable));
         let checked = || CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
         let known = checked().get(&key).cloned();
-        let version = match known {
-            Some(version) => version,
-            None => {
-                let (version, program) = (self.version()?, self.name.to_string());
-                if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(unsafe_one, _)| *unsafe_one == version)
-                {
-                    return Err(ProgramFault::Unsafe { program, version, reason });
-                }
-                if let Some(switch) = self.missing_switch(preset.kind) {
-                    return Err(ProgramFault::NoSwitch { program, version, switch });
-                }
-                checked().insert(key, version.clone());
-                version
+        let version = if let Some(version) = known {
+            version
+        } else {
+            let (version, program) = (self.version()?, self.name.to_string());
+            if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(one, _)| *one == version) {
+                return Err(ProgramFault::Unsafe { program, version, reason });
             }
+            if let Some(switch) = self.missing_switch(preset.kind) {
+                return Err(ProgramFault::NoSwitch { program, version, switch });
+            }
+            checked().insert(key, version.clone());
+            version
         };
         Ok((!preset.tested.contains(&version.as_str())).then(|| {
             let (name, tested) = (&self.name, preset.tested.join(", "));
-            format!("{name} {version} is untested (tested: {tested}); it still has the switches that keep tools from the model")
+            format!("{name} {version} is untested (tested: {tested}); its switches against tools are still there")
         }))
     }
 
