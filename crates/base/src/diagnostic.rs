@@ -60,8 +60,6 @@ pub enum Remedy {
     NameContext(PathBuf),
     /// Name the provider of a model.
     NameProvider,
-    /// Name the model of a provider.
-    NameModel,
     /// Set up a provider, or use one without a key.
     SetUp,
     GoOffline,

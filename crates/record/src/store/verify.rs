@@ -155,7 +155,6 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     Ok(found)
 }
 
-
 /// Whether the state is saved directly after this event.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
