@@ -141,7 +141,7 @@ impl Error {
     /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 8 the
     /// budget of a set is spent, 75 try again
     /// later (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
-    /// (`docs/commands.md`).
+    /// (`docs/automation.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
