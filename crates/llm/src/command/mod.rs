@@ -2,7 +2,7 @@
 //! and reads its output.
 //!
 //! The program must act as a plain model: it starts in an empty directory, without the user's settings, keys, servers
-//! and tools, and a call that uses a tool fails. `docs/providers.md` lists what cannot be prevented.
+//! and tools, and a call that uses a tool fails. `docs/models.md` lists what cannot be prevented.
 
 mod claude;
 mod codex;
