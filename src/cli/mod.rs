@@ -27,7 +27,6 @@ mod session;
 mod stdin;
 mod suspend;
 mod target;
-mod template;
 mod terminal;
 mod watchers;
 

@@ -171,8 +171,8 @@ impl<'a> Session<'a> {
         if args.verbose {
             terminal.notice(&participants(ready.debate()));
         }
-        let options = terminal.display(args.watch.watch());
-        let ready = if terminal.shows(args.watch.watch()) { ready.waiting_for_servers() } else { ready };
+        let options = terminal.display(args.quiet);
+        let ready = if terminal.shows(args.quiet) { ready.waiting_for_servers() } else { ready };
         let is_foreseen = foreseen.is_some();
         let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live && !is_foreseen);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;

@@ -10,7 +10,7 @@ use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, ReportFormat, View};
+use dialectic_report::report::{ReportDetail, ReportFormat, View, redact};
 
 use crate::status::Standing;
 
@@ -415,10 +415,11 @@ pub(super) async fn report(
 
 fn written(app: &App, id: &str, format: &ReportFormat) -> Result<(String, Vec<u8>), ProblemDetails> {
     let entry = found(app, id)?;
-    let saved = entry.load(AccessMode::State)?;
+    let mut saved = entry.load(AccessMode::State)?;
     if let Some(why) = format.lacks(&saved.debate) {
         return Err(ProblemDetails::key("format", format!("`{}` {why}", format.name)));
     }
+    redact(&mut saved.debate);
     let view = View::new(&saved.debate, None).with_sides(side);
     let view = view.with_standing(Standing::listed(&entry, &saved.debate));
     let mut out = Vec::new();

@@ -97,7 +97,6 @@ fn reports_show_what_was_asked_and_are_as_before_without() {
     let overview = sandbox.run(["show", &id]).expect_code(0).stdout;
     assert!(overview.contains("## Follow-up questions"), "{overview}");
     // What was done later is no part of how it went.
-    sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
     sandbox.run(["resume", &id]).expect_code(0);
     sandbox.run(["fork", &id, "--at", "1.critique", "--quiet"]).expect_code(0);
     let branch = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
@@ -187,7 +186,7 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
     assert_eq!(state["followUps"].as_array().unwrap().len(), 1);
     assert!(state["followUps"][0]["answer"].is_string());
     let nothing = sandbox.run(["ask", &id]).expect_code(2);
-    assert!(nothing.stderr.contains(&format!("`{id}` is a debate, and the question is missing")), "{nothing}");
+    assert!(nothing.stderr.contains("the question is missing"), "{nothing}");
     sandbox.run(["ask"]).expect_code(2);
     sandbox.run(["ask", &id, "  "]).expect_code(2);
     sandbox.assert_state_is_the_fold(&id);

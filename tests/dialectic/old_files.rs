@@ -32,7 +32,7 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
     assert!(refused.stderr.contains("only a debate that ended with a solution can be evaluated"), "{refused}");
     let finished = sandbox.run(["resume", "odd"]).expect_code(0);
     assert!(finished.stderr.contains("is finished."), "{finished}");
-    for arguments in [["resume", "suspended"], ["replay", "suspended"], ["verify", "suspended"]] {
+    for arguments in [["resume", "suspended"], ["verify", "suspended"]] {
         let refused = sandbox.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("the older program kept none"), "{refused}");
     }

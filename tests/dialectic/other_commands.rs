@@ -13,8 +13,7 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    let commands =
-        ["debate", "resume", "replay", "fork", "verify", "eval", "list", "report", "config", "protocols", "man"];
+    let commands = ["debate", "resume", "fork", "verify", "eval", "list", "report", "config", "protocols", "man"];
     for command in commands {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
@@ -47,20 +46,16 @@ fn the_help_of_debate() {
 
     Problem:
       -p, --problem-file <PATH>  Read the problem from a UTF-8 file
-          --edit                 Write the problem in your editor (`VISUAL` or `EDITOR`), starting from
-                                 the given text or file
-          --template <KIND>      Write the problem in your editor, starting from a template [possible
-                                 values: adr, migration, incident, vendor]
           --attach <PATH>        Attach a text file, which all agents and the judge read. Repeatable;
                                  `-` is standard input
           --context <DIR>        The directory that agents may read with their tools [default: the
                                  working directory]
 
     Who debates:
-      -m, --model <MODEL>    The model of all agents and the judge
-          --provider <NAME>  The provider of these models: a built-in one, or a name from `providers`
-          --panel <PANEL>    Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with
-                             agents and a judge
+      -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, or the
+                             program `claude` or `codex`
+          --mixed            Use models of all vendors whose keys are set, or of the programs that are
+                             installed
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
@@ -80,8 +75,8 @@ fn the_help_of_debate() {
     Cost:
           --max-cost <USD>  The cost limit in dollars, including the judge's answer
           --max-calls <N>   The maximum number of model calls, including retries
-          --dry-run         Print every call that the debate would make, with its tokens and cost, and
-                            call nothing
+          --dry-run         Print the calls that the debate would make, their tokens and their likely
+                            and maximum cost, and call nothing
 
     Output:
           --serve          Watch and steer the debate in a browser; the page stays until you press
@@ -93,13 +88,11 @@ fn the_help_of_debate() {
       -v, --verbose        Print the participants and the usage of each call, on standard error
           --detach         Print the debate's id once it has started, and let it run in the background:
                            `dialectic wait <id>` waits for its end
-          --watch <HOW>    How much of the debate to show [default: compact] [possible values: compact,
-                           full, quiet]
-          --quiet          Show no progress: the same as `--watch quiet`
+      -q, --quiet          Show no progress
 
     Examples:
       dialectic debate "Design a rate limiting system"
-      dialectic debate -p problem.md --panel mixed --max-cost 0.50
+      dialectic debate -p problem.md --mixed --max-cost 0.50
       git diff | dialectic debate -a security,testing --attach - "Is this safe to merge?"
     "#);
 }
@@ -182,11 +175,11 @@ fn a_shell_completes_debates_roles_protocols_and_stages() {
         words
     };
     let short = id[id.len() - 4..].to_owned();
-    assert_eq!(complete(&["dialectic", "rep"]), ["replay", "report"]);
+    assert_eq!(complete(&["dialectic", "rep"]), ["report"]);
     assert_eq!(complete(&["dialectic", "show", "la"]), ["latest"]);
     assert_eq!(complete(&["dialectic", "report", &short[..2]]), [short.as_str()]);
     assert_eq!(complete(&["dialectic", "eval", "-d", "deb-"]), [id.as_str()]);
-    assert!(complete(&["dialectic", "tag", ""]).iter().all(|one| !one.contains('$')));
+    assert!(complete(&["dialectic", "show", ""]).iter().all(|one| !one.contains('$')));
     assert_eq!(complete(&["dialectic", "debate", "-a", "sec"]), ["security"]);
     assert_eq!(complete(&["dialectic", "debate", "-a", "kiss,sec"]), ["kiss,security"]);
     assert_eq!(complete(&["dialectic", "debate", "--protocol", "ox"]), ["oxford"]);

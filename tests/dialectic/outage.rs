@@ -274,7 +274,7 @@ fn an_outage_is_one_line_on_a_terminal() {
     let server = MockServer::with(|request| going(short_reply(request), request, 4));
     let address = server.address();
     let sandbox = Sandbox::new().model_server(&server).config(&three(1));
-    let mut terminal = Terminal::start_in(80, 40, &sandbox, ["debate", "Design a queue", "--no-pager"]);
+    let mut terminal = Terminal::start_in(80, 40, &sandbox, ["debate", "Design a queue"]);
     server.wait_for_requests(6);
     drop(server);
     terminal.wait_for("server unreachable, ");

@@ -13,23 +13,14 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     pub(in crate::cli) which: NewestArg,
 
-    /// Wait no longer than this, and exit with 124 if the debate is still running [default: wait for its end]
+    /// Wait no longer than this, and exit with 124 if the debate is still running; 0 prints its status at once [default:
+    /// wait for its end]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) timeout: Option<u64>,
 
     /// Exit with 5 unless the outcome is `full`
     #[arg(long)]
     pub(in crate::cli) strict: bool,
-
-    /// Print JSON, as `status` does
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct StatusArgs {
-    #[command(flatten)]
-    pub(in crate::cli) which: NewestArg,
 
     /// Print JSON
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::args::{AskArgs, Watch};
+use crate::cli::args::AskArgs;
 use crate::cli::consent::{Offer, agree};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
@@ -19,7 +19,6 @@ use crate::error::{Error, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::OFFLINE;
-use dialectic_base::sanitize::one_line;
 use dialectic_config::{Overrides, capture_environment};
 use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::{PreparedQuestion, renew_limit, spent_by};
@@ -28,13 +27,16 @@ use dialectic_record::store::read_state;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    if args.debate.is_none() && is_debate(&args.question, &debates()?)? {
-        let message = format!("`{}` is a debate, and the question is missing", one_line(&args.question));
-        let hint = "write the question after the debate: dialectic ask latest \"What if the budget is halved?\"";
-        return Err(UserError::input(message).with_hint(hint).into());
-    }
-    let question = read(&args.question)?;
-    let entry = or_latest_said(args.debate.as_deref(), "ask", terminal)?;
+    let (name, question) = match (args.debate.as_deref(), args.question.as_deref()) {
+        (name, Some(question)) => (name, question),
+        (Some(word), None) if !is_debate(word, &debates()?)? => (None, word),
+        (_, None) => {
+            let hint = "write it after the debate: dialectic ask latest \"What if the budget is halved?\"";
+            return Err(UserError::input("the question is missing").with_hint(hint).into());
+        }
+    };
+    let question = read(question)?;
+    let entry = or_latest_said(name, "ask", terminal)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
@@ -62,7 +64,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     }
     let begun = Instant::now();
     let id = asking.debate().id.clone();
-    let (debate, answer) = answered(asking, terminal.display(args.watch.watch()))?.map_err(|error| match error {
+    let (debate, answer) = answered(asking, terminal.display(args.quiet))?.map_err(|error| match error {
         FollowUpError::Interrupted => Error::Coded {
             code: INTERRUPTED,
             said: format!("interrupted; the question about {id} is saved without an answer"),
@@ -70,8 +72,8 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         },
         error => error.into(),
     })?;
-    let printed = terminal.solution(&answer, !args.watch.no_pager);
-    if args.watch.watch() != Watch::Quiet {
+    let printed = terminal.solution(&answer, true);
+    if !args.quiet {
         let cost = debate.total_cost();
         let took = clock(begun.elapsed());
         let of_answer = cost.zip(before).map(|(now, before)| now.saturating_sub(before));

@@ -3,10 +3,9 @@
 use clap::Subcommand;
 
 use super::args::{
-    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, DiffArgs, EvalArgs, ForkArgs, InitArgs,
-    LiftArgs, ListArgs, ManArgs, McpArgs, MemoryArgs, ModelsArgs, ProtocolsArgs, RateArgs, RatingsArgs, ReplayArgs,
-    ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs, ShowArgs, SignArgs, SkillArgs, StatusArgs,
-    StopArgs, SweepArgs, TagArgs, VerifyArgs, WaitArgs,
+    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, ListArgs,
+    ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs,
+    ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -19,34 +18,25 @@ mod completions;
 mod config;
 mod debate;
 mod demo;
-mod diff;
 mod dry_run;
 mod eval;
 mod fork;
 mod init;
-mod lift;
 mod list;
 mod man;
 mod mcp;
-mod memory;
 mod models;
 pub(super) mod problem;
 mod protocols;
-mod rate;
-mod ratings;
-mod replay;
 mod report;
 mod resume;
 mod review;
 mod rm;
 pub(super) mod serve;
 mod show;
-mod sign;
 mod skill;
-mod status;
 mod stop;
 mod sweep;
-mod tag;
 mod verify;
 mod wait;
 
@@ -92,7 +82,7 @@ commands! {
         /// Debate a problem and print the solution
         Debate(Box<DebateArgs>) = debate with run, [
             "dialectic debate \"Design a rate limiting system\"",
-            "dialectic debate -p problem.md --panel mixed --max-cost 0.50",
+            "dialectic debate -p problem.md --mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
         /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
@@ -114,7 +104,7 @@ commands! {
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [
             "dialectic fork latest --at 2.critique --set debate.rounds=4",
-            "dialectic fork latest --at start --model gpt-5.6-luna --provider openai",
+            "dialectic fork latest --at start --model openai/gpt-5.6-luna",
         ];
         /// Show, start and steer debates in a browser, or through an HTTP API
         Serve(ServeArgs) = serve, [
@@ -126,12 +116,7 @@ commands! {
         /// Wait for the end of a debate that runs elsewhere, and exit as it did
         Wait(WaitArgs) = wait, [
             "dialectic wait vhkp --timeout 45",
-            "dialectic wait vhkp --strict --json",
-        ];
-        /// Show the status of a debate, even one that another process runs
-        Status(StatusArgs) = status, [
-            "dialectic status vhkp",
-            "dialectic status vhkp --json",
+            "dialectic wait vhkp --timeout 0 --json",
         ];
         /// Answer a debate's questions, so that it continues
         Answer(AnswerArgs) = answer with run, [
@@ -166,42 +151,17 @@ commands! {
             "dialectic report latest",
             "dialectic report vhkp -o decision.html",
         ];
-        /// Compare two debates
-        Diff(DiffArgs) = diff, [
-            "dialectic diff vhkp ab12",
-            "dialectic diff vhkp latest --json",
-        ];
-        /// Replay a past debate
-        Replay(ReplayArgs) = replay, [
-            "dialectic replay latest --speed 10",
-            "dialectic replay latest --speed max --events -",
-        ];
     }
     "Keep" {
-        /// Rate a debate
-        Rate(RateArgs) = rate, [
-            "dialectic rate latest +1",
-            "dialectic rate vhkp -1 \"Ignored the budget\"",
-        ];
-        /// Tag a debate, to find it again
-        Tag(TagArgs) = tag, [
-            "dialectic tag latest storage adr-7",
-            "dialectic tag latest --remove storage",
-        ];
-        /// Sign the record of a debate with an SSH key
-        Sign(SignArgs) = sign, [
-            "dialectic sign latest",
-            "dialectic sign vhkp --key ~/.ssh/id_ed25519",
-        ];
         /// Remove debates
         Rm(RmArgs) = rm, [
             "dialectic rm vhkp",
             "dialectic rm vhkp ab12 --yes",
         ];
-        /// Find what past debates decided
-        Memory(MemoryArgs) = memory, [
-            "dialectic memory search rate limiting",
-            "dialectic memory show latest",
+        /// Check a debate's record for damage
+        Verify(VerifyArgs) = verify, [
+            "dialectic verify latest",
+            "dialectic verify latest --head | ssh-keygen -Y sign -n dialectic -f ~/.ssh/id_ed25519 > answer.sig",
         ];
     }
     "Measure" {
@@ -210,28 +170,12 @@ commands! {
             "dialectic eval --offline -d latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
             "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
+            "dialectic eval -c evaluators.json --pairwise plan.jsonl:council plan.jsonl:single",
         ];
-        /// Measure whether debates beat other ways to spend the same money
-        Lift(Box<LiftArgs>) = lift, [
-            "dialectic lift examples/lift --offline",
-            "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
-            "dialectic lift sums.jsonl --against self-refine --max-cost 20",
-            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
-        ];
-        /// Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
+        /// Run sets of debates on Slurm, GNU parallel or Kubernetes
         Sweep(SweepArgs) = sweep, [
             "dialectic sweep plan sweep.json -o plan.jsonl",
             "dialectic sweep run plan.jsonl --jobs 8",
-        ];
-        /// Rank models by the judges' scores in past arenas
-        Ratings(RatingsArgs) = ratings, [
-            "dialectic ratings",
-            "dialectic ratings --json",
-        ];
-        /// Check a debate's record for damage, and show who signed it
-        Verify(VerifyArgs) = verify, [
-            "dialectic verify latest",
-            "dialectic verify vhkp --signers allowed_signers --json",
         ];
     }
     "Set up" {
@@ -263,10 +207,10 @@ commands! {
         Mcp(McpArgs) = mcp, [
             "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
         ];
-        /// Teach coding agents to use this program
+        /// Print or install the skill that teaches coding agents to use this program
         Skill(SkillArgs) = skill, [
             "dialectic skill install",
-            "dialectic skill remove",
+            "dialectic skill install .claude/skills",
         ];
         /// Print a completion script for a shell
         Completions(CompletionsArgs) = completions, [

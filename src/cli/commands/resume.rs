@@ -4,7 +4,7 @@ mod newest;
 
 use crate::cli::args::{ResumeArgs, RunArgs, VouchArgs};
 use crate::cli::consent;
-use crate::cli::output::{Readership, detail, report_path, write_report};
+use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
@@ -136,5 +136,5 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
     terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
     let path = report_path(path, terminal);
-    write_report(entry, None, Some(&path), detail(args.verbose), None, Readership::Owner, terminal)
+    write_report(entry, None, Some(&path), detail(args.verbose), None, terminal)
 }

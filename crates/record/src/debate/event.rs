@@ -268,11 +268,6 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
-    /// The user tagged the debate.
-    Tagged {
-        /// All its tags from now on, sorted.
-        tags: Vec<String>,
-    },
 }
 
 /// The format of journal and state that this version writes; it reads no later one.
@@ -381,8 +376,7 @@ impl Event {
             | Self::Failed { .. }
             | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
-            | Self::Rated { .. }
-            | Self::Tagged { .. } => (None, None),
+            | Self::Rated { .. } => (None, None),
         }
     }
 
@@ -410,10 +404,7 @@ impl Event {
 
     /// Whether it describes a user's action on an existing debate, not its course.
     pub fn is_about_the_record(&self) -> bool {
-        matches!(
-            self,
-            Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. } | Self::Tagged { .. }
-        )
+        matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
 
     /// The call that this event ends, and its status.

@@ -261,7 +261,6 @@ impl Debate {
                 self.user_feedback = Some(f64::from(*rating));
                 self.user_feedback_note.clone_from(note);
             }
-            Event::Tagged { tags } => self.tags.clone_from(tags),
         }
         self.settle(&recorded.event);
         if let Some(cut) = cut.filter(|cut| !self.cuts.contains(cut)) {

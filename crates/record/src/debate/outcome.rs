@@ -104,10 +104,6 @@ impl Outcome {
                 reasons.insert(0, "stopped by the user".to_owned());
                 OutcomeKind::Stopped
             }
-            Some(StopReason::Spent) => {
-                reasons.insert(0, "stopped: the money for it is spent".to_owned());
-                OutcomeKind::Stopped
-            }
             None if reasons.is_empty() => OutcomeKind::Full,
             None => OutcomeKind::Degraded,
         };

@@ -56,7 +56,7 @@ mod tests {
     use std::path::Path;
 
     use super::super::values::{BEGINNING, TEMPLATES};
-    use super::super::{evaluator, lift};
+    use super::super::{evaluator, pairwise};
     use super::*;
     use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
 
@@ -85,7 +85,7 @@ mod tests {
         known.extend([ANSWER.file, CLARIFY_AGAIN.file].map(str::to_owned));
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
-        known.extend([lift::SYSTEM, lift::CHECKLIST, lift::RULING].map(|(file, _)| file.to_owned()));
+        known.extend([pairwise::SYSTEM, pairwise::CHECKLIST, pairwise::RULING].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);
     }
 

@@ -1,6 +1,5 @@
-//! The alternatives that a debate must beat for the same money: one answer, an answer that its author criticised and
-//! rewrote, and the best of several answers. Each is a protocol, so that it can be run, limited, resumed and read like
-//! any debate.
+//! The alternatives that a debate must beat: one answer, an answer that its author criticised and rewrote, and the best of
+//! several answers. Each is a protocol, so that it can be run, limited, resumed and read like any debate.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Debate, Event, RecheckStanding, ResultKind, Settings, StageId, StageInfo,

@@ -74,7 +74,7 @@ pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
 /// Whether a draft exists that should be checked.
 fn is_due(debate: &Debate) -> bool {
     !debate.lenses().is_empty()
-        && !matches!(debate.stop_reason, Some(StopReason::User | StopReason::Spent))
+        && debate.stop_reason != Some(StopReason::User)
         && !debate.check_forgone
         && debate.final_solution.is_none()
         && debate.newest_draft().is_some()

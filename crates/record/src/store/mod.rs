@@ -1,6 +1,6 @@
 //! Debates on disk: the journal, the state file, look-up and listing.
 //!
-//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/state-format.md`
+//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/record.md`
 //! documents the format. Nothing here knows how a debate runs.
 
 mod directory;
@@ -15,7 +15,6 @@ mod saved;
 mod saver;
 mod select;
 mod snapshot;
-mod statement;
 mod verify;
 
 use std::path::PathBuf;
@@ -23,13 +22,12 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
-pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, matching, read_state};
+pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use record::Record;
 pub use replica::{Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
-pub use statement::{Statement, StatementFault};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// Advice for a file of a later version.

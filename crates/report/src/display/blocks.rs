@@ -11,10 +11,8 @@ use dialectic_base::severity::Severity;
 use dialectic_record::debate::Shown;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
-use crate::report::compare::changed;
 use crate::report::{View, subject};
 
-use super::comparison::compared;
 use super::markdown::rendered_after;
 use super::table::{Cell, Table, TableColumn};
 use super::wrap::{StyledSpan, wrap};
@@ -28,12 +26,10 @@ const COLUMNS: usize = 6;
 /// Longer words in tables may be broken.
 const LONGEST: usize = 20;
 
-/// The layout of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// The width of the terminal in columns. `None`: lines are not broken.
     pub width: Option<usize>,
-    /// Whether to use colours.
     pub color: bool,
 }
 
@@ -95,12 +91,6 @@ impl TerminalPage<'_> {
             }
             Block::Verbatim(text) => {
                 self.lines(sanitize(text).lines(), indent, 0);
-            }
-            Block::Changes(old, new) => {
-                let layout = Layout { width: self.layout.width.map(|_| self.room(indent)), ..self.layout };
-                let lines = changed(old, new).map(|lines| compared(&lines, layout));
-                let said = lines.unwrap_or_else(|| "The texts are too long to be compared.".to_owned());
-                self.lines(said.lines(), indent, 0);
             }
             Block::Folded(line, inner) | Block::Indented(line, inner) => {
                 if matches!(block, Block::Indented(..)) {

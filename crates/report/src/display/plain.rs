@@ -9,7 +9,6 @@ use super::result::{result_line, swayed};
 /// Printed in place of dropped lines.
 pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
 
-/// Turns signals into lines.
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
     open_round: Option<u32>,
@@ -86,7 +85,6 @@ impl PlainLines {
             Event::Completed { .. } => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user requested it".to_owned()],
-            Event::Stopping { reason: StopReason::Spent } => vec!["stopping: the money is spent".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
             // Nothing that began after the questions could be resumed.
             Event::Resumed if progress.round() == 0 => Vec::new(),

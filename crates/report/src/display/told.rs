@@ -47,13 +47,11 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 /// Text to show, coloured and cut to the terminal's width.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
-    /// Lines.
     pub(super) lines: Vec<String>,
     /// The complete text of a call as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
-/// Turns signals into text.
 #[derive(Debug)]
 pub(super) struct Teller {
     /// The spending before the round.
@@ -137,7 +135,6 @@ impl Teller {
                 Some(match reason {
                     StopReason::Budget => "stopping: the limit is reached".to_owned(),
                     StopReason::User => "stopping: the judge closes the debate with its current texts".to_owned(),
-                    StopReason::Spent => "stopping: the money is spent".to_owned(),
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),

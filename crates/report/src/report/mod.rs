@@ -8,36 +8,31 @@ use std::io;
 use dialectic_record::debate::{Debate, DebateFile};
 
 pub(crate) mod block;
-pub(crate) mod compare;
 mod decision;
-mod difference;
 mod html;
 mod markdown;
 mod overview;
 mod prose;
+mod redact;
 mod review;
 mod said;
-mod share;
 mod stages;
 pub(crate) mod subject;
 mod view;
 
-pub(crate) use compare::excerpt;
-pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
 use decision::decision_record;
-pub use html::{SetDebate, SetPage, SetVariant, html};
+pub use html::html;
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
+pub use redact::redact;
 pub use review::{review_github, review_json, review_sarif};
 pub use said::{Said, readable, said};
-pub use share::{Shared, shared_settings};
 pub(crate) use stages::preposition;
 pub use view::{ParticipantView, View};
 
 #[cfg(test)]
 mod tests;
 
-/// A format of reports.
 #[derive(Debug)]
 pub struct ReportFormat {
     /// The name in options and requests.
@@ -48,31 +43,25 @@ pub struct ReportFormat {
     pub endings: &'static [&'static str],
     /// The ending of a downloaded file.
     pub ending: &'static str,
-    /// The media type.
     pub media_type: &'static str,
-    /// Whether it can leave out the parts that strangers must not see.
-    pub is_shareable: bool,
     /// Whether it exists only for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
 }
 
-/// A decision record.
 const DECISION: ReportFormat = ReportFormat {
     name: "adr",
     about: "A decision record to commit (MADR): what was decided and why",
     endings: &[],
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
-    is_shareable: false,
     is_of_reviews: false,
     write: |view, _, out| decision_record(view, out),
 };
 
-/// The saved state.
 const STATE: ReportFormat = ReportFormat {
     name: "json",
-    about: "The saved state",
+    about: "The state as JSON",
     endings: &["json"],
     ending: "json",
     media_type: "application/json",
@@ -90,7 +79,6 @@ pub static FORMATS: [ReportFormat; 6] = [
         about: "Everything that was said",
         endings: &["md", "markdown", "txt"],
         ending: "md",
-        is_shareable: true,
         write: markdown,
         ..DECISION
     },
@@ -101,7 +89,6 @@ pub static FORMATS: [ReportFormat; 6] = [
         endings: &["html", "htm"],
         ending: "html",
         media_type: "text/html; charset=utf-8",
-        is_shareable: true,
         write: |view, _, out| out.write_all(html(view).as_bytes()),
         ..DECISION
     },
@@ -130,7 +117,6 @@ impl ReportFormat {
         &FORMATS[0]
     }
 
-    /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
@@ -140,7 +126,6 @@ impl ReportFormat {
         self.media_type.starts_with("text/html")
     }
 
-    /// Whether it is Markdown.
     pub fn is_markdown(&self) -> bool {
         self.media_type.starts_with("text/markdown")
     }
@@ -151,7 +136,7 @@ impl ReportFormat {
         lacks.then_some("is a review format, and this debate is not a review")
     }
 
-    /// Writes the report to `out`.
+    /// Writes the report to `out`, of a debate that [`redact`] prepared.
     ///
     /// # Errors
     /// `out` cannot be written.

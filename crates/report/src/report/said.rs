@@ -16,7 +16,6 @@ use super::markdown::blocks::for_readers;
 use super::stages::{capitalized, first, preposition};
 use super::{View, subject};
 
-/// A text and its author.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Said<'a> {
@@ -28,10 +27,8 @@ pub struct Said<'a> {
     /// The author; `None` without a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<&'a AgentId>,
-    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<&'a AgentId>,
-    /// The text in Markdown.
     pub content: Cow<'a, str>,
     /// How it was made.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,11 +8,9 @@ use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId,
 
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
-    /// The heading.
     pub(super) title: String,
     /// Shown when there are none.
     pub(super) empty: String,
-    /// The contributions.
     pub(super) contributions: Vec<&'v Contribution>,
 }
 
@@ -71,7 +69,6 @@ fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
         && !round.contributions.iter().any(is_of_group)
 }
 
-/// The first stage with that result.
 pub(super) fn first(debate: &Debate, yields: ResultKind) -> Option<&StageInfo> {
     debate.stages.iter().find(|stage| stage.yields == Some(yields))
 }
@@ -82,7 +79,6 @@ pub(super) fn answer(debate: &Debate) -> &str {
     stage.map_or("solution", |stage| &stage.words.noun)
 }
 
-/// Whether a contribution is a ballot.
 pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
     debate.yield_of(one) == Some(ResultKind::Ballot)
 }

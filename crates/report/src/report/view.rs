@@ -20,34 +20,24 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 /// A debate as seen by a report.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
-    /// The state.
     pub debate: &'a Debate,
     /// The agents: in configuration order if settings are known, else in the order of first contributions.
     pub agents: Vec<ParticipantView>,
-    /// The judge.
     pub judge: ParticipantView,
-    /// The agents' sides.
     sides: BTreeMap<AgentId, Position>,
     /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
-    /// The list of the parts that this report omits.
-    left_out: Option<&'a str>,
 }
 
 /// An agent or the judge, from settings or derived from the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParticipantView {
-    /// The id.
     pub id: AgentId,
-    /// The display name.
     pub name: String,
-    /// The role.
     pub role: String,
     /// The model, `N/A` if unknown.
     pub model: String,
-    /// The provider.
     pub provider: String,
-    /// The sampling temperature.
     pub temperature: f64,
     /// The settings, if known.
     pub settings: Option<AgentSettings>,
@@ -77,22 +67,12 @@ impl<'a> View<'a> {
         };
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
-        Self { debate, agents, judge, sides, standing: None, left_out: None }
+        Self { debate, agents, judge, sides, standing: None }
     }
 
     /// Sets the status by its files: whether a process still runs it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
-    }
-
-    /// Adds the note on omitted parts of the record, which the report shows.
-    pub fn with_left_out(self, notice: Option<&'a str>) -> Self {
-        Self { left_out: notice, ..self }
-    }
-
-    /// The note on omitted parts of the record.
-    pub(super) fn left_out(&self) -> Option<&'a str> {
-        self.left_out
     }
 
     /// The outcome in one word, or its status.

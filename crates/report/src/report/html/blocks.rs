@@ -5,7 +5,6 @@ use maud::{Markup, html};
 use dialectic_base::severity::Severity;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
-use crate::report::compare::{Line, Side, changed, excerpt};
 
 use super::elements;
 use super::participants::Participants;
@@ -33,36 +32,12 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
         },
         Block::Folded(what, inner) => html! { details { summary { (shown(what)) } (within(inner)) } },
         Block::Indented(what, inner) => html! { p { (shown(what)) } div.fate { (within(inner)) } },
-        Block::Changes(old, new) => changes(old, new),
         Block::Warning(inner) => html! { div.notice.warn { (within(inner)) } },
         Block::Aside(inner) => html! {
             @for one in inner {
                 @if let Block::Paragraph(said) = one { p.lead { (shown(said)) } } @else { (self::block(one, participants, top)) }
             }
         },
-    }
-}
-
-/// Changed lines with one line of context.
-fn changes(old: &str, new: &str) -> Markup {
-    let Some(lines) = changed(old, new) else { return html! { p.note { "The texts are too long to be compared." } } };
-    let words = |line: &Line| html! { @for (_, text) in &line.pieces { (text) } };
-    html! {
-        div.diff dir="auto" {
-            @for line in excerpt(&lines, 1) {
-                @match line {
-                    Some(line) if line.pieces.is_empty() => {}
-                    Some(line) => p {
-                        @match line.side {
-                            Side::Both => (words(line)),
-                            Side::First => del { (words(line)) },
-                            Side::Second => ins { (words(line)) },
-                        }
-                    }
-                    None => p.skipped { "…" },
-                }
-            }
-        }
     }
 }
 

@@ -13,14 +13,11 @@ mod objections;
 mod page;
 mod participants;
 mod problem;
-mod set;
 mod solution;
 mod speeches;
 mod story;
 mod text;
 mod vote;
-
-pub use set::{SetDebate, SetPage, SetVariant};
 
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};
@@ -54,7 +51,6 @@ pub fn html(view: &View<'_>) -> String {
         course("story", "In short", story::story(view, &participants, &shown)),
         course("objections", "Objections", objections::objections(view, &participants, &shown)),
         course("team", "Team", of(&subject::team(debate))),
-        course("material", "Material", of(&subject::material(debate))),
         course("clarifications", "Clarifications", problem::clarifications(view, &participants)),
         course("proposals", &proposals, texts(ResultKind::Proposal)),
         course("critiques", &critiques, texts(ResultKind::Critique)),
@@ -68,7 +64,6 @@ pub fn html(view: &View<'_>) -> String {
         course("polls", "Polls", of(&subject::polls(debate))),
         course("judgement", "Judgement", of(&subject::verdict(view))),
         course("summaries", "Summaries", contributions::summaries(view, &participants)),
-        course("tools", "Tools", contributions::tools(view, &participants)),
         run("usage", "Cost and tokens", of(&subject::usage(debate))),
         run("settings", "Settings", of(&subject::settings(debate))),
     ];

@@ -13,7 +13,6 @@ use super::text::{SHORT, name, plain};
 const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A section of the page.
 pub(super) struct PageSection {
     id: &'static str,
     title: String,
@@ -24,11 +23,8 @@ pub(super) struct PageSection {
 /// The parts of the page in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PagePart {
-    /// The result.
     Answer,
-    /// The course.
     Debate,
-    /// The usage.
     Run,
 }
 
@@ -82,7 +78,6 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -
     frame(&title(view), &body)
 }
 
-/// A whole page.
 pub(super) fn frame(title: &str, body: &Markup) -> String {
     let style = compact(include_str!("page.css"));
     let policy =
@@ -162,12 +157,11 @@ fn part_of_page(sections: &[&PageSection]) -> Markup {
 
 fn footer(view: &View<'_>) -> Markup {
     let id = name(view.debate.id.as_str());
-    let share = if view.left_out().is_some() { " --share" } else { "" };
     html! {
         footer {
             p {
                 "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate it with: "
-                code { "dialectic report -d " (id) (share) " -o report.html" }
+                code { "dialectic report -d " (id) " -o report.html" }
             }
             p {
                 "Times are in UTC. The page is self-contained: it loads and executes nothing."

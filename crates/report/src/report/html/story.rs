@@ -299,7 +299,6 @@ fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// Whether the answer was checked.
 fn checked(debate: &Debate) -> Markup {
     let status = subject::status(debate).filter(|_| !debate.checks.is_empty());
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }

@@ -107,7 +107,6 @@ pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
     blocks
 }
 
-/// A point's final state.
 fn state(one: &Objection) -> &'static str {
     match one {
         one if one.open => "open",
@@ -216,7 +215,6 @@ fn number<'a>(one: &Objection) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-/// The heading of a point.
 pub(crate) fn title<'a>(one: &Objection) -> Block<'a> {
     Block::Heading(line![number(one)])
 }

@@ -122,7 +122,7 @@ fn expected(text: &str) -> Vec<String> {
     let (stage, titled) = (flat(&capitalized(text)), capitalized(&one));
     let member = |id: &str, temperature: &str| {
         let summarization = format!("{one}, from 5000 to 2500 characters");
-        format!("row {id} ¦ {one} ¦ {one} ¦ {one} ¦ {one} ¦ {temperature} ¦ true ¦ {one} ¦ {one} ¦ {summarization}")
+        format!("row {id} ¦ {one} ¦ {one} ¦ {one} ¦ {one} ¦ {temperature} ¦ true ¦ N/A ¦ N/A ¦ {summarization}")
     };
     let columns = format!("row {}", participants_columns().join(" ¦ "));
     let most = "18,446,744,073,709,551,615";

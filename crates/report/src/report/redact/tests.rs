@@ -1,0 +1,152 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::report::{ReportDetail, View, html, markdown};
+use dialectic_record::debate::fixture::argued;
+
+/// What a stranger must not find, each in its place.
+const MARKERS: [&str; 15] = [
+    "MARK-ATTACHMENT-NAME",
+    "MARK-ATTACHMENT-TEXT",
+    "MARK-DIGEST",
+    "MARK-ARGUMENTS",
+    "MARK-RESULT",
+    "MARK-CHECK-ARGUMENTS",
+    "MARK-CHECK-RESULT",
+    "MARK-BASE",
+    "MARK-CONTEXT",
+    "MARK-SYSTEM-PROMPT",
+    "MARK-SUMMARY-PROMPT",
+    "MARK-SOURCE",
+    "MARK-SERVER",
+    "MARK-MATERIAL",
+    "MARK-ERROR",
+];
+
+/// A debate with something in each place.
+fn marked() -> Debate {
+    let mut state = serde_json::to_value(argued()).unwrap();
+    let tools = |what: &str| {
+        let mark = |end: &str| format!("MARK-{what}{end}");
+        let call =
+            json!({"id": "c", "name": "file_read", "arguments": format!("{{\"path\":\"{}\"}}", mark("ARGUMENTS"))});
+        let result = json!({"tool_call_id": "c", "role": "tool", "content": mark("RESULT")});
+        (json!([call]), json!([result]))
+    };
+    let with_tools = |text: &mut Value, what: &str| {
+        let (calls, results) = tools(what);
+        text["metadata"]["toolCalls"] = calls;
+        text["metadata"]["toolResults"] = results;
+    };
+    with_tools(&mut state["rounds"][0]["contributions"][0], "");
+    let mut check = state["rounds"][0]["contributions"][0].clone();
+    with_tools(&mut check, "CHECK-");
+    state["checks"] = json!([check]);
+    state["attachments"] =
+        json!([{"name": "/MARK-ATTACHMENT-NAME.md", "sha256": "MARK-DIGEST", "text": "MARK-ATTACHMENT-TEXT"}]);
+    state["gathered"] = json!({"material": [{"source": "readme", "name": "MARK-MATERIAL.md", "text": "MARK-MATERIAL"}], "standings": {"debates": 0}});
+    let settings = &mut state["settings"];
+    settings["baseDir"] = json!("/home/MARK-BASE");
+    settings["contextDir"] = json!("/home/MARK-CONTEXT");
+    settings["agents"][0]["systemPromptPath"] = json!("MARK-SYSTEM-PROMPT.md");
+    settings["judge"]["summaryPromptPath"] = json!("MARK-SUMMARY-PROMPT.md");
+    settings["debate"]["summarization"]["promptPath"] = json!("MARK-SUMMARY-PROMPT.md");
+    settings["debate"]["arena"] = json!({"contextCommands": ["cat MARK-CONTEXT"]});
+    settings["providers"] = json!({"local": {"baseUrl": "http://MARK-SERVER/v1"}});
+    let agent = settings["agents"][0]["id"].clone();
+    let source = json!({"agentId": agent, "role": "architect", "source": "file", "path": "/MARK-SOURCE.md"});
+    state["promptSources"] = json!({"agents": [source], "judge": {"id": "judge-main", "source": "built-in"}});
+    let error = "cannot read /srv/MARK-ERROR/x: the file /home/MARK-BASE is gone, and so is MARK-MATERIAL.md";
+    state["error"] = json!(error);
+    state["failures"] = json!([{"round": 1, "phase": "critique", "agentId": agent, "error": error, "attempts": 1, "at": "2025-01-01T01:02:03.000Z"}]);
+    state["outcome"] = json!({"kind": "degraded", "reasons": [error]});
+    serde_json::from_value(state).unwrap()
+}
+
+/// The page, and both kinds of Markdown.
+fn written(view: &View<'_>) -> [String; 3] {
+    let text = |detail| {
+        let mut out = Vec::new();
+        markdown(view, detail, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    [html(view), text(ReportDetail::Plain), text(ReportDetail::Verbose)]
+}
+
+fn redacted(mut debate: Debate) -> Debate {
+    redact(&mut debate);
+    debate
+}
+
+#[test]
+fn nothing_of_the_machine_is_in_any_form_of_a_report() {
+    let debate = marked();
+    let record = serde_json::to_string(&debate).unwrap();
+    assert!(MARKERS.iter().all(|marker| record.contains(marker)), "what the record lacks cannot be shown");
+    let configured = debate.settings.clone();
+    let debate = redacted(debate);
+    for settings in [None, configured.as_ref()] {
+        for report in written(&View::new(&debate, settings)) {
+            let found: Vec<&str> = MARKERS.into_iter().filter(|marker| report.contains(marker)).collect();
+            assert!(found.is_empty(), "{found:?}");
+        }
+    }
+    let record = serde_json::to_string(&debate).unwrap();
+    assert!(!record.contains("MARK-"), "{record}");
+}
+
+#[test]
+fn texts_and_figures_stay() {
+    let debate = argued();
+    let shown = redacted(debate.clone());
+    let rest = Debate { prompt_sources: None, settings: shown.settings.clone(), ..debate };
+    assert_eq!(shown, rest);
+    let [page, ..] = written(&View::new(&shown, None));
+    for text in ["Failover", "A write that is in flight"] {
+        assert!(page.contains(text));
+    }
+}
+
+#[test]
+fn words_that_are_paths_are_hidden() {
+    for (said, shown) in [
+        ("cannot read /etc/x.md: no such file", "cannot read [path] no such file"),
+        ("`~/a b` (./c), \"..\\d\" and C:\\e\\f", "`[path] b` ([path]), \"[path]\" and [path]"),
+        ("file:///home/x and prompts/roles/x.md", "[path] and [path]"),
+        (
+            "HTTP 500 of openai/gpt-5.6 at https://api.example/v1/x.json, and/or later",
+            "HTTP 500 of openai/gpt-5.6 at [address], and/or later",
+        ),
+        ("/ é:\\x", "/ é:\\x"),
+        ("C:/x C:\\x d:/ (C:/a/b) C:", "[path] [path] [path] ([path]) C:"),
+        ("\\\\server\\share and //server/share", "[path] and [path]"),
+        ("cwd:/x cwd:C:\\x path=~/x at:~/y", "[path] [path] path=[path] [path]"),
+        ("~/x ~root/x $HOME/x %TEMP%\\x ~", "[path] [path] [path] [path] ~"),
+        ("file:///x FILE:///x file://host/x", "[path] [path] [path]"),
+        ("[/etc/x] prompts/x.md:12 said: no", "[path] [path] said: no"),
+        ("maker/model:free, 12:30, a:b, 50%, $0.40/call", "maker/model:free, 12:30, a:b, 50%, $0.40/call"),
+        (
+            "refused (http://user:pass@10.0.0.3:8000): 10.0.0.3:8000 [::1]:80",
+            "refused ([address]): [address] [address]",
+        ),
+    ] {
+        assert_eq!(without_paths(said, &Known::default()), shown, "{said}");
+    }
+    let known = |paths: &[&str], addresses: &[&str]| Known {
+        paths: paths.iter().map(ToString::to_string).collect(),
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+    };
+    assert_eq!(without_paths("in /My Own/x y", &known(&["/My Own/x y"], &[])), "in [path]");
+    assert_eq!(without_paths("no host llm.corp found", &known(&[], &["llm.corp"])), "no host [address] found");
+}
+
+#[test]
+fn servers_of_the_settings_are_known_by_host_and_port() {
+    let mut state = serde_json::to_value(argued()).unwrap();
+    state["settings"]["providers"] =
+        json!({"a": {"baseUrl": "http://user:pass@llm.corp:8000/v1"}, "b": {"baseUrl": "http://box/v1"}});
+    state["error"] = json!("cannot reach llm.corp:8000 or llm.corp, in a box");
+    let debate: Debate = serde_json::from_value(state).unwrap();
+    let error = redacted(debate).error.unwrap();
+    assert_eq!(error, "cannot reach [address] or [address], in a box");
+}
