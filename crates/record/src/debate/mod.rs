@@ -105,7 +105,7 @@ pub use solution::{Brief, PartlyFulfilled, Shortened, Solution, limited_confiden
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
-    SummaryMetadata,
+    SummaryMetadata, UnknownEnd,
 };
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;

@@ -93,6 +93,7 @@ impl Outcome {
             reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
+        reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
         // An answer cut at the limit is a separate reason.
         if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
