@@ -134,8 +134,7 @@ export async function form(main, { go, title }) {
             h("p.price", {}, h("strong", {}, offline.checked ? "Costs nothing" : price[0].toUpperCase() + price.slice(1)), `, ${range([plan.calls, plan.callsMost], number)} calls.`),
             plan.limitUsd !== undefined && plan.roundsBought !== undefined ? h("p", {}, `The limit of ${money(plan.limitUsd)} buys ${plan.roundsBought} of ${plan.rounds} rounds.`) : "",
             plan.leftOut.length ? h("p", {}, `Not bought: ${plan.leftOut.join(", ")}.`) : "",
-            plan.warnings.length ? h("ul.warnings", {}, plan.warnings.map((warning) => h("li", {}, warning))) : "",
-            h("details", {}, h("summary", {}, "What these figures assume"), h("ul", {}, plan.assumptions.map((text) => h("li", {}, text)))));
+            plan.warnings.length ? h("ul.warnings", {}, plan.warnings.map((warning) => h("li", {}, warning))) : "");
     }
 
     async function submit(event) {

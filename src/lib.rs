@@ -10,12 +10,10 @@
 //! | [`evaluation`] | scores the solutions of saved debates |
 //! | [`lift`] | compares debates with other ways to spend their money, blind |
 //! | [`sweep`] | sets of debates: plans, a store that many machines share, and what a worker does |
-//! | `mcp` | serves debates to coding agents over the Model Context Protocol |
-//! | `serve` | serves debates to browsers, with an API for programs |
-//! | `archive` | results of past debates: ratings of models, and a memory of decisions |
+//! | [`mcp`] | serves debates to coding agents over the Model Context Protocol |
+//! | [`serve`] | serves debates to browsers, with an API for programs |
+//! | [`archive`] | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
-//! | [`features`] | the features of a build |
-//! | [`signature`] | signs records with SSH keys, and verifies signatures |
 //! | [`status`] | the status of a saved debate |
 //! | [`remedy`] | turns the library's remedies into hints of the command line |
 //! | [`error`] | all errors and their exit codes |
@@ -26,21 +24,15 @@
 //! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
 //! the runner; `trace` depends on the record and the signals, not on protocols.
 
-#[cfg(feature = "archive")]
 pub mod archive;
 pub mod change;
 pub mod cli;
 pub mod error;
 pub mod evaluation;
-pub mod features;
 pub mod lift;
-#[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod remedy;
-#[cfg(feature = "serve")]
 pub mod serve;
-pub mod signature;
 pub mod status;
 pub mod sweep;
-#[cfg_attr(not(feature = "trace"), path = "trace/absent.rs")]
 pub mod trace;

@@ -18,7 +18,6 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::GoOffline => ", or try `--offline`, which needs no key".to_owned(),
         Remedy::LimitQuestion => " with --max-cost".to_owned(),
         Remedy::LimitCallsOfQuestion => " with --max-calls".to_owned(),
-        Remedy::AskAgain => "; ask it again with: dialectic ask <debate>, without a question".to_owned(),
         Remedy::Set("agents") => ", or with --agents".to_owned(),
         Remedy::Set("debate.rounds") => " (--rounds sets it)".to_owned(),
         Remedy::Set("debate.terminationCondition") => " (--until sets it)".to_owned(),
@@ -26,7 +25,7 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::Resume(id) => format!(": dialectic resume {id}"),
         Remedy::List => "`dialectic list` shows the saved debates".to_owned(),
         Remedy::Verify => "; `dialectic verify` shows which parts are intact".to_owned(),
-        Remedy::Replay => "; `dialectic replay` shows the debate so far".to_owned(),
+        Remedy::Show => "; `dialectic show` shows the debate so far".to_owned(),
     };
     Some(said.unwrap_or_default() + &how)
 }

@@ -12,11 +12,13 @@ use std::process::ExitCode;
 #[expect(dead_code, unused_imports, reason = "the tests use all of it")]
 mod support;
 
+mod call_graph;
 mod consumers;
 mod engine;
 mod live;
 mod measured;
 mod memory;
+mod prefix;
 mod prompts;
 mod reference;
 mod report;

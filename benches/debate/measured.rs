@@ -8,7 +8,8 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde_json::{Value, json};
 
-use crate::support::{Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, default_reply, marker, prose};
+use crate::call_graph::marker;
+use crate::support::{Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, default_reply, prose};
 
 /// The points of a critique.
 const POINTS: usize = 5;

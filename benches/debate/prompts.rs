@@ -3,8 +3,10 @@
 use serde_json::json;
 
 use crate::Row;
+use crate::call_graph::marker;
 use crate::measured::debate;
-use crate::support::{Incoming, PromptCost, Purpose, Reply, answer, default_reply, marker, prose};
+use crate::prefix::PromptCost;
+use crate::support::{Incoming, Purpose, Reply, answer, default_reply, prose};
 
 const PROBLEM_CHARS: usize = 3000;
 const ANSWER_WORDS: usize = 700;

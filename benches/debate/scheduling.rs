@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::Row;
+use crate::call_graph::{Barrier, critical_path};
 use crate::measured::{Measured, config, debate, marked_reply, median};
-use crate::support::{Barrier, LogNormal, critical_path};
+use crate::support::LogNormal;
 
 const RUNS: u64 = 5;
 const MEAN: Duration = Duration::from_millis(200);

@@ -1,5 +1,6 @@
 //! Past debates as material for new ones.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use dialectic_base::markdown::truncate;
@@ -7,7 +8,7 @@ use dialectic_engine::runner::DebateHistory;
 use dialectic_record::debate::{AgentSettings, AgentStanding, Material, MaterialSource, Settings, Standings};
 use dialectic_record::store::Directory;
 
-use super::{Archive, ArchiveError, Memory, Player, Relevance, is_rehearsal};
+use super::{Archive, ArchiveError, Memory, Player, is_rehearsal};
 
 /// The maximum number of past debates in a new one.
 const DEBATES: usize = 3;
@@ -53,7 +54,7 @@ impl PastDebates {
             Some(AgentStanding {
                 agent_id: agent.id.clone(),
                 rating: Some(rating.rating),
-                brier: rating.brier,
+                brier: rating.calibration,
                 debates: rating.debates,
             })
         };
@@ -64,13 +65,17 @@ impl PastDebates {
         if !settings.debate.memory || !self.is_there() {
             return Ok(Vec::new());
         }
-        let archive = self.archive()?;
-        let mut material = Vec::new();
         // A rehearsal's decision is not a model's, and must not be built on.
-        for found in archive.search(problem, Relevance::SameSubject, is_rehearsal(settings), DEBATES)? {
-            material.extend(archive.recall(&found.debate)?.map(|memory| told(&memory)));
-        }
-        Ok(material)
+        let memories = self.archive()?.search(problem, is_rehearsal(settings), DEBATES)?;
+        Ok(memories.iter().map(told).collect())
+    }
+
+    /// The names of the state files whose remembered problem, decision, objections or dissent have every word of `text`.
+    ///
+    /// # Errors
+    /// The archive cannot be used.
+    pub fn files_with(&self, text: &str) -> Result<HashSet<String>, ArchiveError> {
+        if self.is_there() { self.archive()?.files_with(text) } else { Ok(HashSet::new()) }
     }
 }
 

@@ -2,11 +2,6 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{OptionalExtension, Row};
-use serde::Serialize;
-
-use dialectic_base::markdown::single_spaced;
-
 use super::{Archive, ArchiveError};
 
 /// The maximum number of search terms, the rarest words of a subject.
@@ -19,8 +14,6 @@ const COMMON: usize = 5;
 const FEW: usize = 20;
 /// The number of shared terms that make a memory relevant, if there are as many.
 const SHARED: usize = 3;
-/// The approximate number of words in an excerpt.
-const SNIPPET: u32 = 24;
 
 /// Common English words. In other languages the rarest words are found without a list.
 const STOP_WORDS: &str = "a about above after again against all also am an and any are as at be because been before being \
@@ -30,32 +23,8 @@ const STOP_WORDS: &str = "a about above after again against all also am an and a
     some such than that the their them then there these they this those through to too under until up very \
     was we were what when where which while who whom why will with would you your";
 
-/// The required relevance of a memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relevance {
-    /// Shares a word.
-    Any,
-    /// Probably the same subject: shares several distinctive words.
-    SameSubject,
-}
-
-/// A memory that matches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MemoryMatch {
-    /// The debate's id.
-    pub debate: String,
-    /// The end of the debate.
-    pub finished_at: String,
-    /// The problem.
-    pub problem: String,
-    /// The best matching passage.
-    pub excerpt: String,
-}
-
-/// The complete memory of a debate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// The memory of a debate.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     /// The debate's id.
     pub debate: String,
@@ -72,81 +41,64 @@ pub struct Memory {
 }
 
 impl Archive {
-    /// The memories most relevant to `subject`, best first, at most `most`. Omits rehearsals unless requested.
+    /// The memories that are probably about the same subject, because they share several distinctive words: best first, at
+    /// most `most`. Omits rehearsals unless requested.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn search(
-        &self,
-        subject: &str,
-        relevance: Relevance,
-        with_rehearsals: bool,
-        most: usize,
-    ) -> Result<Vec<MemoryMatch>, ArchiveError> {
+    pub fn search(&self, subject: &str, with_rehearsals: bool, most: usize) -> Result<Vec<Memory>, ArchiveError> {
         let words = words(subject);
         let terms = self.telling(&words)?;
-        let shared = match relevance {
-            Relevance::Any => 1,
-            Relevance::SameSubject => SHARED.min(words.len()),
-        };
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        // Only for returned results: an excerpt takes longer than a ranking.
         let mut select = self.connection.prepare_cached(
-            "SELECT files.number, files.debate, files.finished_at
+            "SELECT files.number, files.debate, files.finished_at, problem, decision, evidence, dissent
              FROM memories JOIN files ON files.number = memories.rowid
              WHERE memories MATCH ?1 AND (?2 OR NOT files.rehearsed)
              ORDER BY bm25(memories, 4.0, 2.0, 1.0, 1.0) LIMIT ?3",
         )?;
-        let mut excerpt = self.connection.prepare_cached(
-            "SELECT problem, snippet(memories, -1, '', '', '…', ?1) FROM memories WHERE memories MATCH ?2 AND rowid = ?3",
-        )?;
         let query = terms.iter().map(|term| phrase(term)).collect::<Vec<_>>().join(" OR ");
         let limit = i64::try_from(most.saturating_mul(4)).unwrap_or(i64::MAX);
         let mut rows = select.query((&query, with_rehearsals, limit))?;
-        let mut found: Vec<MemoryMatch> = Vec::new();
+        let mut found: Vec<Memory> = Vec::new();
         while let Some(row) = rows.next()? {
-            let (number, debate): (i64, String) = (row.get(0)?, row.get(1)?);
-            let is_new = found.iter().all(|other| other.debate != debate);
-            if found.len() < most && is_new && (shared == 1 || self.shares(number, &terms)? >= shared) {
-                let finished_at = row.get(2)?;
-                let (problem, excerpt): (_, String) =
-                    excerpt.query_row((SNIPPET, &query, number), |row| Ok((row.get(0)?, row.get(1)?)))?;
-                let excerpt = single_spaced(&excerpt);
-                found.push(MemoryMatch { debate, finished_at, problem, excerpt });
+            let memory = Memory {
+                debate: row.get(1)?,
+                finished_at: row.get(2)?,
+                problem: row.get(3)?,
+                decision: row.get(4)?,
+                evidence: row.get(5)?,
+                dissent: row.get(6)?,
+            };
+            // A file may be a copy of another one.
+            let is_new = found.iter().all(|other| other.debate != memory.debate);
+            if found.len() < most && is_new && self.shares(row.get(0)?, &terms)? >= SHARED.min(words.len()) {
+                found.push(memory);
             }
         }
         Ok(found)
     }
 
-    /// The memory of a debate.
+    /// The names of the state files whose memory has every word of `text`; none for a text without words.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn recall(&self, debate: &str) -> Result<Option<Memory>, ArchiveError> {
-        let mut select = self.connection.prepare_cached(
-            "SELECT files.debate, files.finished_at, problem, decision, evidence, dissent
-             FROM files JOIN memories ON memories.rowid = files.number WHERE files.debate = ?",
+    pub fn files_with(&self, text: &str) -> Result<HashSet<String>, ArchiveError> {
+        let words = words(text);
+        if words.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let query = words.iter().map(|word| phrase(word)).collect::<Vec<_>>().join(" AND ");
+        let mut select = self.connection.prepare(
+            "SELECT files.name FROM memories JOIN files ON files.number = memories.rowid WHERE memories MATCH ?",
         )?;
-        let memory = |row: &Row<'_>| {
-            Ok(Memory {
-                debate: row.get(0)?,
-                finished_at: row.get(1)?,
-                problem: row.get(2)?,
-                decision: row.get(3)?,
-                evidence: row.get(4)?,
-                dissent: row.get(5)?,
-            })
-        };
-        Ok(select.query_row([debate], memory).optional()?)
+        let names = select.query_map([query], |row| row.get(0))?;
+        Ok(names.collect::<rusqlite::Result<_>>()?)
     }
 
     /// The number of memories.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn memories(&self) -> Result<usize, ArchiveError> {
+    pub(super) fn memories(&self) -> Result<usize, ArchiveError> {
         // The index's table of lengths; counting the memories would read all texts.
         let count = "SELECT count(*) FROM memories_docsize";
         let count: i64 = self.connection.query_row(count, [], |row| row.get(0))?;

@@ -27,15 +27,13 @@ use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
 use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
 
 pub use known::PastDebates;
-pub use memory::{Memory, MemoryMatch, Relevance};
-pub use ratings::{Player, Rating, RatingStep};
+pub use memory::Memory;
+pub use ratings::{Player, Rating};
 
 /// The file's name in the debates directory.
 pub const FILE: &str = "archive.sqlite";
-/// The tag of debates to forget.
-pub const FORGOTTEN: &str = "forgotten";
 /// The version of the tables.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// How long a directory must be unchanged to count as unchanged: a change within the resolution of file times leaves no
 /// trace.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -102,22 +100,10 @@ impl Diagnostic for ArchiveError {
     }
 }
 
-/// The result of an update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ArchiveUpdate {
-    /// The number of files read.
-    pub read: usize,
-    /// The number of removed debates.
-    pub removed: usize,
-    /// The number of unreadable files.
-    pub unreadable: usize,
-}
-
 /// A state file at the time of reading.
 struct StateRead {
     file: ListedDebate,
     debate: Option<Box<Debate>>,
-    is_unreadable: bool,
 }
 
 impl Archive {
@@ -154,15 +140,16 @@ impl Archive {
     }
 
     /// Applies changes since the last update: new finished debates are counted and remembered, removed ones forgotten.
+    /// Returns the number of changed files.
     ///
     /// # Errors
     /// The directory cannot be read, or the file cannot be written.
-    pub fn update(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
+    pub fn update(&mut self) -> Result<usize, ArchiveError> {
         // Saving a debate replaces its file, which changes the directory's time.
         let modified = self.directory.modified().map(nanoseconds);
         let now = nanoseconds(SystemTime::now());
         if modified.is_some() && modified == self.looked()? {
-            return Ok(ArchiveUpdate::default());
+            return Ok(0);
         }
         let mut known = self.files()?;
         let mut changed = Vec::new();
@@ -173,7 +160,6 @@ impl Archive {
             }
         }
         let gone: Vec<String> = known.into_keys().collect();
-        let mut update = ArchiveUpdate { removed: gone.len(), ..ArchiveUpdate::default() };
         if !gone.is_empty() {
             let transaction = write(&mut self.connection)?;
             for name in &gone {
@@ -188,32 +174,17 @@ impl Archive {
                 take(&transaction, one)?;
             }
             transaction.commit()?;
-            update.read += read.len();
-            update.unreadable += read.iter().filter(|one| one.is_unreadable).count();
         }
         let settled = i64::try_from(SETTLED.as_nanos()).unwrap_or(i64::MAX);
         if let Some(modified) = modified.filter(|modified| now.saturating_sub(*modified) > settled) {
             self.connection.execute("UPDATE looked SET modified = ?", [modified])?;
         }
-        Ok(update)
+        Ok(changed.len() + gone.len())
     }
 
     /// The directory's time at the last complete update; `None` if unknown.
     fn looked(&self) -> Result<Option<i64>, ArchiveError> {
         Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
-    }
-
-    /// Forgets everything and reads all debates again. Ratings of removed debates are lost.
-    ///
-    /// # Errors
-    /// As for [`update`](Self::update).
-    pub fn rebuild(&mut self) -> Result<ArchiveUpdate, ArchiveError> {
-        let transaction = write(&mut self.connection)?;
-        transaction.execute_batch(
-            "DELETE FROM files; DELETE FROM memories; DELETE FROM scores; UPDATE looked SET modified = NULL;",
-        )?;
-        transaction.commit()?;
-        self.update()
     }
 
     fn files(&self) -> Result<HashMap<String, (i64, i64)>, ArchiveError> {
@@ -223,10 +194,10 @@ impl Archive {
     }
 
     fn read(&self, file: &ListedDebate) -> StateRead {
-        let debate = read_state(&self.directory.path().join(&file.name));
-        let is_unreadable = debate.is_err();
-        let finished = debate.ok().filter(|debate| debate.status == Status::Completed);
-        StateRead { file: file.clone(), debate: finished.map(Box::new), is_unreadable }
+        // An unreadable file is no debate; `list` says so.
+        let debate = read_state(&self.directory.path().join(&file.name)).ok();
+        let finished = debate.filter(|debate| debate.status == Status::Completed);
+        StateRead { file: file.clone(), debate: finished.map(Box::new) }
     }
 }
 
@@ -272,7 +243,7 @@ fn forget(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn take(transaction: &Transaction<'_>, StateRead { file, debate, .. }: &StateRead) -> rusqlite::Result<()> {
+fn take(transaction: &Transaction<'_>, StateRead { file, debate }: &StateRead) -> rusqlite::Result<()> {
     forget(transaction, &file.name)?;
     let (modified, size) = stamp(file);
     let finished_at = debate
@@ -281,8 +252,7 @@ fn take(transaction: &Transaction<'_>, StateRead { file, debate, .. }: &StateRea
     let settings = debate.as_ref().and_then(|debate| debate.settings.as_ref());
     transaction
         .prepare_cached(
-            "INSERT INTO files (name, modified, size, debate, finished_at, protocol, rehearsed)
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO files (name, modified, size, debate, finished_at, rehearsed) VALUES (?, ?, ?, ?, ?, ?)",
         )?
         .execute(params![
             file.name,
@@ -290,15 +260,11 @@ fn take(transaction: &Transaction<'_>, StateRead { file, debate, .. }: &StateRea
             size,
             debate.as_ref().map(|debate| debate.id.as_str()),
             finished_at.map(|at| at.to_string()),
-            settings.map(|settings| settings.debate.protocol.as_str()),
             settings.is_some_and(is_rehearsal),
         ])?;
     let (Some(debate), Some(at)) = (debate, finished_at) else { return Ok(()) };
     let number = transaction.last_insert_rowid();
-    let is_forgotten = debate.tags.iter().any(|tag| tag == FORGOTTEN);
-    if let Some(PastDecision { problem, decision, evidence, dissent }) =
-        PastDecision::of(debate).filter(|_| !is_forgotten)
-    {
+    if let Some(PastDecision { problem, decision, evidence, dissent }) = PastDecision::of(debate) {
         transaction
             .prepare_cached(
                 "INSERT INTO memories (rowid, problem, decision, evidence, dissent) VALUES (?, ?, ?, ?, ?)",

@@ -13,14 +13,13 @@ CREATE TABLE files (
     -- The debate in it, where it holds one that is finished.
     debate TEXT,
     finished_at TEXT,
-    protocol TEXT,
     rehearsed INTEGER NOT NULL DEFAULT 0
 );
 
 -- What is remembered of a file's debate; the rows have the numbers of the files.
 CREATE VIRTUAL TABLE memories USING fts5(problem, decision, evidence, dissent, tokenize = 'porter unicode61');
 
--- What the judge gave each agent in a debate, and how sure it was of its votes. Ratings are made of this.
+-- The judge's score of each agent in a debate, and how well its ballots' confidence was calibrated: the source of ratings.
 CREATE TABLE scores (
     debate TEXT NOT NULL,
     agent TEXT NOT NULL,
@@ -29,8 +28,8 @@ CREATE TABLE scores (
     role TEXT NOT NULL,
     score REAL NOT NULL,
     ballots INTEGER NOT NULL,
-    brier REAL NOT NULL,
-    brier_squared REAL NOT NULL,
+    -- The sum over its ballots.
+    calibration REAL NOT NULL,
     PRIMARY KEY (debate, agent)
 );
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, ValueEnum};
 
 mod apart;
-mod archive;
 mod eval;
 mod handling;
 mod lift;
@@ -18,22 +17,16 @@ mod sweep;
 use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
 use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
-use dialectic_report::display::{ColorMode, Speed};
+use dialectic_report::display::ColorMode;
 use dialectic_report::report::ReportFormat;
 
 use super::commands::Command;
 use super::examples::examples;
 use super::output::report_format;
-use super::template::ProblemTemplate;
 
-pub(super) use apart::{AnswerArgs, By, McpArgs, StatusArgs, StopArgs, WaitArgs};
-#[cfg(feature = "archive")]
-pub(super) use archive::MemoryCommand;
-pub(super) use archive::{MemoryArgs, RatingsArgs};
+pub(super) use apart::{AnswerArgs, By, McpArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
-pub(super) use handling::{
-    AskArgs, DebateArg, DebatePart, DiffArgs, ListArgs, NewestArg, RateArgs, RmArgs, ShowArgs, SignArgs, TagArgs,
-};
+pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs};
 pub(super) use lift::{LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use serve::ServeArgs;
@@ -41,7 +34,7 @@ pub(super) use set_up::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigFileArgs, InitArgs, ManArgs, ModelsArgs, ProtocolsArgs,
     ProtocolsCommand,
 };
-pub(super) use skill::{CodingAgent, SkillArgs, SkillCommand, SkillPlaceArgs};
+pub(super) use skill::{SkillArgs, SkillCommand};
 pub(super) use sweep::{
     CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepFetchArgs, SweepPlanArgs, SweepRunArgs,
     SweepStatusArgs, store_of,
@@ -103,14 +96,6 @@ pub(super) struct DebateArgs {
         allow_hyphen_values = true
     )]
     pub(super) problem_file: Option<PathBuf>,
-
-    /// Write the problem in your editor (`VISUAL` or `EDITOR`), starting from the given text or file
-    #[arg(help_heading = "Problem", long, conflicts_with = "detach")]
-    pub(super) edit: bool,
-
-    /// Write the problem in your editor, starting from a template
-    #[arg(help_heading = "Problem", long, value_name = "KIND", value_enum, conflicts_with_all = ["problem", "problem_file", "detach"])]
-    pub(super) template: Option<ProblemTemplate>,
 
     /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
     #[arg(help_heading = "Problem", long, value_name = "PATH")]
@@ -178,9 +163,13 @@ pub(super) struct DebateArgs {
     #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "NUMBER")]
     pub(super) seed: Option<u32>,
 
-    /// Print every call that the debate would make, with its tokens and cost, and call nothing
+    /// Print the calls that the debate would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
+
+    /// Print every call of the dry run as JSON
+    #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
+    pub(super) json: bool,
 
     /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
     #[arg(help_heading = "Output", long, conflicts_with = "detach")]
@@ -245,43 +234,9 @@ pub(super) struct RunArgs {
     #[arg(long, hide = true, requires = "detach")]
     pub(super) detached: bool,
 
-    #[command(flatten)]
-    pub(super) watch: WatchArgs,
-}
-
-/// Options for watching a debate.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(super) struct WatchArgs {
-    /// How much of the debate to show
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Watch::Compact)]
-    watch: Watch,
-
-    /// Show no progress: the same as `--watch quiet`
-    #[arg(long)]
-    quiet: bool,
-
-    /// Print the solution without a pager
-    #[arg(hide_short_help = true, long)]
-    pub(super) no_pager: bool,
-}
-
-/// The shown part of a debate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Watch {
-    /// A line for each finished call, with its first sentence
-    Compact,
-    /// The whole texts
-    Full,
-    /// Warnings only
-    Quiet,
-}
-
-impl WatchArgs {
-    /// The shown part.
-    pub(super) fn watch(&self) -> Watch {
-        if self.quiet { Watch::Quiet } else { self.watch }
-    }
+    /// Show no progress
+    #[arg(short, long)]
+    pub(super) quiet: bool,
 }
 
 /// Permissions for a record that may come from someone else.
@@ -327,26 +282,9 @@ pub(super) struct ResumeArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct ReplayArgs {
-    #[command(flatten)]
-    pub(super) which: NewestArg,
-
-    /// The speed relative to the original; `max` does not wait
-    #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
-    pub(super) speed: Speed,
-
-    /// Write every event as a line of JSON to a file, or to standard output (`-`) instead of the solution
-    #[arg(long, value_name = "PATH")]
-    pub(super) events: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(super) watch: WatchArgs,
-}
-
-#[derive(Debug, Args)]
 pub(super) struct DemoArgs {
     /// Show only the solution, immediately
-    #[arg(long)]
+    #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
@@ -390,9 +328,9 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
-    /// Require the signature of a signer in this file, in the `allowed_signers` format of ssh-keygen
-    #[arg(long, value_name = "FILE")]
-    pub(super) signers: Option<PathBuf>,
+    /// Print only the hash of the journal's last line, which covers every line: `ssh-keygen -Y sign` can sign it
+    #[arg(long, conflicts_with = "json")]
+    pub(super) head: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -425,10 +363,6 @@ pub(super) struct ReportArgs {
     #[arg(long)]
     pub(super) open: bool,
 
-    /// Leave out attachments, tool results, paths, addresses and the origins of prompts; the report lists what it left out
-    #[arg(long)]
-    pub(super) share: bool,
-
     /// Print the latency and tokens of each contribution
     #[arg(short, long)]
     pub(super) verbose: bool,
@@ -455,10 +389,6 @@ pub(super) struct CallsArgs {
     /// The maximum number of model calls, including retries
     #[arg(help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_calls: Option<u32>,
-
-    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
-    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) max_calls_per_day: Option<u32>,
 }
 
 /// When a debate ends early.

@@ -43,7 +43,6 @@ fn completing(command: Command) -> Command {
             "protocol" => arg.add(ArgValueCandidates::new(protocols)),
             "at" => arg.add(ArgValueCompleter::new(places)),
             "name" => arg.add(ArgValueCandidates::new(parts)),
-            "agent" => arg.add(ArgValueCandidates::new(asked)),
             _ => arg,
         })
     })
@@ -131,16 +130,6 @@ fn parts() -> Vec<CompletionCandidate> {
         _ => Vec::new(),
     };
     names.into_iter().filter(|name| is_plain(name)).map(CompletionCandidate::new).collect()
-}
-
-/// The agents of the named or newest debate.
-fn asked() -> Vec<CompletionCandidate> {
-    let newest = || Some(directory().ok()?.find("latest").ok()?.load(AccessMode::State).ok()?.debate);
-    let Some(debate) = named_debate("ask").or_else(newest) else { return Vec::new() };
-    let settings = debate.settings.iter();
-    let everybody = settings.flat_map(Settings::everybody);
-    let named = everybody.filter(|agent| is_plain(agent.id.as_str()));
-    named.map(|agent| CompletionCandidate::new(agent.id.as_str()).help(Some(one_line(&agent.name).into()))).collect()
 }
 
 /// The program's name if the shell found the program by it, else its path.

@@ -18,8 +18,8 @@ use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, gist, summary};
 use dialectic_report::report::{review_github, review_json, review_sarif};
 
-use super::args::{ReviewFormat, RunArgs, Watch};
-use super::output::{Readership, detail, is_stdout, write_output, write_report};
+use super::args::{ReviewFormat, RunArgs};
+use super::output::{detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed};
 use super::session::{Over, debates};
 use super::target::OutputTarget;
@@ -127,15 +127,9 @@ pub(super) fn conclude(
     }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
-        (Some(path), RunEnding::Completed | RunEnding::Failed) => write_report(
-            &Entry::of_state(files.saved_to),
-            None,
-            Some(path),
-            detail(args.verbose),
-            None,
-            Readership::Owner,
-            terminal,
-        ),
+        (Some(path), RunEnding::Completed | RunEnding::Failed) => {
+            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
+        }
         _ => Ok(()),
     };
     match (finish(&debate, ending, files, args, terminal), reported) {
@@ -179,9 +173,9 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        (None, None) => terminal.solution(&with_brief(debate, solution), !args.watch.no_pager && !files.is_first),
+        (None, None) => terminal.solution(&with_brief(debate, solution), !files.is_first),
     };
-    tell_outcome(debate, files.took, args.watch.watch(), terminal);
+    tell_outcome(debate, files.took, args.quiet, terminal);
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
@@ -311,10 +305,10 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
 }
 
 /// Prints the reasons why a finished debate is not full.
-pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, terminal: &mut Terminal) {
+fn tell_outcome(debate: &Debate, took: Duration, quiet: bool, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
-    if terminal.shows_footer(watch) {
+    if terminal.shows_footer(quiet) {
         return terminal.footer(Ended { debate, took, is_offline: debate.is_offline() }, &name);
     }
     if debate.is_offline() {
@@ -328,7 +322,7 @@ pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, termin
             terminal.notice(&format!("  - {reason}"));
         }
     }
-    if watch != Watch::Quiet {
+    if !quiet {
         terminal.notice(&gist(debate, &name, None));
     }
 }

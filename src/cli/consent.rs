@@ -75,7 +75,7 @@ pub(super) fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -
 }
 
 /// Reports the cost.
-pub(super) fn tell(offer: &Offer<'_>, terminal: &mut Terminal) {
+fn tell(offer: &Offer<'_>, terminal: &mut Terminal) {
     if let Some(forecast) = offer.forecast {
         terminal.notice(&price_tag(forecast, offer.limit, offer.tools));
     }

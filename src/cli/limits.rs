@@ -15,23 +15,18 @@ fn called(settings: &Settings) -> Option<&str> {
     settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
 }
 
-/// Checks that limits of calls are set if a program is used: a subscription has no price, so a cost limit does not
-/// apply.
+/// Checks that calls are limited if a program is used: a subscription has no price, so a cost limit does not apply.
 pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
     let configured =
         || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
-    let Some(program) = called(settings).or_else(configured) else { return Ok(()) };
-    let budget = settings.debate.budget;
-    let options = [("--max-calls", budget.max_calls), ("--max-calls-per-day", budget.max_calls_per_day)];
-    let lacking = options.into_iter().find(|(_, limit)| limit.is_none());
-    lacking.map_or(Ok(()), |(option, _)| {
+    let program = called(settings).or_else(configured).filter(|_| settings.debate.budget.max_calls.is_none());
+    program.map_or(Ok(()), |program| {
         let reason = format!("the configuration calls models through a command-line program, `{program}`");
-        Err(missing(command, option, &reason))
+        Err(missing(command, "--max-calls", &reason))
     })
 }
 
-/// Checks that cost limits are set. With programs, which may not allow them, limits of calls suffice.
-#[cfg(feature = "mcp")]
+/// Checks that cost limits are set. With programs, which have no prices, the limit of calls suffices.
 pub(in crate::cli) fn check_cost(
     command: &'static str,
     settings: &Settings,

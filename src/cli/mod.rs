@@ -17,7 +17,6 @@ mod groups;
 mod interrupt;
 mod keys;
 mod latest;
-#[cfg(any(feature = "serve", feature = "mcp"))]
 mod limits;
 mod line;
 mod modes;
@@ -28,7 +27,6 @@ mod session;
 mod stdin;
 mod suspend;
 mod target;
-mod template;
 mod terminal;
 mod watchers;
 

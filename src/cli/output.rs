@@ -12,8 +12,8 @@ use dialectic_config::ConfigError;
 use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Debate, DebateFile, Settings};
 use dialectic_record::protocol::side;
-use dialectic_record::store::Entry;
-use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, Shared, View, shared_settings};
+use dialectic_record::store::{AccessMode, Entry};
+use dialectic_report::report::{FORMATS, ReportDetail, ReportFormat, View, redact};
 
 use super::target::OutputTarget;
 use super::terminal::Terminal;
@@ -62,15 +62,6 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
-/// The readers of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readership {
-    /// The owner of the record: the report contains everything.
-    Owner,
-    /// Strangers: the report leaves out what [`Shared`] leaves out.
-    Strangers,
-}
-
 /// Writes a report to `path`, in the format of its extension, or to standard output. Participants come from
 /// `configured`, if given; `format` overrides the extension.
 pub(super) fn write_report(
@@ -79,24 +70,17 @@ pub(super) fn write_report(
     path: Option<&Path>,
     detail: ReportDetail,
     format: Option<&'static ReportFormat>,
-    readership: Readership,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let by_ending = || path.map_or(Ok(ReportFormat::usual()), |path| format_of("--output", path));
     let format = format.map_or_else(by_ending, Ok)?;
-    let saved = entry.load(format.access)?;
+    let mut saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     if let Some(message) = format.lacks(&saved.debate) {
         return Err(ConfigError::Argument { option: "--format", message: message.to_owned() }.into());
     }
-    let shared = (readership == Readership::Strangers).then(|| Shared::of(&saved.debate));
-    let configured = configured.map(|settings| match readership {
-        Readership::Owner => settings.clone(),
-        Readership::Strangers => shared_settings(settings),
-    });
-    let debate = shared.as_ref().map_or(&saved.debate, |shared| &shared.debate);
-    let view = View::new(debate, &saved.events, configured.as_ref()).with_sides(side);
-    let view = view.with_left_out(shared.as_ref().map(|shared| shared.notice.as_str()));
+    redact(&mut saved.debate);
+    let view = View::new(&saved.debate, configured).with_sides(side);
     let view = view.with_standing(Standing::listed(entry, &saved.debate));
     let write = |out: &mut dyn Write| format.write(&view, detail, out);
     let Some(path) = path else {

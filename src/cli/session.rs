@@ -1,9 +1,7 @@
 //! A run of a debate on a terminal: its files, its watchers, and its end.
 
 use std::path::{Path, PathBuf};
-#[cfg(feature = "archive")]
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Instant;
 
@@ -11,10 +9,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-#[cfg(feature = "archive")]
 use crate::archive::PastDebates;
 use crate::error::{Error, UserError};
-use crate::features;
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
@@ -111,7 +107,6 @@ impl<'a> Session<'a> {
         environment: &Environment,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
-        features::check(settings)?;
         if args.detach && args.events.as_deref().is_some_and(is_stdout) {
             let message = "goes to standard output, which a detached run does not have: name a file".to_owned();
             return Err(ConfigError::Argument { option: "--events", message }.into());
@@ -176,8 +171,8 @@ impl<'a> Session<'a> {
         if args.verbose {
             terminal.notice(&participants(ready.debate()));
         }
-        let options = terminal.display(args.watch.watch());
-        let ready = if terminal.shows(args.watch.watch()) { ready.waiting_for_servers() } else { ready };
+        let options = terminal.display(args.quiet);
+        let ready = if terminal.shows(args.quiet) { ready.waiting_for_servers() } else { ready };
         let is_foreseen = foreseen.is_some();
         let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live && !is_foreseen);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
@@ -274,9 +269,7 @@ fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
 /// The runner of this directory's debates.
 pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
     let directory = debates()?;
-    let services = Services::new(environment);
-    #[cfg(feature = "archive")]
-    let services = services.with_past(Arc::new(PastDebates::of(&directory)));
+    let services = Services::new(environment).with_past(Arc::new(PastDebates::of(&directory)));
     Ok(Runner::new(directory, services))
 }
 

@@ -14,10 +14,10 @@ use dialectic_base::diagnostic::remedy_of_warning;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
 use dialectic_report::display::{
-    ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, gist, render_markdown,
+    ColorMode, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
 
-use super::args::{Watch, When};
+use super::args::When;
 use super::pager;
 
 /// The maximum width of rendered Markdown, and its default.
@@ -50,21 +50,20 @@ impl Terminal {
         self.color
     }
 
-    /// The display of a debate: a live block on a terminal, otherwise lines.
-    pub(super) fn display(&self, watch: Watch) -> DisplayOptions {
-        let progress = match watch {
-            Watch::Quiet => ProgressMode::Quiet,
-            Watch::Compact | Watch::Full if self.is_watched() => ProgressMode::Live,
-            Watch::Compact | Watch::Full => ProgressMode::Plain,
+    /// The display of a debate: a live block on a terminal, otherwise lines; nothing if it is to be quiet.
+    pub(super) fn display(&self, quiet: bool) -> DisplayOptions {
+        let progress = match (quiet, self.is_watched()) {
+            (true, _) => ProgressMode::Quiet,
+            (false, true) => ProgressMode::Live,
+            (false, false) => ProgressMode::Plain,
         };
-        let detail = if watch == Watch::Full { Detail::Full } else { Detail::Compact };
-        DisplayOptions { progress, detail, color: self.color }
+        DisplayOptions { progress, color: self.color }
     }
 
     /// Whether a person can watch a debate.
     #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
-    pub(super) fn shows(&self, watch: Watch) -> bool {
-        watch != Watch::Quiet && io::stderr().is_terminal()
+    pub(super) fn shows(&self, quiet: bool) -> bool {
+        !quiet && io::stderr().is_terminal()
     }
 
     /// Whether standard error is a terminal with escape codes.
@@ -120,15 +119,6 @@ impl Terminal {
         Layout { width: self.columns(), ..self.layout() }
     }
 
-    /// Writes Markdown as the result: rendered on a terminal, otherwise raw.
-    #[cfg(feature = "archive")]
-    pub(super) fn markdown(&self, text: &str) -> Result<(), Error> {
-        if !io::stdout().is_terminal() {
-            return self.result(text);
-        }
-        self.result(&self.rendered(text))
-    }
-
     fn rendered(&self, text: &str) -> String {
         let choice = self.color.choice(&io::stdout());
         let width = self.columns().unwrap_or(TEXT_WIDTH).min(TEXT_WIDTH);
@@ -142,7 +132,7 @@ impl Terminal {
         }
         let mut text = Vec::new();
         write(&mut text).map_err(Error::Stdout)?;
-        self.pages(&String::from_utf8_lossy(&text), true)
+        self.pages(&String::from_utf8_lossy(&text))
     }
 
     /// Writes the solution of a debate as the result, after a blank line on a terminal; in a pager if it is longer than
@@ -155,16 +145,15 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// Writes Markdown as the result like [`Self::markdown`]; in a pager if it is longer than the screen and
-    /// `may_page`.
-    pub(super) fn pages(&self, text: &str, may_page: bool) -> Result<(), Error> {
+    /// Writes Markdown as the result: rendered on a terminal, in a pager if it is longer than the screen; otherwise raw.
+    pub(super) fn pages(&self, text: &str) -> Result<(), Error> {
         let is_rendered = io::stdout().is_terminal();
-        self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() }, may_page)
+        self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() })
     }
 
-    /// Writes formatted, clean text as the result; in a pager if it is longer than the screen and `may_page`.
-    pub(super) fn clean_pages(&self, text: &str, may_page: bool) -> Result<(), Error> {
-        let is_paged = may_page && io::stdout().is_terminal() && self.is_paged(text);
+    /// Writes formatted, clean text as the result; in a pager if it is longer than the screen.
+    pub(super) fn clean_pages(&self, text: &str) -> Result<(), Error> {
+        let is_paged = io::stdout().is_terminal() && self.is_paged(text);
         if is_paged { Ok(()) } else { self.result(text) }
     }
 
@@ -187,8 +176,8 @@ impl Terminal {
     }
 
     /// Whether the footer is shown; otherwise notices replace it.
-    pub(super) fn shows_footer(&self, watch: Watch) -> bool {
-        watch != Watch::Quiet && self.is_watched()
+    pub(super) fn shows_footer(&self, quiet: bool) -> bool {
+        !quiet && self.is_watched()
     }
 
     /// Prints a notice that users and scripts rely on.

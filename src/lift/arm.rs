@@ -215,8 +215,7 @@ impl Arms<'_> {
         settings.debate.rounds = rounds;
         settings.debate.check = 0;
         settings.debate.quick = false;
-        let max_calls_per_day = settings.debate.budget.max_calls_per_day;
-        settings.debate.budget = BudgetSettings { max_calls_per_day, ..BudgetSettings::default() };
+        settings.debate.budget = BudgetSettings::default();
         settings
     }
 }

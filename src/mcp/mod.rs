@@ -9,12 +9,10 @@
 //! | `tools.rs` | the tools and their parameters |
 //! | `command.rs` | runs the program for one command |
 //! | `limits.rs` | the limits of a debate |
-//! | `questions.rs` | shows a debate's questions to the client's user |
 //! | `words.rs` | marks the words of models |
 
 mod command;
 mod limits;
-mod questions;
 mod server;
 mod tools;
 mod words;

@@ -3,20 +3,16 @@
 mod arguments;
 mod handler;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, DetailedTask,
-    InputRequiredResult, ProgressNotificationParam, ProtocolVersion, Task, TaskPayload, TaskStatus,
-};
+use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServiceExt as _};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
 use crate::error::{UserError, in_full};
@@ -26,25 +22,18 @@ use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_engine::tools::ContextDirectory;
-use dialectic_record::debate::Timestamp;
 use dialectic_record::store::{Directory, Entry};
 
 use super::command::{Done, Program};
 use super::limits::{LimitError, Limits};
-use super::questions::{Answers, answers, answers_in, form, requests};
-use super::tools::{
-    Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NewDebate, Report, ReportForm, Wait, Which, all,
-};
+use super::tools::{Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NewDebate, Report, ReportForm, Wait, Which};
 use super::words::of_models;
 use arguments::{option, words};
 
 /// The polling interval for a debate's end, and for progress notifications.
 const LOOK: Duration = Duration::from_millis(200);
 const TELL: Duration = Duration::from_secs(2);
-/// The time limit for a form.
-const TO_ANSWER: Duration = Duration::from_mins(5);
-/// The suggested polling interval for tasks, in milliseconds.
-const POLL: u64 = 5_000;
+
 /// The options of the server.
 pub struct Options {
     /// The debates directory.
@@ -63,8 +52,6 @@ pub struct Options {
     pub max_cost_per_day: Option<Usd>,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
-    /// The limit of calls per day (UTC) for all debates.
-    pub max_calls_per_day: Option<u32>,
 }
 
 /// Serves one client on standard input and output until it disconnects. Debates continue.
@@ -81,7 +68,7 @@ pub async fn serve(options: Options) -> Result<(), UserError> {
     };
     let context = options.context.as_ref().map(open).transpose()?.map(Arc::new);
     let limits = Limits { debate: options.max_cost, day: options.max_cost_per_day };
-    let server = Server { options: Arc::new(options), program, context, limits, forms: Arc::default() };
+    let server = Server { options: Arc::new(options), program, context, limits };
     let running = match server.serve(rmcp::transport::io::stdio()).await {
         Ok(running) => running,
         // No client connected.
@@ -102,36 +89,6 @@ struct Server {
     program: Program,
     context: Option<Arc<ContextDirectory>>,
     limits: Limits,
-    /// The forms shown to users.
-    forms: Arc<Mutex<BTreeMap<String, FormState>>>,
-}
-
-/// The state of a form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum FormState {
-    /// The user is filling it in.
-    Open,
-    /// The debate continues with the answers.
-    Answered,
-    /// The user declined.
-    Refused,
-    /// The answers could not be used.
-    Failed(String),
-}
-
-/// How long a client waits.
-struct Patience<'a> {
-    context: &'a RequestContext<RoleServer>,
-    begun: Instant,
-    most: Duration,
-}
-
-/// The event to wait for.
-enum Awaited<'a> {
-    /// No process runs the debate any more.
-    Rest,
-    /// The user has completed or dismissed this form.
-    Form(&'a str),
 }
 
 /// A tool's failure, as text for the client.
@@ -145,7 +102,7 @@ impl<E: std::error::Error> From<E> for Refusal {
 }
 
 /// The result of a tool.
-type Outcome = Result<CallToolResponse, Refusal>;
+type Outcome = Result<CallToolResult, Refusal>;
 
 fn said(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
@@ -192,10 +149,10 @@ impl Server {
         command.extend(self.calls(None));
         command.push("--dry-run".into());
         let done = succeeded(self.program.run(command, &wanted.problem).await?)?;
-        Ok(said(format!("{}\n{}", done.stdout, done.stderr)).into())
+        Ok(said(format!("{}\n{}", done.stdout, done.stderr)))
     }
 
-    async fn debate(&self, wanted: NewDebate, has_tasks: bool) -> Outcome {
+    async fn debate(&self, wanted: NewDebate) -> Outcome {
         let mut command = self.debate_command(&wanted).await?;
         let asked = wanted.max_cost;
         let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
@@ -207,107 +164,24 @@ impl Server {
         let done = succeeded(done?)?;
         let entry = self.entry(done.stdout.trim()).await?;
         let status = self.status(&entry).await?;
-        if has_tasks {
-            return Ok(CreateTaskResult::new(task(&status)).into());
-        }
         let text = format!("{}\nThe debate {} has started. Call `wait` with its id.", done.stderr.trim(), status.id);
-        Ok(with_facts(said(text.trim()), &status).into())
+        Ok(with_facts(said(text.trim()), &status))
     }
 
-    async fn wait(
-        &self,
-        wanted: Wait,
-        request: &CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Outcome {
+    /// Waits until no process runs the debate any more, but no longer than the client's limit. Reports progress to
+    /// clients that request it.
+    async fn wait(&self, wanted: Wait, context: &RequestContext<RoleServer>) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
-        if let Some(responses) = &request.input_responses {
-            let status = self.status(&entry).await?;
-            if status.status == Standing::Asking {
-                let Some(answers) = answers_in(responses, &status.questions) else {
-                    return Ok(self.told(&status).await?.into());
-                };
-                self.give(&entry, &answers, false, "user").await?;
-            }
-        }
-        let seconds = Duration::from_secs(wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS));
-        let patience = Patience { context, begun: Instant::now(), most: seconds };
-        self.sit_out(&entry, &patience, &Awaited::Rest).await?;
-        let status = self.status(&entry).await?;
-        let asks_user = status.status == Standing::Asking && request.input_responses.is_none() && has_forms(context);
-        if !asks_user {
-            return Ok(self.told(&status).await?.into());
-        }
-        if is_stateless(context) {
-            return Ok(InputRequiredResult::from_input_requests(requests(&status.questions)).into());
-        }
-        let shown = self.show_form(&entry, &status, context);
-        self.sit_out(&entry, &patience, &Awaited::Form(&shown)).await?;
-        if let Some(FormState::Failed(why)) = self.form(&shown) {
-            // The next call asks again.
-            self.forms().remove(&shown);
-            return Err(Refusal(why));
-        }
-        let status = self.status(&entry).await?;
-        if status.status == Standing::Asking && self.form(&shown) == Some(FormState::Open) {
-            let text = format!("{} has questions, which the user is being asked. Call `wait` again.", status.id);
-            return Ok(with_facts(said(text), &status).into());
-        }
-        Ok(self.told(&status).await?.into())
-    }
-
-    /// Shows a debate's questions to the client's user once. Does not wait for the user; answers are used when they
-    /// arrive. Returns the form's key.
-    fn show_form(&self, entry: &Entry, status: &DebateStatus, context: &RequestContext<RoleServer>) -> String {
-        let ids: Vec<&str> = status.questions.iter().map(|one| one.id.as_str()).collect();
-        let key = format!("{} {}", status.id, ids.join(" "));
-        if self.form(&key).is_none() {
-            self.forms().insert(key.clone(), FormState::Open);
-            let (server, entry, questions) = (self.clone(), Entry::of_state(&entry.state), status.questions.clone());
-            let (peer, known) = (context.peer.clone(), key.clone());
-            tokio::spawn(async move {
-                let result = peer.create_elicitation_with_timeout(form(&questions), Some(TO_ANSWER)).await;
-                let state = match result.ok().and_then(|result| answers(&result, &questions)) {
-                    Some(answers) => match server.give(&entry, &answers, false, "user").await {
-                        Ok(()) => FormState::Answered,
-                        Err(Refusal(why)) => FormState::Failed(why),
-                    },
-                    // A user who does not answer is not asked again; the result then contains the questions.
-                    None => FormState::Refused,
-                };
-                server.forms().insert(known, state);
-            });
-        }
-        key
-    }
-
-    fn form(&self, key: &str) -> Option<FormState> {
-        self.forms().get(key).cloned()
-    }
-
-    fn forms(&self) -> MutexGuard<'_, BTreeMap<String, FormState>> {
-        self.forms.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the event is still pending.
-    async fn is_awaited(&self, entry: &Entry, awaited: &Awaited<'_>) -> bool {
-        match awaited {
-            Awaited::Form(form) => self.form(form) == Some(FormState::Open),
-            Awaited::Rest => {
-                let entry = Entry::of_state(&entry.state);
-                spawn_blocking(move || entry.is_at_work()).await.unwrap_or_default()
-            }
-        }
-    }
-
-    /// Waits for an event, but no longer than the client's limit. Reports progress to clients that request it.
-    async fn sit_out(&self, entry: &Entry, patience: &Patience<'_>, awaited: &Awaited<'_>) -> Result<(), Refusal> {
-        let Patience { context, begun, most } = patience;
+        let most = Duration::from_secs(wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS));
         let token = context.meta.get_progress_token();
-        let mut told = None::<Instant>;
-        while self.is_awaited(entry, awaited).await && begun.elapsed() < *most && !context.ct.is_cancelled() {
+        let (begun, mut told) = (Instant::now(), None::<Instant>);
+        let is_at_work = || {
+            let entry = Entry::of_state(&entry.state);
+            spawn_blocking(move || entry.is_at_work())
+        };
+        while is_at_work().await.unwrap_or_default() && begun.elapsed() < most && !context.ct.is_cancelled() {
             if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {
-                let status = self.status(entry).await?;
+                let status = self.status(&entry).await?;
                 told = Some(Instant::now());
                 let progress = ProgressNotificationParam::new(token, begun.elapsed().as_secs_f64())
                     .with_total(most.as_secs_f64())
@@ -317,11 +191,11 @@ impl Server {
             }
             tokio::time::sleep(LOOK.min(most.saturating_sub(begun.elapsed()))).await;
         }
-        Ok(())
+        self.told(&self.status(&entry).await?).await
     }
 
     /// The status of a debate with its answer or questions.
-    async fn told(&self, status: &DebateStatus) -> Result<CallToolResult, Refusal> {
+    async fn told(&self, status: &DebateStatus) -> Outcome {
         let id = &status.id;
         let text = match status.status {
             Standing::Running => format!("{id} is still running: {}. Call `wait` again.", progress(status)),
@@ -355,29 +229,24 @@ impl Server {
     }
 
     /// Answers a debate's questions, so that it continues.
-    async fn give(&self, entry: &Entry, answers: &Answers, skip_rest: bool, by: &str) -> Result<(), Refusal> {
+    async fn answer(&self, wanted: Answer) -> Outcome {
+        let entry = self.entry(&wanted.id).await?;
         let of = Entry::of_state(&entry.state);
         let leave = self.leave(move |limits, directory| {
             let debate = load(&of).map_err(dialectic_engine::runner::SpendingError::from)?;
             Ok((limits.leave_to_go_on(directory, &of, &debate)?, debate.settings))
         });
         let (leave, settings) = leave.await?;
-        let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", by]);
+        let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", "agent"]);
         command.extend(self.configured());
         command.extend(leave.options());
         command.extend(self.calls(settings.as_ref()));
-        command.extend(skip_rest.then(|| "--skip-rest".into()));
-        let done = self.program.run(command, &serde_json::to_string(answers)?).await;
+        command.extend(wanted.skip_rest.then(|| "--skip-rest".into()));
+        let done = self.program.run(command, &serde_json::to_string(&wanted.answers)?).await;
         leave.end();
         succeeded(done?)?;
-        Ok(())
-    }
-
-    async fn answer(&self, wanted: Answer) -> Outcome {
-        let entry = self.entry(&wanted.id).await?;
-        self.give(&entry, &wanted.answers, wanted.skip_rest, "agent").await?;
         let status = self.status(&entry).await?;
-        Ok(with_facts(said(format!("{} continues. Call `wait` again.", wanted.id)), &status).into())
+        Ok(with_facts(said(format!("{} continues. Call `wait` again.", wanted.id)), &status))
     }
 
     async fn ask(&self, wanted: Ask) -> Outcome {
@@ -390,13 +259,13 @@ impl Server {
         command.extend(self.calls(None));
         let asking = self.program.run(command, &wanted.question);
         let done = succeeded(leave.until_taken_up(&entry, asking).await?)?;
-        Ok(said(of_models(&done.stdout)).into())
+        Ok(said(of_models(&done.stdout)))
     }
 
     /// The output of a command about a debate.
     async fn printed(&self, command: &[&str]) -> Outcome {
         let done = succeeded(self.program.run(words(command), "").await?)?;
-        Ok(said(of_models(&done.stdout)).into())
+        Ok(said(of_models(&done.stdout)))
     }
 
     async fn list(&self, wanted: List) -> Outcome {
@@ -404,91 +273,55 @@ impl Server {
         let mut command = words(&["list", "--json", "-n", &limit]);
         command.extend(wanted.text.map(|text| OsString::from(format!("--text={text}"))));
         let done = succeeded(self.program.run(command, "").await?)?;
-        Ok(said(of_models(&done.stdout)).into())
+        Ok(said(of_models(&done.stdout)))
     }
 
-    async fn called(&self, request: CallToolRequestParams, context: &RequestContext<RoleServer>) -> Option<Outcome> {
-        let name = request.name.clone();
-        let arguments = request.arguments.clone().unwrap_or_default();
-        let outcome = async {
-            match &*name {
-                "plan" => self.plan(read(arguments)?).await,
-                "debate" => self.debate(read(arguments)?, has_tasks(context)).await,
-                "wait" => self.wait(read(arguments)?, &request, context).await,
-                "status" => {
-                    let entry = self.entry(&read::<Which>(arguments)?.id).await?;
-                    let status = self.status(&entry).await?;
-                    Ok(with_facts(
-                        said(format!("{} is {}: {}", status.id, status.status.name(), progress(&status))),
-                        &status,
-                    )
-                    .into())
-                }
-                "answer" => self.answer(read(arguments)?).await,
-                "stop" => {
-                    let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
-                    let done = succeeded(self.program.run(words(&["stop", &id]), "").await?)?;
-                    Ok(said(done.stderr).into())
-                }
-                "points" => {
-                    let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
-                    self.printed(&["show", &id, "points", "--json"]).await
-                }
-                "ask" => self.ask(read(arguments)?).await,
-                "report" => {
-                    let Report { id, format } = read(arguments)?;
-                    let id = self.entry(&id).await?.id();
-                    let format = match format.unwrap_or(ReportForm::Markdown) {
-                        ReportForm::Markdown => "markdown",
-                        ReportForm::Adr => "adr",
-                    };
-                    self.printed(&["report", &id, "--format", format]).await
-                }
-                "list" => self.list(read(arguments)?).await,
-                _ => Err(Refusal(String::new())),
+    /// The result of the tool `name`; `None` if there is no such tool.
+    async fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<CallToolResult>, Refusal> {
+        let result = match name {
+            "plan" => self.plan(read(arguments)?).await?,
+            "debate" => self.debate(read(arguments)?).await?,
+            "wait" => self.wait(read(arguments)?, context).await?,
+            "status" => {
+                let entry = self.entry(&read::<Which>(arguments)?.id).await?;
+                let status = self.status(&entry).await?;
+                let text = format!("{} is {}: {}", status.id, status.status.name(), progress(&status));
+                with_facts(said(text), &status)
             }
-        };
-        if all().iter().any(|tool| tool.name == name) { Some(outcome.await) } else { None }
-    }
-
-    /// The state of a task, from the record.
-    async fn task(&self, id: &str) -> Result<DetailedTask, Refusal> {
-        let entry = self.entry(id).await?;
-        let status = self.status(&entry).await?;
-        let payload = match status.status {
-            Standing::Running => TaskPayload::Working,
-            Standing::Asking => TaskPayload::InputRequired { input_requests: requests(&status.questions) },
-            Standing::Completed
-            | Standing::Failed
-            | Standing::Paused
-            | Standing::Interrupted
-            | Standing::Unfinished => {
-                let result = serde_json::to_value(self.told(&status).await?)?;
-                TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
+            "answer" => self.answer(read(arguments)?).await?,
+            "stop" => {
+                let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
+                let done = succeeded(self.program.run(words(&["stop", &id]), "").await?)?;
+                said(done.stderr)
             }
+            "points" => {
+                let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
+                self.printed(&["show", &id, "points", "--json"]).await?
+            }
+            "ask" => self.ask(read(arguments)?).await?,
+            "report" => {
+                let Report { id, format } = read(arguments)?;
+                let id = self.entry(&id).await?.id();
+                let format = match format.unwrap_or(ReportForm::Markdown) {
+                    ReportForm::Markdown => "markdown",
+                    ReportForm::Adr => "adr",
+                };
+                self.printed(&["report", &id, "--format", format]).await?
+            }
+            "list" => self.list(read(arguments)?).await?,
+            _ => return Ok(None),
         };
-        Ok(DetailedTask::new(task(&status), payload))
+        Ok(Some(result))
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: serde_json::Map<String, Value>) -> Result<T, Refusal> {
+fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Refusal> {
     Ok(serde_json::from_value(Value::Object(arguments))?)
-}
-
-/// Whether the client can show forms.
-fn has_forms(context: &RequestContext<RoleServer>) -> bool {
-    let declared = context.client_capabilities().and_then(|can| can.elicitation);
-    // Older clients declare it without a kind.
-    declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
-}
-
-fn has_tasks(context: &RequestContext<RoleServer>) -> bool {
-    context.client_capabilities().is_some_and(|can| can.supports_tasks())
-}
-
-/// Whether the server cannot send requests: then a result asks, and the client calls again.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// `round 1 of 3, critique: 4 of 31 calls, $0.0123`
@@ -512,19 +345,4 @@ fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResu
         "outcome": status.outcome.as_ref().map(|outcome| outcome.kind), "paths": status.paths,
     }));
     result
-}
-
-/// The task of a debate.
-fn task(status: &DebateStatus) -> Task {
-    let time = |time: Option<Timestamp>| time.map(|time| time.to_string()).unwrap_or_default();
-    let standing = match status.status {
-        Standing::Running => TaskStatus::Working,
-        Standing::Asking => TaskStatus::InputRequired,
-        Standing::Completed | Standing::Failed | Standing::Paused | Standing::Interrupted | Standing::Unfinished => {
-            TaskStatus::Completed
-        }
-    };
-    Task::new(status.id.as_str(), standing, time(status.created_at), time(status.updated_at))
-        .with_status_message(progress(status))
-        .with_poll_interval_ms(POLL)
 }

@@ -14,7 +14,6 @@ use sha2::{Digest, Sha256};
 
 use dialectic_base::encoding::hexadecimal;
 
-use super::listen::Seat;
 use super::problem::{Kind, ProblemDetails};
 use super::server::App;
 
@@ -50,7 +49,6 @@ pub(super) struct Access {
     /// Name and value of the cookie header.
     set_cookie: String,
     cookie_name: String,
-    is_https: bool,
 }
 
 /// The keys shown to the user who starts the server.
@@ -62,15 +60,10 @@ pub(super) struct Keys {
 }
 
 impl Access {
-    /// The rules for a server at that address, reachable as `host`, and from these origins behind a proxy.
-    pub(super) fn new(at: SocketAddr, host: &str, origins: &[String], token: Option<&str>) -> (Self, Keys) {
-        let mut hosts: Vec<String> =
+    /// The rules for a server at that address, reachable as `host`.
+    pub(super) fn new(at: SocketAddr, host: &str, token: Option<&str>) -> (Self, Keys) {
+        let hosts: Vec<String> =
             [host, "localhost", "127.0.0.1", "[::1]"].iter().map(|host| authority(host, at.port())).collect();
-        let mut allowed: Vec<String> = hosts.iter().map(|host| format!("http://{host}")).collect();
-        for origin in origins {
-            hosts.extend(origin.split_once("://").map(|(_, host)| host.to_lowercase()));
-            allowed.push(origin.to_lowercase());
-        }
         let one_time = random();
         let token = token.map_or_else(random, str::to_owned);
         // Derived from the token, so that a browser stays signed in after a restart with the same one.
@@ -78,14 +71,13 @@ impl Access {
         // Cookies do not distinguish ports.
         let cookie_name = format!("dialectic-{}", at.port());
         let access = Self {
+            origins: hosts.iter().map(|host| format!("http://{host}")).collect(),
             hosts,
-            origins: allowed,
             one_time: Mutex::new(Some(Secret::of(&one_time))),
             token: Secret::of(&token),
             cookie: Secret::of(&value),
             set_cookie: format!("{cookie_name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000"),
             cookie_name,
-            is_https: !origins.is_empty() && origins.iter().all(|origin| origin.starts_with("https://")),
         };
         (access, Keys { one_time, token })
     }
@@ -106,8 +98,8 @@ impl Access {
     }
 
     /// The header that signs a browser in.
-    pub(super) fn set_cookie(&self) -> String {
-        format!("{}{}", self.set_cookie, if self.is_https { "; Secure" } else { "" })
+    pub(super) fn set_cookie(&self) -> &str {
+        &self.set_cookie
     }
 
     /// Whether the request has a valid cookie.
@@ -115,11 +107,6 @@ impl Access {
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = all.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         cookies.any(|(name, value)| name == self.cookie_name && Secret::of(value) == self.cookie)
-    }
-
-    /// Whether the request has the token or a valid cookie.
-    fn is_known(&self, headers: &HeaderMap) -> bool {
-        self.has_token(headers) || self.has_cookie(headers)
     }
 
     fn has_token(&self, headers: &HeaderMap) -> bool {
@@ -134,7 +121,7 @@ impl Access {
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
             let detail = "the request names a host that is not this server's";
-            let hint = "use the printed address, or name yours with --origin";
+            let hint = "use the printed address; a reverse proxy must send its host as `Host`, and no `Origin`";
             return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }
         let origin = headers.get(header::ORIGIN);
@@ -185,8 +172,7 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let access = &app.access;
     let checked = access
         .check_sender(request.headers(), request.uri())
-        .and_then(|()| access.check_asker(request.method(), request.headers(), request.uri().path()))
-        .and_then(|()| if access.is_known(request.headers()) { seat(&request) } else { Ok(()) });
+        .and_then(|()| access.check_asker(request.method(), request.headers(), request.uri().path()));
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -204,13 +190,6 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGE_POLICY));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
-}
-
-/// Moves the connection to the known clients.
-fn seat(request: &Request) -> Result<(), ProblemDetails> {
-    let seat = request.extensions().get::<Seat>();
-    let seated = seat.is_some_and(Seat::take_place);
-    if seated { Ok(()) } else { Err(ProblemDetails::busy("there are too many connections")) }
 }
 
 /// Host and port as a browser names them.

@@ -10,7 +10,7 @@ use dialectic_engine::runner::{Controls, SpendingLock};
 use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
 use dialectic_record::protocol::side;
 use dialectic_record::store::{AccessMode, Entry};
-use dialectic_report::report::{ReportDetail, ReportFormat, View};
+use dialectic_report::report::{ReportDetail, ReportFormat, View, redact};
 
 use crate::status::Standing;
 
@@ -153,7 +153,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
                 question: one.text.to_owned(),
             })
         });
-        let view = View::new(&saved.debate, &[], None).with_sides(side);
+        let view = View::new(&saved.debate, None).with_sides(side);
         let sides = view.agents.iter().filter(|_| view.has_sides());
         let sides = sides.filter_map(|agent| Some((agent.id.to_string(), view.side_of(&agent.id)?.name())));
         let sides = sides.collect();
@@ -415,11 +415,12 @@ pub(super) async fn report(
 
 fn written(app: &App, id: &str, format: &ReportFormat) -> Result<(String, Vec<u8>), ProblemDetails> {
     let entry = found(app, id)?;
-    let saved = entry.load(format.access)?;
+    let mut saved = entry.load(AccessMode::State)?;
     if let Some(why) = format.lacks(&saved.debate) {
         return Err(ProblemDetails::key("format", format!("`{}` {why}", format.name)));
     }
-    let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
+    redact(&mut saved.debate);
+    let view = View::new(&saved.debate, None).with_sides(side);
     let view = view.with_standing(Standing::listed(&entry, &saved.debate));
     let mut out = Vec::new();
     format.write(&view, ReportDetail::Plain, &mut out).map_err(|error| ProblemDetails::internal(error.to_string()))?;

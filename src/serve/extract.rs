@@ -1,7 +1,6 @@
 //! Reads the bodies and the query parameters of requests.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
@@ -11,7 +10,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::time::timeout;
 
 use dialectic_report::report::{FORMATS, ReportFormat};
 
@@ -21,8 +19,6 @@ use super::server::App;
 
 /// The maximum size of a request's body.
 const MOST_BYTES: usize = 1024 * 1024;
-/// The time limit for receiving a body.
-const TO_SEND: Duration = Duration::from_secs(30);
 
 /// A request's body of limited size.
 pub(super) struct RequestBody(pub(super) Bytes);
@@ -44,11 +40,7 @@ impl FromRequest<App> for RequestBody {
             let detail = "the body of a request must be application/json";
             return Err(ProblemDetails::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
-        let Ok(body) = timeout(TO_SEND, to_bytes(request.into_body(), MOST_BYTES)).await else {
-            let detail = format!("the body of a request must arrive within {} seconds", TO_SEND.as_secs());
-            return Err(ProblemDetails::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
-        };
-        body.map(Self).map_err(|_| too_large())
+        to_bytes(request.into_body(), MOST_BYTES).await.map(Self).map_err(|_| too_large())
     }
 }
 

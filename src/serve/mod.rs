@@ -7,7 +7,6 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `access.rs` | access control |
-//! | `listen.rs` | limits connections and their idle times |
 //! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
 //! | `api.rs` | handles requests |
 //! | `extract.rs`, `response.rs` | bodies, query parameters and responses |
@@ -22,7 +21,6 @@ mod access;
 mod api;
 mod catalogue;
 mod extract;
-mod listen;
 mod operations;
 mod page;
 mod problem;

@@ -340,7 +340,7 @@ impl Operation {
         }
         let of_path: &[u16] = if self.path.contains("{id}") { &[404, 410] } else { &[] };
         let of_query: &[u16] = if self.query.is_some() { &[422] } else { &[] };
-        let of_body: &[u16] = if self.body.is_some() { &[408, 413, 415, 422] } else { &[] };
+        let of_body: &[u16] = if self.body.is_some() { &[413, 415, 422] } else { &[] };
         for status in [&[401, 403, 421, 500, 503], of_path, of_query, of_body, self.problems].concat() {
             responses.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
         }

@@ -1,13 +1,14 @@
 //! The server: its options, its parts, and its shutdown.
 
+use std::future::IntoFuture as _;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt as _;
 use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
@@ -22,7 +23,6 @@ use crate::error::UserError;
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
 use super::catalogue::Catalogue;
-use super::listen::listen;
 use super::operations::api;
 use super::page;
 use super::problem::{Kind, ProblemDetails};
@@ -31,9 +31,6 @@ use super::settings::DebateInputs;
 
 /// The maximum number of event streams. A browser shares one among its tabs.
 const MOST_CLIENTS: usize = 100;
-/// The system's send buffer per client.
-#[cfg(unix)]
-const SEND_BUFFER: usize = 128 * 1024;
 
 /// The options of a server.
 pub struct ServeOptions {
@@ -41,14 +38,10 @@ pub struct ServeOptions {
     pub host: String,
     /// The port; 0 for a free one.
     pub port: u16,
-    /// Additional origins, such as `https://debates.example` behind a proxy.
-    pub origins: Vec<String>,
     /// The token for API clients; random by default.
     pub token: Option<String>,
     /// The maximum number of running debates.
     pub places: usize,
-    /// Disconnects a client that reads nothing for this time.
-    pub client_timeout: Duration,
     /// The inputs of its debates.
     pub workplace: DebateInputs,
 }
@@ -106,7 +99,6 @@ pub struct Server {
     listener: StdListener,
     keys: Keys,
     url: String,
-    client_timeout: Duration,
 }
 
 /// A thread cannot be started, or the runtime cannot take over the address.
@@ -120,19 +112,10 @@ impl Server {
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
     pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, UserError> {
-        let ServeOptions { host, port, origins, token, places, client_timeout, workplace } = options;
+        let ServeOptions { host, port, token, places, workplace } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let no_address = || UserError::input(format!("--host must be an IP address or localhost, not `{host}`"));
         let ip = ip.map_err(|_| no_address())?;
-        for origin in &origins {
-            let is_origin = reqwest::Url::parse(origin).is_ok_and(|url| {
-                ["http", "https"].contains(&url.scheme()) && url.origin().ascii_serialization() == *origin
-            });
-            if !is_origin {
-                let message = format!("--origin must be an origin such as https://debates.example, not `{origin}`");
-                return Err(UserError::input(message));
-            }
-        }
         if token.as_ref().is_some_and(|token| token.chars().count() < LEAST_TOKEN) {
             let message =
                 format!("the token in DIALECTIC_TOKEN is too short: it needs at least {LEAST_TOKEN} characters");
@@ -150,11 +133,7 @@ impl Server {
                     "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: everyone with access can spend your money",
                 ));
             }
-            if origins.iter().all(|origin| !origin.starts_with("https://")) {
-                let warning = "the traffic is not encrypted: put a TLS proxy before this server, and name it with \
-                     --origin https://…";
-                drop(notices.send(warning.to_owned()));
-            }
+            drop(notices.send("the traffic is not encrypted: put a TLS proxy in front of this server".to_owned()));
         }
         let wanted = SocketAddr::new(ip, port);
         let listen = |source: std::io::Error| {
@@ -164,12 +143,10 @@ impl Server {
         };
         let listener = StdListener::bind(wanted).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
-        bound_buffers(&listener);
         let address = listener.local_addr().map_err(listen)?;
-        let (access, keys) = Access::new(address, &host, &origins, token.as_deref());
+        let (access, keys) = Access::new(address, &host, token.as_deref());
         let shown = if ip.is_unspecified() { "localhost" } else { host.as_str() };
-        let own = format!("http://{}", authority(shown, address.port()));
-        let url = origins.into_iter().next().unwrap_or(own);
+        let url = format!("http://{}", authority(shown, address.port()));
         let app = App(Arc::new(Parts {
             access,
             hall: RunRegistry::open(places, notices).map_err(not_started)?,
@@ -179,7 +156,7 @@ impl Server {
             door: Mutex::new(()),
             clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
         }));
-        Ok(Self { app, listener, keys, url, client_timeout })
+        Ok(Self { app, listener, keys, url })
     }
 
     /// The address with the one-time token.
@@ -216,11 +193,12 @@ impl Server {
         until: impl Future<Output = ()>,
         hurry: impl Future<Output = ()>,
     ) -> Result<Vec<DebateId>, UserError> {
-        let Self { app, listener, client_timeout, .. } = self;
+        let Self { app, listener, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(not_started)?;
-        let answered = listen(listener, router(&app), client_timeout);
+        // Sends without delay; a failure means that the connection is gone.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         tokio::select! {
-            () = answered => {}
+            served = axum::serve(listener, router(&app)).into_future() => served.map_err(not_started)?,
             () = until => {}
         }
         let paused = app.hall.close(hurry).await;
@@ -250,15 +228,6 @@ impl Drop for Watched {
     fn drop(&mut self) {
         self.hall.leave(&self.id);
     }
-}
-
-/// Limits the system's buffer for a client that does not read, otherwise megabytes per connection. Connections inherit
-/// it from the listener. It stays larger if it cannot be set.
-fn bound_buffers(listener: &StdListener) {
-    #[cfg(unix)]
-    let _ = rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER);
-    #[cfg(not(unix))]
-    let _ = listener;
 }
 
 fn router(app: &App) -> Router {

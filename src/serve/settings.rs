@@ -39,8 +39,6 @@ pub struct DebateInputs {
     pub max_cost_per_day: Option<Usd>,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
-    /// The limit of calls per day for all debates.
-    pub max_calls_per_day: Option<u32>,
 }
 
 /// A debate that is ready to run.
@@ -78,8 +76,6 @@ pub(super) struct ForecastBody {
     rounds_bought: Option<u32>,
     /// The dispensable parts that the limit does not cover, as text.
     left_out: Vec<String>,
-    /// The assumptions of the figures.
-    assumptions: Vec<String>,
     /// Warnings before the start.
     warnings: Vec<String>,
 }
@@ -258,15 +254,8 @@ impl DebateInputs {
         };
         let budget = &mut settings.debate.budget;
         budget.max_calls = budget.max_calls.into_iter().chain(self.max_calls).min();
-        budget.max_calls_per_day = budget.max_calls_per_day.into_iter().chain(self.max_calls_per_day).min();
         provenance.set_terms(&mut settings, &self.environment);
         Ok((settings, changed.warnings))
-    }
-
-    /// The limits of calls from the server's command line.
-    fn of_calls(&self) -> BudgetSettings {
-        let (max_calls, max_calls_per_day) = (self.max_calls, self.max_calls_per_day);
-        BudgetSettings { max_calls, max_calls_per_day, ..BudgetSettings::default() }
     }
 
     /// Checks that calls are limited if a program is called: the configuration may have changed since the server
@@ -274,17 +263,13 @@ impl DebateInputs {
     fn check_calls(&self, settings: &Settings) -> Result<(), ProblemDetails> {
         let mut called = settings.everybody().map(|agent| agent.provider.as_str());
         let Some(program) = called.find(|name| is_program(name, &settings.providers)) else { return Ok(()) };
-        let limits = [
-            ("--max-calls", settings.max_calls().or(self.max_calls)),
-            ("--max-calls-per-day", settings.max_calls_per_day().or(self.max_calls_per_day)),
-        ];
-        let missing = limits.into_iter().find(|(_, limit)| limit.is_none());
-        missing.map_or(Ok(()), |(option, _)| {
-            let detail = format!(
-                "the configuration calls models through a command-line program, `{program}`, and {option} is missing"
-            );
-            Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
-        })
+        if settings.max_calls().or(self.max_calls).is_some() {
+            return Ok(());
+        }
+        let detail = format!(
+            "the configuration calls models through a command-line program, `{program}`, and --max-calls is missing"
+        );
+        Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
     }
 
     /// The cost limit of a debate: the server's, else the user's default.
@@ -384,9 +369,7 @@ impl DebateInputs {
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
         }
-        let always =
-            |call: &&dialectic_record::debate::PlannedCall| call.made == dialectic_record::debate::Made::Always;
-        let least = || forecast.calls.iter().filter(always);
+        let least = || forecast.calls.iter().filter(|call| call.is_certain);
         let low = least().map(|call| call.input.low + call.output.low).sum();
         let high = forecast.calls.iter().map(|call| call.input.high + call.output.high).sum();
         let cost_low: Option<Usd> = least().map(|call| call.cost.map(|cost| cost.low)).sum();
@@ -401,7 +384,6 @@ impl DebateInputs {
             rounds: settings.debate.rounds,
             rounds_bought: forecast.purchase.as_ref().map(|purchase| purchase.bought),
             left_out: forecast.purchase.map(|purchase| purchase.left_out).unwrap_or_default(),
-            assumptions: forecast.assumptions,
             warnings,
         })
     }
@@ -449,7 +431,10 @@ impl DebateInputs {
         self.check_calls(saved.settings())?;
         lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
-        let provenance = self.files().vouch(saved.provenance())?.with_standing_limits(self.of_calls());
+        let provenance = self
+            .files()
+            .vouch(saved.provenance())?
+            .with_standing_limits(BudgetSettings { max_calls: self.max_calls, ..BudgetSettings::default() });
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
         let prepared = runner.resume(saved, &provenance)?;
@@ -475,7 +460,8 @@ impl DebateInputs {
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
-        let standing = BudgetSettings { max_cost_usd: self.max_cost, ..self.of_calls() };
+        let standing =
+            BudgetSettings { max_cost_usd: self.max_cost, max_calls: self.max_calls, ..BudgetSettings::default() };
         let provenance = self.files().vouch(branch.provenance())?.with_standing_limits(standing);
         let (settings, mut warnings) =
             self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;

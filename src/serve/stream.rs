@@ -1,8 +1,7 @@
 //! Streams events to watchers: server-sent events, or lines of JSON.
 //!
 //! The journal is the buffer. A client names its last event and receives every later one, in order and once: earlier
-//! ones from the journal, live ones with the words between them. Only its own task waits for a slow client; its
-//! connection is eventually closed (`listen.rs`), and it continues from the journal later.
+//! ones from the journal, live ones with the words between them. Only its own task waits for a slow client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -97,7 +97,6 @@ fn reports_show_what_was_asked_and_are_as_before_without() {
     let overview = sandbox.run(["show", &id]).expect_code(0).stdout;
     assert!(overview.contains("## Follow-up questions"), "{overview}");
     // What was done later is no part of how it went.
-    sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
     sandbox.run(["resume", &id]).expect_code(0);
     sandbox.run(["fork", &id, "--at", "1.critique", "--quiet"]).expect_code(0);
     let branch = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
@@ -155,7 +154,7 @@ fn the_limit_of_the_debate_holds_for_questions_without_their_own() {
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(killed > 0 && refused.stderr.contains("the cost limit leaves"), "{refused}");
     server.set_script(reply);
-    sandbox.run(["ask", &id, "--max-cost", "0.2"]).expect_code(0);
+    sandbox.run(["ask", &id, "Why?", "--max-cost", "0.2"]).expect_code(0);
     let state = sandbox.state(&id);
     assert_eq!(state["followUps"].as_array().unwrap().len(), 2, "the same question is asked once");
     assert!(state["followUps"][1]["answer"].is_string());
@@ -176,16 +175,19 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
     let interrupted = running.wait().expect_code(130);
     assert!(interrupted.stderr.contains(&format!("dialectic ask {id}")), "{interrupted}");
     server.set_script(|request| if is_question(request) { Reply::error(400, "no such thing") } else { reply(request) });
-    let failed = sandbox.run(["ask", &id]).expect_code(3);
+    let failed = sandbox.run(["ask", &id, QUESTION]).expect_code(3);
     assert!(failed.stderr.contains("the judge gave no answer") && failed.stderr.contains("no such thing"), "{failed}");
     let state = sandbox.state(&id);
     assert_eq!(state["followUps"].as_array().unwrap().len(), 1);
     assert_eq!((&state["followUps"][0]["answer"], &state["failures"]), (&Value::Null, &Value::Null));
     server.set_script(reply);
-    sandbox.run(["ask", &id]).expect_code(0);
-    assert!(sandbox.state(&id)["followUps"][0]["answer"].is_string());
+    sandbox.run(["ask", &id, QUESTION]).expect_code(0);
+    let state = sandbox.state(&id);
+    assert_eq!(state["followUps"].as_array().unwrap().len(), 1);
+    assert!(state["followUps"][0]["answer"].is_string());
     let nothing = sandbox.run(["ask", &id]).expect_code(2);
-    assert!(nothing.stderr.contains("there is no question"), "{nothing}");
+    assert!(nothing.stderr.contains(&format!("`{id}` is a debate, and the question is missing")), "{nothing}");
+    sandbox.run(["ask"]).expect_code(2);
     sandbox.run(["ask", &id, "  "]).expect_code(2);
     sandbox.assert_state_is_the_fold(&id);
 }
@@ -233,153 +235,6 @@ fn words_show_while_they_come_and_the_answer_stays() {
 }
 
 #[test]
-fn an_agent_answers_for_its_own_text_and_is_named() {
-    let (sandbox, server, id) = debated(&json!({}));
-    let before = sandbox.state(&id);
-    let contributions = before["rounds"][0]["contributions"].as_array().unwrap();
-    let of_architect = |kind: &str| {
-        let text = contributions.iter().find(|one| one["type"] == kind && one["agentId"] == "agent-architect").unwrap();
-        text["content"].as_str().unwrap().split("\n## ").next().unwrap().trim().to_owned()
-    };
-    // By its role; the judge's answers before it are somebody else's.
-    sandbox.run(["ask", &id, QUESTION]).expect_code(0);
-    let asked = sandbox.run(["ask", &id, "Why a queue?", "--agent", "architect"]).expect_code(0);
-    assert!(asked.stderr.contains("1 call, likely $"), "{asked}");
-    let requests = server.requests();
-    let request = requests.last().unwrap();
-    assert_eq!(request.model(), "model-architect");
-    let prompt = request.prompt();
-    for shown in
-        ["# Your text\n", &of_architect("refinement"), "Answer 1, by the judge", "not the judge", "Why a queue?"]
-    {
-        assert!(prompt.contains(shown), "{shown} is not in {prompt}");
-    }
-    // By its name and by its id; and its own answers are its own.
-    for name in ["The architect", "agent-architect"] {
-        sandbox.run(["ask", &id, name, "--agent", name]).expect_code(0);
-    }
-    let requests = server.requests();
-    assert!(requests.last().unwrap().prompt().contains("Your answer 2"), "{}", requests.last().unwrap().prompt());
-    assert_eq!(requests.last().unwrap().model(), "model-architect");
-    let state = sandbox.state(&id);
-    let who = |index: usize| (state["followUps"][index]["to"].clone(), state["followUps"][index]["answeredBy"].clone());
-    assert_eq!(who(0), (Value::Null, json!("judge")));
-    assert_eq!(who(1), (json!("agent-architect"), json!("agent-architect")));
-    sandbox.assert_state_is_the_fold(&id);
-    sandbox.run(["verify", &id]).expect_code(0);
-
-    let shown = sandbox.run(["show", &id, "follow-ups"]).expect_code(0).stdout;
-    assert!(
-        shown.contains("**The architect**\n\n**Half of it**") && shown.contains("**The generalist**\n\n"),
-        "{shown}"
-    );
-    let report = sandbox.run(["report", &id]).expect_code(0).stdout;
-    assert!(report.contains("\nAnswer of The architect:\n") && report.contains("\nAnswer:\n"), "{report}");
-    sandbox.run(["report", &id, "-o", "page.html"]).expect_code(0);
-    let page = sandbox.read("page.html");
-    let section = page.split("id=\"follow-ups\"").nth(1).unwrap().split("</section>").next().unwrap();
-    assert_eq!(section.matches(" answered:").count(), 4, "{section}");
-
-    // Nobody of that name, and several.
-    let made = server.requests().len();
-    for name in ["poet", "agent"] {
-        let refused = sandbox.run(["ask", &id, "Why?", "--agent", name]).expect_code(2);
-        assert!(refused.stderr.contains("agent-architect, agent-kiss, judge"), "{refused}");
-    }
-    assert_eq!(server.requests().len(), made);
-    // `--agent judge` is no agent.
-    sandbox.run(["ask", &id, "And you?", "--agent", "judge"]).expect_code(0);
-    assert_eq!(sandbox.state(&id)["followUps"][4]["to"], Value::Null);
-}
-
-#[test]
-fn a_question_that_an_agent_was_asked_is_asked_of_that_agent_again() {
-    let (sandbox, server, id) = debated(&json!({}));
-    server.set_script(|request| if is_question(request) { Reply::error(400, "no") } else { reply(request) });
-    let failed = sandbox.run(["ask", &id, "Why?", "--agent", "kiss"]).expect_code(3);
-    assert!(failed.stderr.contains("gave no answer") && !failed.stderr.contains("the judge gave"), "{failed}");
-    let shown = sandbox.run(["show", &id, "follow-ups"]).expect_code(0).stdout;
-    assert!(shown.contains("has not answered."), "{shown}");
-    server.set_script(reply);
-    // The judge has no such question, and is asked a new one.
-    sandbox.run(["ask", &id, "Why?"]).expect_code(0);
-    assert_eq!(server.requests().last().unwrap().model(), "model-judge");
-    sandbox.run(["ask", &id]).expect_code(0);
-    assert_eq!(server.requests().last().unwrap().model(), "model-kiss");
-    let state = sandbox.state(&id);
-    assert_eq!(state["followUps"].as_array().unwrap().len(), 2);
-    assert_eq!(state["followUps"][0]["answeredBy"], "agent-kiss");
-}
-
-#[test]
-fn on_a_terminal_one_question_follows_another() {
-    let (sandbox, server, id) = debated(&json!({}));
-    server.set_script(|request| if is_question(request) { Reply::error(400, "no") } else { reply(request) });
-    sandbox.run(["ask", &id, QUESTION]).expect_code(3);
-    server.set_script(reply);
-    let made = server.requests().len();
-    let mut terminal = Terminal::start(&sandbox, ["ask", &id]);
-    terminal.wait_for(&format!("Asked before, without an answer: “{QUESTION}”"));
-    terminal.wait_for("Ask it again? [Y/n]");
-    terminal.type_line("");
-    terminal.wait_for("Answered in");
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_line("And if it is doubled?");
-    terminal.wait_for("Answered in");
-    terminal.wait_for("Question (empty line: end");
-    assert_eq!(server.requests().len(), made + 2);
-    // One that fails does not end it.
-    server.set_script(|request| if is_question(request) { Reply::error(400, "no such thing") } else { reply(request) });
-    terminal.type_line("Why?");
-    terminal.wait_for("the judge gave no answer");
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_line("");
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(output.contains("Saved the answers to ") && screen.is_left_as_found(), "{output}");
-    let asked = sandbox.state(&id)["followUps"].clone();
-    let answered = |index: usize| asked[index]["answer"].is_string();
-    assert_eq!((answered(0), answered(1), answered(2)), (true, true, false), "{asked}");
-
-    // Declined, it stays open, and nothing is paid.
-    let made = server.requests().len();
-    let mut terminal = Terminal::start(&sandbox, ["ask", &id]);
-    terminal.wait_for("Ask it again? [Y/n]");
-    terminal.type_line("n");
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_control('d');
-    assert_eq!(terminal.finish().0, 0);
-    assert_eq!(server.requests().len(), made);
-    // Without a terminal nobody can go on.
-    server.set_script(reply);
-    sandbox.run(["ask", &id]).expect_code(0);
-    sandbox.run(["ask", &id]).expect_code(2);
-}
-
-#[test]
-fn an_interrupt_ends_the_conversation_and_keeps_the_question() {
-    let (sandbox, server, id) = debated(&json!({}));
-    server.set_script(|request| if is_question(request) { Reply::hang() } else { reply(request) });
-    let made = server.requests().len();
-    let mut terminal = Terminal::start(&sandbox, ["ask", &id]);
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_line(QUESTION);
-    server.wait_for_requests(made + 1);
-    terminal.type_control('c');
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 130, "{output}");
-    assert!(output.contains(&format!("dialectic ask {id}")), "{output}");
-    server.set_script(reply);
-    let mut terminal = Terminal::start(&sandbox, ["ask", &id]);
-    terminal.wait_for("Ask it again? [Y/n]");
-    terminal.type_line("y");
-    terminal.wait_for("Answered in");
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_control('d');
-    assert_eq!(terminal.finish().0, 0);
-}
-
-#[test]
 fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
     let server = MockServer::with(reply);
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
@@ -402,22 +257,9 @@ fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
     assert_eq!((code, output.contains("nothing was changed")), (1, true), "{output}");
     assert_eq!(server.requests().len(), made);
     assert_eq!(sandbox.state(&id)["followUps"], Value::Null, "it is not on record either");
-    // Elsewhere it is said, and goes on. In a conversation one agrees once.
+    // Without a terminal, it is reported and asked.
     let told = sandbox.run(["ask", &id, QUESTION]).expect_code(0);
     assert!(told.stderr.contains("1 call, of unknown cost (no price is known for model-judge)"), "{told}");
-    let mut terminal = Terminal::start(&sandbox, ["ask", &id]);
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_line("One?");
-    terminal.wait_for("Ask it? [y/N]");
-    terminal.type_line("y");
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_line("Two?");
-    terminal.wait_for("Question (empty line: end");
-    terminal.type_line("");
-    let (code, output, _) = terminal.finish();
-    let second = output.split("Two?").last().unwrap();
-    assert_eq!((code, second.contains("Ask it?")), (0, false), "{output}");
-    assert_eq!(output.matches("of unknown cost").count(), 2, "{output}");
 }
 
 /// Older programs saved no settings: the judge is that of the configuration, and its price has to be known, too.

@@ -1,4 +1,4 @@
-//! A cost limit holds, whatever the debate, the provider and the user do: 200 random debates against a provider that
+//! A cost limit holds, whatever the debate, the provider and the user do: random debates against a provider that
 //! keeps the bill. And it buys a debate: what began ends with a whole round and an answer.
 
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::in_process;
+use crate::support::{in_process, thoroughness};
 use dialectic_base::call::Tokens;
 use dialectic_base::money::{Price, Usd};
 use dialectic_engine::engine::{Engine, RunEnding, check_purchase, purchase};
@@ -387,15 +387,16 @@ struct Seen {
 
 #[test]
 fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_round_and_a_solution() {
-    holds_of("dialectic", 60);
+    holds_of("dialectic", 8);
 }
 
 #[test]
 fn no_arena_spends_more_than_its_limit_and_each_ends_with_a_round_and_a_solution() {
-    holds_of("arena", 15);
+    holds_of("arena", 2);
 }
 
-fn holds_of(protocol: &'static str, cases: u32) {
+fn holds_of(protocol: &'static str, few: u32) {
+    let cases = few * u32::try_from(thoroughness()).expect("it is small");
     let seen = Mutex::new(Seen::default());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(cases));
     let held = runner.run(&graphs(protocol), |graph| {
@@ -431,9 +432,9 @@ fn holds_of(protocol: &'static str, cases: u32) {
     held.unwrap();
     let seen = seen.into_inner().unwrap();
     // One limit in 25 is refused, which so few cases may not show; `budget` tests refusals.
-    assert!(seen.finished > 0 && seen.held > 0, "{seen:?}");
+    assert!(thoroughness() == 1 || (seen.finished > 0 && seen.held > 0), "{seen:?}");
     // An arena is stopped more rarely than so few cases show: its last round holds most of its calls.
-    assert!(seen.stopped > 0 || protocol == "arena", "{seen:?}");
+    assert!(thoroughness() == 1 || seen.stopped > 0 || protocol == "arena", "{seen:?}");
 }
 
 /// The text that a vote chose is the answer unless its check finds something: no money is kept for a judge's text.

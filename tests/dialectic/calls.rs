@@ -1,4 +1,4 @@
-//! Limits of calls: of a debate, and of a day that all processes of a directory share. The model server counts.
+//! The limit of calls. The model server counts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,6 @@ use crate::arena;
 use crate::support::{MockServer, Reply, Sandbox, config, default_reply};
 
 const PROBLEM: &str = "Design a lock service";
-const COUNT: &str = "debates/calls.ledger";
 
 fn sandbox(server: &MockServer, debate: &serde_json::Value) -> Sandbox {
     Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
@@ -117,74 +116,34 @@ fn a_debate_that_is_killed_and_resumed_counts_what_was_in_flight() {
 }
 
 #[test]
-fn eight_processes_share_the_calls_of_a_day_and_go_on_the_next() {
-    let server = MockServer::start();
-    let sandbox = sandbox(&server, &json!({"rounds": 2, "check": 3}));
-    let runs: Vec<_> = (0..8).map(|_| sandbox.spawn(["debate", "--max-calls-per-day", "50", PROBLEM])).collect();
-    let ended: Vec<_> = runs.into_iter().map(dialectic_wait).collect();
-    assert_eq!(server.requests().len(), 50, "none more, and none is left");
-    assert_eq!(sandbox.read(COUNT).split_once(' ').unwrap().1, "0000000050\n");
-    let paused: Vec<_> = ended.iter().filter(|(code, _)| *code == 75).collect();
-    assert!(paused.len() >= 5, "{ended:?}");
-    assert!(ended.iter().all(|(code, _)| [0, 75].contains(code)), "{ended:?}");
-    for (_, told) in paused {
-        assert!(told.contains("today's 50 calls are used up; the limit resets at "), "{told}");
-    }
-    let one = sandbox.debates().into_iter().find(|id| sandbox.state(id)["status"] == "paused").unwrap();
-    sandbox.run(["resume", &one]).expect_code(75);
-    assert_eq!(server.requests().len(), 50, "the record has the limit");
-    sandbox.write(COUNT, "2026-01-01 0000000050\n");
-    sandbox.run(["resume", &one]).expect_code(0);
-    assert_eq!(sandbox.state(&one)["outcome"]["kind"], "full");
-}
-
-fn dialectic_wait(running: crate::support::Running) -> (i32, String) {
-    let finished = running.wait();
-    (finished.code.unwrap_or(-1), finished.stderr)
-}
-
-#[test]
-fn a_count_that_is_damaged_is_an_error_that_names_it_and_costs_nothing() {
-    let server = MockServer::start();
-    let sandbox = sandbox(&server, &json!({"rounds": 1}));
-    sandbox.write(COUNT, "fifty\n");
-    let refused = sandbox.run(["debate", "--max-calls-per-day", "50", PROBLEM]);
-    assert_ne!(refused.code, Some(0), "{refused}");
-    assert!(refused.stderr.contains("calls.ledger") && refused.stderr.contains("it is damaged"), "{refused}");
-    assert!(server.requests().is_empty());
-}
-
-#[test]
 fn a_found_limit_tightens_the_users_and_does_not_raise_it() {
     let server = MockServer::start();
     let with = |found: u32| {
         let mut config = config(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
-        config["debate"]["budget"] = json!({"maxCalls": found, "maxCallsPerDay": found});
+        config["debate"]["budget"] = json!({"maxCalls": found});
         Sandbox::new()
             .model_server(&server)
             .file("debate-config.json", config.to_string())
-            .file(".config/dialectic/config.json", r#"{"debate": {"budget": {"maxCalls": 20, "maxCallsPerDay": 20}}}"#)
+            .file(".config/dialectic/config.json", r#"{"debate": {"budget": {"maxCalls": 20}}}"#)
     };
     for (found, holds) in [(500, 20), (9, 9)] {
         let sandbox = with(found);
         sandbox.run(["debate", PROBLEM]).expect_code(0);
         let budget = sandbox.state(&sandbox.only_debate())["settings"]["debate"]["budget"].clone();
-        assert_eq!((&budget["maxCalls"], &budget["maxCallsPerDay"]), (&json!(holds), &json!(holds)));
+        assert_eq!(budget["maxCalls"], json!(holds));
     }
 }
 
 #[test]
-fn a_command_that_starts_debates_for_others_needs_limits_of_calls_where_a_program_is_called() {
+fn a_command_that_starts_debates_for_others_needs_a_limit_of_calls_where_a_program_is_called() {
     let sandbox = Sandbox::new().file(".config/dialectic/config.json", r#"{"provider": "claude", "model": "haiku"}"#);
     for command in ["serve", "mcp"] {
-        for (given, missing) in [(&[][..], "--max-calls"), (&["--max-calls", "40"], "--max-calls-per-day")] {
-            let refused = sandbox.run([&[command], given].concat()).expect_code(2);
-            let said = format!(
-                "{command} needs {missing}: the configuration calls models through a command-line program, `claude`"
-            );
-            assert!(refused.stderr.contains(&said), "{refused}");
-        }
+        let refused = sandbox.run([command]).expect_code(2);
+        let said = format!(
+            "{command} needs --max-calls: the configuration calls models through a command-line program, `claude`"
+        );
+        assert!(refused.stderr.contains(&said), "{refused}");
     }
     // Nobody speaks to it, so that it ends; dollars would say nothing of a subscription.
-    sandbox.run(["mcp", "--max-calls", "40", "--max-calls-per-day", "80"]).expect_code(0);
+    sandbox.run(["mcp", "--max-calls", "40"]).expect_code(0);
 }

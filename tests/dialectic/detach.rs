@@ -37,7 +37,7 @@ fn detached(sandbox: &Sandbox, arguments: &[&str]) -> String {
 }
 
 fn status(sandbox: &Sandbox, id: &str) -> Value {
-    let finished = sandbox.run(["status", id, "--json"]).expect_code(0);
+    let finished = sandbox.run(["wait", id, "--timeout", "0", "--json"]);
     serde_json::from_str(&finished.stdout).expect("it is one object")
 }
 
@@ -122,7 +122,7 @@ fn what_cannot_begin_ends_as_it_does_in_the_foreground() {
         assert_eq!(detached.to_string(), foreground.to_string());
         assert_eq!(sandbox.debates(), Vec::<String>::new());
     }
-    for refused in ["--dry-run", "--serve", "--edit"] {
+    for refused in ["--dry-run", "--serve"] {
         no_key.run(["debate", "x", "--detach", refused]).expect_code(2);
     }
     let events = sandbox(&server).run(["debate", "x", "--detach", "--events", "-"]).expect_code(2);
@@ -247,7 +247,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
             server.wait_for_requests(1);
             Some(running)
         };
-        let id = sandbox.run(["status", "--json"]).expect_code(0);
+        let id = sandbox.run(["wait", "--timeout", "0", "--json"]).expect_code(124);
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);

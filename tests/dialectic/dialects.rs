@@ -101,10 +101,14 @@ fn played(name: &str, when: When) -> String {
             let cost = usage.map(|model| model["costUsd"].as_f64()).sum::<Option<f64>>();
             let cost = cost.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.4}"));
             let reasons = state["outcome"]["reasons"].as_array().cloned().unwrap_or_default();
-            let reason = reasons.first().and_then(Value::as_str).unwrap_or_default().to_owned();
+            let failure = state["failures"][0]["error"].as_str();
+            let reason = reasons.first().and_then(Value::as_str).or(failure).unwrap_or_default();
             format!("{} | {cost} | {reason}", state["outcome"]["kind"].as_str().unwrap_or("failed"))
         }
-        None => format!("nothing kept | - | {}", finished.stderr.trim().replace('\n', " / ")),
+        None => {
+            let error = finished.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+            format!("nothing kept | - | {error}")
+        }
     };
     format!("{name} | {code} | {requests} | {line}").trim_end_matches([' ', '|']).replace(&server.base_url(), "<url>")
 }

@@ -102,7 +102,7 @@ fn two(here: &Sandbox) -> [String; 2] {
 fn the_newest_debate_is_meant_where_none_is_named() {
     let here = Sandbox::new();
     let [parent, fork] = two(&here);
-    for arguments in [&["show"][..], &["report"], &["replay", "--speed", "max"], &["verify"]] {
+    for arguments in [&["show"][..], &["report"], &["verify"]] {
         let said = here.run(arguments).expect_code(0);
         let named = here.run([arguments[0], &fork].iter().chain(&arguments[1..])).expect_code(0);
         assert_eq!(said.stdout, named.stdout, "{arguments:?}");
@@ -153,18 +153,4 @@ fn the_total_stands_first_in_a_dry_run() {
         .expect_code(0);
     let first = dry.stdout.lines().next().unwrap();
     assert!(first.contains(" calls, likely $") && first.contains(", at most $"), "{dry}");
-}
-
-#[test]
-fn a_template_is_filled_in_and_what_is_left_of_it_is_dropped() {
-    let editor = "sed -i -e 's/^# Which.*/# Which queue?/' -e 's/^- It should .*/- It should be cheap/'";
-    let here = Sandbox::new().env("EDITOR", editor);
-    here.run(["debate", "--template", "adr", "--offline", "--quick"]).expect_code(0);
-    let problem = here.state(&here.only_debate())["problem"].as_str().unwrap().to_owned();
-    assert!(problem.starts_with("# Which queue?\n\n## Requirements\n\n- It should be cheap\n"), "{problem}");
-    assert!(!problem.contains('…') && !problem.contains("## Figures"), "{problem}");
-
-    let here = Sandbox::new().env("EDITOR", "true");
-    let refused = here.run(["debate", "--template", "vendor", "--offline"]).expect_code(2);
-    assert!(refused.stderr.contains("the template was not filled in") && here.debates().is_empty(), "{refused}");
 }

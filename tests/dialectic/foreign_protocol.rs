@@ -5,13 +5,13 @@
 use serde_json::{Value, json};
 
 use crate::pitch::PITCHING;
-use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, by_task};
 use crate::timing::without_times;
 use dialectic_base::money::Price;
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic_record::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
+use dialectic_record::debate::{Debate, Settings, Status, default_settings, go_offline};
 use dialectic_record::signals::{Followed, Follower, Words};
 use dialectic_record::store::{Directory, read_journal};
 
@@ -164,7 +164,7 @@ fn it_is_forecast_to_the_call() {
         |_, _| created.clone(),
     )
     .unwrap();
-    assert!(forecast.calls.iter().all(|call| call.made == Made::Always));
+    assert!(forecast.calls.iter().all(|call| call.is_certain));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
     let finished = run(prepared).debate;
     let mut made: Vec<_> = finished.settled.keys().cloned().collect();
@@ -204,26 +204,6 @@ fn it_shows_under_its_own_words() {
     let server = MockServer::with(reply);
     let (sandbox, whole) = debate(&server);
     let id = whole.id.as_str();
-    let own = |text: &str, what: &str, words: &[&str]| {
-        for word in words {
-            assert!(text.contains(word), "{what} lacks {word}: {text}");
-        }
-        for foreign in ["proposal", "critique", "refine", "synthes"] {
-            assert!(!text.to_lowercase().contains(foreign), "{what} says {foreign}: {text}");
-        }
-    };
-    let replayed = sandbox.run(["replay", id, "--speed", "max"]).expect_code(0);
-    own(
-        &replayed.stderr,
-        "the plain view",
-        &["pitches", "pitched", "show-of-hands started (3 expected)", "voted", "report ended"],
-    );
-    let events = sandbox.run(["replay", id, "--speed", "max", "--events", "-"]).expect_code(0).stdout;
-    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let stages: Vec<String> = events
-        .filter_map(|event| Some(event.pointer("/key/phase").or(event.get("phase")).or(event.get("node"))?.to_string()))
-        .collect();
-    own(&stages.join(" "), "the event stream", &["\"pitch\"", "\"show-of-hands\"", "\"report\""]);
     let markdown = sandbox.run(["report", "-d", id]).expect_code(0).stdout;
     assert!(markdown.contains("Pitch") && markdown.contains("Votes"), "{markdown}");
     sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
@@ -233,11 +213,6 @@ fn it_shows_under_its_own_words() {
     }
     sandbox.run(["verify", id]).expect_code(0);
     assert!(sandbox.run(["list"]).expect_code(0).stdout.contains("completed"));
-    let mut terminal = Terminal::start(&sandbox, ["replay", id, "--speed", "0.02"]);
-    terminal.wait_for("pitching");
-    terminal.type_control('c');
-    let (_, output, _): (i32, String, Screen) = terminal.finish();
-    own(&output, "the live view", &["pitch"]);
 }
 
 #[test]

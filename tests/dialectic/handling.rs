@@ -1,4 +1,4 @@
-//! Handling saved debates: which one is meant, tags, ratings, removal, two side by side.
+//! Handling saved debates: which one is meant, ratings, removal.
 
 use serde_json::{Value, json};
 
@@ -96,62 +96,25 @@ fn scores_fit_the_terminal_and_stay_markdown_in_a_pipe() {
 }
 
 #[test]
-fn tags_and_ratings_are_events_of_the_debate_and_change_nothing_else() {
+fn a_rating_is_an_event_of_the_debate_and_changes_nothing_else() {
     let (sandbox, id) = debated();
+    let path = format!("debates/{id}.json");
     let report = sandbox.run(["report", &id, "-v"]).expect_code(0).stdout;
     let before = sandbox.state(&id);
-    sandbox.run(["tag", &id, "storage", "adr-7", "storage"]).expect_code(0);
-    sandbox.run(["rate", &id, "-1", "Ignored the budget"]).expect_code(0);
-    sandbox.run(["tag", &id, "q1", "--remove", "storage"]).expect_code(0);
+    sandbox.rate(&path, -1);
+    sandbox.rate(&path, 1);
     let state = sandbox.state(&id);
-    assert_eq!(state["tags"], json!(["adr-7", "q1"]));
-    assert_eq!((&state["userFeedback"], &state["userFeedbackNote"]), (&json!(-1), &json!("Ignored the budget")));
+    assert_eq!(state["userFeedback"], 1, "a later rating replaces an earlier one");
     assert_eq!(state["updatedAt"], before["updatedAt"], "how long it took stays what it was");
     sandbox.assert_state_is_the_fold(&id);
-    let events = sandbox.journal(&id);
-    // The same once more is no event.
-    let same = sandbox.run(["tag", &id, "q1"]).expect_code(0);
-    assert_eq!(same.stderr, format!("{id}: adr-7, q1\n"));
-    assert_eq!(sandbox.journal(&id), events);
-    assert_eq!(sandbox.run(["tag", &id]).expect_code(0).stdout, "adr-7\nq1\n");
-    sandbox.run(["rate", &id, "+1"]).expect_code(0);
-    assert_eq!(sandbox.state(&id)["userFeedback"], 1);
-    assert_eq!(sandbox.state(&id)["userFeedbackNote"], Value::Null, "the new rating has no note");
-
     assert_eq!(sandbox.run(["report", &id, "-v"]).expect_code(0).stdout, report);
+    assert!(sandbox.run(["show", &id]).expect_code(0).stdout.contains("Rated +1"));
     sandbox.run(["verify", &id]).expect_code(0);
     let resumed = sandbox.run(["resume", &id]).expect_code(0);
     assert!(resumed.stderr.contains("is finished."), "{resumed}");
-    let replayed = sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
-    assert_eq!(replayed.stdout.trim(), state["finalSolution"]["description"].as_str().unwrap().trim());
-    sandbox.run(["report", &id, "-o", "page.html"]).expect_code(0);
     sandbox.run(["fork", &id, "--at", "1.critique", "--quiet"]).expect_code(0);
     let branch = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
-    let branch = sandbox.state(&branch);
-    assert_eq!((&branch["tags"], &branch["userFeedback"]), (&Value::Null, &Value::Null));
-}
-
-#[test]
-fn what_cannot_be_noted_is_refused_before_anything_is_written() {
-    let (sandbox, id) = debated();
-    let before = sandbox.files();
-    for arguments in [
-        vec!["rate", &id, "2"],
-        vec!["rate", &id, "-2"],
-        vec!["rate", &id],
-        vec!["tag", &id, "two words"],
-        vec!["tag", &id, "a,b"],
-        vec!["tag", &id, ""],
-        vec!["tag", &id, "\u{202e}x"],
-        vec!["rate", "none", "+1"],
-    ] {
-        sandbox.run(&arguments).expect_code(2);
-    }
-    assert!(sandbox.files() == before, "something was written");
-    // One that lost its journal gets no other.
-    sandbox.remove(format!("debates/{}.events.jsonl", sandbox.only_debate()));
-    let refused = sandbox.run(["rate", "latest", "+1"]).expect_code(2);
-    assert!(refused.stderr.contains("is missing"), "{refused}");
+    assert_eq!(sandbox.state(&branch)["userFeedback"], Value::Null);
 }
 
 #[test]
@@ -183,37 +146,31 @@ fn an_older_debate_gets_a_journal_with_the_first_thing_that_is_noted() {
     let (_, state) = &crate::fixtures::states()[0];
     let older = Sandbox::new().file("debates/old.json", state);
     let report = older.run(["report", "old"]).expect_code(0).stdout;
-    older.run(["tag", "old", "--remove", "none"]).expect_code(0);
-    assert_eq!(older.files().len(), 1, "nothing was noted, and something written");
-    older.run(["rate", "old", "+1", "Still holds"]).expect_code(0);
-    older.run(["tag", "old", "adr-7"]).expect_code(0);
+    older.rate("debates/old.json", 1);
     let verified = older.run(["verify", "old"]).expect_code(0).stdout;
-    assert!(verified.contains("3 events") && verified.contains("imported"), "{verified}");
+    assert!(verified.contains("2 events") && verified.contains("imported"), "{verified}");
     assert!(verified.contains("matches the journal"), "{verified}");
     let json: Value = serde_json::from_str(&older.run(["verify", "old", "--json"]).expect_code(0).stdout).unwrap();
     assert_eq!((&json["imported"], &json["whole"]), (&json!(true), &json!(true)));
-    assert_eq!(older.state("old")["tags"], json!(["adr-7"]));
+    assert_eq!(older.state("old")["userFeedback"], 1);
     // Nothing of what was known became something else.
     assert_eq!(older.run(["report", "old"]).expect_code(0).stdout, report);
-    for refused in [&["fork", "old", "--at", "1.critique"][..], &["replay", "old"]] {
-        assert!(older.run(refused).expect_code(2).stderr.contains("has no journal"), "{refused:?}");
-    }
+    let refused = older.run(["fork", "old", "--at", "1.critique"]).expect_code(2);
+    assert!(refused.stderr.contains("has no journal"), "{refused}");
     older.run(["list"]).expect_code(0);
     older.run(["show", "old"]).expect_code(0);
     older.run(["resume", "old"]).expect_code(0);
 }
 
 #[test]
-fn a_debate_that_waits_can_be_tagged_and_goes_on() {
+fn a_debate_that_waits_can_be_rated_and_goes_on() {
     let (sandbox, _server, id) = failed();
-    sandbox.run(["tag", &id, "later"]).expect_code(0);
-    sandbox.run(["rate", &id, "-1"]).expect_code(0);
+    sandbox.rate(format!("debates/{id}.json"), -1);
     sandbox.assert_state_is_the_fold(&id);
     sandbox.run(["resume", &id]).expect_code(0);
     let state = sandbox.state(&id);
-    assert_eq!((&state["status"], &state["tags"]), (&json!("completed"), &json!(["later"])));
+    assert_eq!((&state["status"], &state["userFeedback"]), (&json!("completed"), &json!(-1)));
     sandbox.assert_state_is_the_fold(&id);
-    sandbox.run(["replay", &id, "--speed", "max", "--quiet"]).expect_code(0);
 }
 
 #[test]
@@ -259,7 +216,7 @@ fn nothing_is_removed_that_runs_or_lies_elsewhere() {
     server.wait_for_requests(1);
     let ids = sandbox.debates();
     let id = ids.iter().find(|id| id.starts_with("deb-")).unwrap();
-    for arguments in [vec!["rm", "--yes", id], vec!["tag", id, "x"], vec!["rate", id, "+1"], vec!["ask", id, "Why?"]] {
+    for arguments in [vec!["rm", "--yes", id], vec!["ask", id, "Why?"]] {
         let refused = sandbox.run(&arguments).expect_code(75);
         assert!(refused.stderr.contains("is running in another process"), "{refused}");
     }
@@ -269,50 +226,4 @@ fn nothing_is_removed_that_runs_or_lies_elsewhere() {
     sandbox.run(["rm", "--yes", "broken", id]).expect_code(0);
     assert_eq!(sandbox.debates(), ["notes"]);
     assert!(sandbox.directory().join("mine.json").exists());
-}
-
-#[test]
-fn two_debates_are_compared_by_what_differs() {
-    let (sandbox, id) = debated();
-    sandbox.run(["fork", &id, "--at", "start", "--set", "debate.rounds=2", "--quiet"]).expect_code(0);
-    let other = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
-    let same = sandbox.run(["diff", &id, &id]).expect_code(0).stdout;
-    assert!(same.contains("Settings that differ\n\nNone.\n") && same.ends_with("\n\nThe same.\n"), "{same}");
-    let text = sandbox.run(["diff", &id, &other]).expect_code(0).stdout;
-    assert!(!text.contains('\u{1b}'), "{text}");
-    assert!(text.lines().any(|line| line.split_whitespace().eq(["debate.rounds", "1", "2"])), "{text}");
-    assert!(text.lines().any(|line| line.split_whitespace().eq(["Rounds", "1", "2"])), "{text}");
-    let json: Value =
-        serde_json::from_str(&sandbox.run(["diff", &id, &other, "--json"]).expect_code(0).stdout).unwrap();
-    assert_eq!(json["settings"], json!([{"key": "debate.rounds", "values": [1, 2]}]));
-    assert_eq!((&json["debates"][0]["rounds"], &json["debates"][1]["rounds"]), (&json!(1), &json!(2)));
-    // Whoever puts the lines together again has both solutions.
-    let of = |side: &str| -> String {
-        let lines =
-            json["solution"].as_array().unwrap().iter().filter(|line| line["side"] == side || line["side"] == "both");
-        let text = |line: &Value| -> String {
-            line["pieces"].as_array().unwrap().iter().map(|piece| piece[1].as_str().unwrap()).collect()
-        };
-        lines.map(text).collect::<Vec<_>>().join("\n")
-    };
-    let solution = |id: &str| -> String {
-        let state = sandbox.state(id);
-        let text = state["finalSolution"]["description"].as_str().unwrap().to_owned();
-        text.split_once("\n\n---\n\n## Judge Assessment").map_or(text.clone(), |(own, _)| own.to_owned())
-    };
-    assert_eq!(of("first").trim_end(), solution(&id).trim_end());
-    assert_eq!(of("second").trim_end(), solution(&other).trim_end());
-    for columns in [50, 80, 120] {
-        let (code, output, screen) = Terminal::start_in(columns, 60, &sandbox, ["diff", &id, &other]).finish();
-        assert_eq!(code, 0, "{output}");
-        let shown = screen.text();
-        assert!(shown.lines().all(|line| line.chars().count() <= columns), "{shown}");
-        assert!(output.contains('\u{1b}') && shown.contains("debate.rounds"), "{shown}");
-    }
-    // One debate alone is compared with itself: its draft with what the check made of it, where there was one.
-    let checked = sandbox.run(["diff", &id]).expect_code(0).stdout;
-    assert!(checked.lines().any(|line| line.starts_with("- ")) && checked.contains("\n+ "), "{checked}");
-    sandbox.run(["debate", "Design a queue", "--offline", "--quiet", "--check", "0"]).expect_code(0);
-    sandbox.run(["diff", "latest"]).expect_code(2);
-    sandbox.run(["diff", &id, "none"]).expect_code(2);
 }

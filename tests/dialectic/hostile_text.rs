@@ -52,7 +52,7 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
     sandbox.write("debates/deb-\u{1b}[2J\u{202e}\nx.json", "{");
     sandbox.write("debates/other.json", state.to_string());
     let missing = format!("--{ATTACK}");
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 13] = [
         &["list"],
         &["list", "--json"],
         &["config", "show"],
@@ -61,8 +61,7 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
         &["verify", &id],
         &["verify", &id, "--json"],
         &["debate", &problem, "--dry-run"],
-        &["replay", &id, "--speed", "max", "--events", "events.ndjson"],
-        &["replay", &id, "--speed", "max", "--events", "-"],
+        &["show", &id, "points"],
         &["fork", &id, "--at", "1.critique", "-v", "-o", "forked.md"],
         &["report", ATTACK],
         &["report", &missing],
@@ -85,7 +84,7 @@ fn nothing_that_others_wrote_steers_a_terminal_or_a_page() {
     assert!(page.contains("[2J]0;owned"));
 
     // On a terminal colours are all that is left.
-    for arguments in [&["report", &id, "-v"][..], &["replay", &id, "--speed", "max"], &["config", "show"], &["list"]] {
+    for arguments in [&["report", &id, "-v"][..], &["show", &id], &["config", "show"], &["list"]] {
         let (_, output, _) = Terminal::start(&sandbox, arguments).finish();
         for attack in ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}", "\u{2066}"] {
             assert!(!output.contains(attack), "{arguments:?}: {output:?}");

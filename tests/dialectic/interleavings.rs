@@ -23,11 +23,9 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{
-    Directory, Entry, JournalError, Record, Replica, ReplicaError, StoreError, read_journal,
-};
+use dialectic_record::store::{Directory, Entry, Record, Replica, ReplicaError, read_journal};
 
-use crate::support::in_process::{self, task};
+use crate::support::in_process::{self, answered, push_clock, reopened, task};
 
 /// What happens during a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,19 +183,6 @@ fn settings(case: Case) -> Settings {
     settings
 }
 
-/// The record, as soon as the thread that saves has let go of it.
-fn reopened(entry: &Entry) -> (Record, Vec<Recorded>) {
-    loop {
-        match Record::reopen(entry) {
-            Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
-            opened => {
-                let (record, past) = opened.unwrap();
-                return (record, past.events);
-            }
-        }
-    }
-}
-
 /// Begins the debate, or goes on with it.
 async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
     let (settings, id) = (settings(case), DebateId::new("swp-1"));
@@ -252,14 +237,6 @@ fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// The requests whose answers are on record.
-fn answered(events: &[Recorded]) -> usize {
-    let is_answer = |event: &Event| {
-        !matches!(event, Event::AttemptFailed { .. }) && event.call().is_some_and(|call| call.attempts > 0)
-    };
-    events.iter().filter(|recorded| is_answer(&recorded.event)).count()
-}
-
 /// The tasks of the requests that were sent more or less often than wanted.
 fn differing(asked: &BTreeMap<&str, usize>, wanted: &BTreeMap<&str, usize>) -> Vec<String> {
     let all: BTreeSet<&str> = asked.keys().chain(wanted.keys()).copied().collect();
@@ -284,14 +261,7 @@ fn in_a_new_directory<T>(act: Act, of: impl AsyncFnOnce(&Directory) -> T, what: 
     let is_pushed = act == Act::Outage;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(is_pushed).build().unwrap();
     runtime.block_on(async {
-        // The thread that saves keeps the clock from going by itself; so it is pushed.
-        let clock = is_pushed.then(|| {
-            tokio::spawn(async {
-                loop {
-                    tokio::time::advance(Duration::from_millis(20)).await;
-                }
-            })
-        });
+        let clock = is_pushed.then(push_clock);
         let directory = Directory::at(place.path());
         // Only a run that hangs takes as long, however slow the machine is: a clock that is pushed runs far ahead.
         let limit = if is_pushed { Duration::from_hours(2400) } else { Duration::from_mins(2) };

@@ -8,11 +8,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use crate::resume::{everything, recorded_calls, reply, undisturbed};
-use crate::support::MockServer;
+use crate::support::{MockServer, thoroughness};
 use crate::timing::without_times;
 
-/// The moments at which debates are killed, all in all.
-const KILLS: usize = 50;
+/// The moments at which debates are killed, all in all, times the thoroughness.
+const KILLS: usize = 10;
 /// Every so manieth debate is killed a second time, while it is resumed.
 const TWICE: usize = 4;
 
@@ -78,15 +78,16 @@ fn a_debate_killed_at_any_moment_ends_as_if_nothing_had_been() {
     let mut random = ChaCha12Rng::seed_from_u64(20_261_121);
     let mut debates = Vec::new();
     let mut kills = 0;
-    while kills < KILLS {
+    let most = KILLS * thoroughness();
+    while kills < most {
         let mut moments = vec![moment(&mut random, 1..calls + 1)];
-        if debates.len() % TWICE == 0 && kills + 1 < KILLS {
+        if debates.len() % TWICE == 0 && kills + 1 < most {
             moments = vec![moment(&mut random, 1..calls / 2), moment(&mut random, 1..calls / 2)];
         }
         kills += moments.len();
         debates.push(moments);
     }
-    assert_eq!(debates.iter().map(Vec::len).sum::<usize>(), KILLS);
+    assert_eq!(debates.iter().map(Vec::len).sum::<usize>(), most);
     let debates = Mutex::new(debates);
     std::thread::scope(|scope| {
         for _ in 0..3 {

@@ -378,8 +378,7 @@ fn a_limit_that_a_subscription_never_reaches_is_refused() {
 #[test]
 fn a_dry_run_makes_nothing() {
     let server = server(|_| "neither");
-    let budget = json!({"rounds": 1, "budget": {"maxCallsPerDay": 100}});
-    let sandbox = sandbox(&server).config(&priced(&["architect", "kiss"], &budget));
+    let sandbox = sandbox(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
     sandbox.run(LIFT.into_iter().chain(["--dry-run"])).expect_code(0);
     assert!(!sandbox.directory().join("debates").exists());
 }
@@ -406,24 +405,4 @@ fn a_record_that_was_noted_and_never_begun_is_begun_anew() {
     let again = server.requests().len();
     sandbox.run(arguments()).expect_code(0);
     assert_eq!(server.requests().len(), again);
-}
-
-#[test]
-fn calls_count_for_the_limit_of_the_day() {
-    let server = server(|_| "neither");
-    let budget = |limit: u32| json!({"rounds": 1, "budget": {"maxCallsPerDay": limit}});
-    let sandbox = sandbox(&server).config(&priced(&["architect", "kiss"], &budget(1000)));
-    let arguments = || LIFT.into_iter().chain(["--against", "single"]);
-    sandbox.run(arguments()).expect_code(0);
-    let asked = server.requests().len();
-    assert!(
-        sandbox.read("debates/calls.ledger").ends_with(&format!(" {asked:010}\n")),
-        "debates, arms and judges count"
-    );
-    // Another limit is the same comparison.
-    let sandbox = sandbox.config(&priced(&["architect", "kiss"], &budget(1)));
-    sandbox.run(arguments()).expect_code(0);
-    let used_up = sandbox.run(arguments().chain(["--repeat", "2"])).expect_code(0);
-    assert!(used_up.stderr.contains("today's 1 calls are used up"), "{used_up}");
-    assert_eq!(server.requests().len(), asked);
 }

@@ -1,18 +1,13 @@
 //! `dialectic mcp`, by clients of three kinds: rmcp's own, Python's, and lines of JSON as an older client sends them.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult,
-    ElicitationAction, GetTaskParams, Implementation, ProtocolVersion, TaskPayload, UpdateTaskParams,
-};
-use rmcp::service::{RequestContext, RunningService};
-use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt as _, ErrorData, RoleClient};
+use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
 use serde_json::{Value, json};
 
 use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
@@ -239,7 +234,7 @@ fn a_killed_server_takes_no_debate_with_it() {
 }
 
 #[test]
-fn questions_come_in_the_result_where_no_form_can_be_shown_and_an_agents_answers_are_recorded_as_such() {
+fn questions_come_in_the_result_and_an_agents_answers_are_recorded_as_such() {
     let server = MockServer::with(curious);
     let sandbox = asking(&server);
     let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
@@ -282,30 +277,6 @@ fn offline_agents_ask_an_older_client_whose_skips_are_recorded_as_an_agents() {
         sandbox.assert_state_is_the_fold(&id);
         let report = sandbox.run(["report", &id]).expect_code(0);
         assert!(report.stdout.contains("an agent's"), "{report}");
-    }
-}
-
-#[test]
-fn offline_agents_ask_the_user_of_rmcps_client() {
-    for lifecycle in [ClientLifecycleMode::Initialize, discovering()] {
-        let sandbox = offline();
-        let client = Answering::default();
-        let forms = Arc::clone(&client.forms);
-        with_rmcp(&sandbox, client, lifecycle.clone(), async |running| {
-            let problem = json!({"problem": "Design a queue", "clarify": true});
-            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
-            let id = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"))["id"].clone();
-            for _ in 0..30 {
-                let over = running.call_tool(parameters("wait", &json!({"id": id}))).await.unwrap();
-                if over.structured_content.unwrap()["outcome"] == "full" {
-                    return;
-                }
-            }
-            panic!("it does not end");
-        });
-        assert_eq!(forms.lock().unwrap().len(), 1, "{lifecycle:?}");
-        let item = &sandbox.state(&sandbox.only_debate())["clarifications"][0]["items"][0];
-        assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("the user's answer to q1"), &Value::Null));
     }
 }
 
@@ -380,168 +351,37 @@ fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
     }
 }
 
-/// A client of rmcp's that answers forms.
-#[derive(Clone)]
-struct Answering {
-    tasks: bool,
-    action: ElicitationAction,
-    /// How long the user takes.
-    after: Duration,
-    forms: Arc<Mutex<Vec<String>>>,
-}
-
-impl Default for Answering {
-    fn default() -> Self {
-        Self { tasks: false, action: ElicitationAction::Accept, after: Duration::ZERO, forms: Arc::default() }
-    }
-}
-
-impl ClientHandler for Answering {
-    fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation();
-        let capabilities = if self.tasks { capabilities.enable_tasks().build() } else { capabilities.build() };
-        ClientConfig::new(capabilities, Implementation::new("test", "1"))
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
-            panic!("it is a form");
-        };
-        self.forms.lock().unwrap().push(message);
-        tokio::time::sleep(self.after).await;
-        let answers: BTreeMap<&String, String> =
-            requested_schema.properties.keys().map(|id| (id, format!("the user's answer to {id}"))).collect();
-        Ok(ElicitResult::new(self.action.clone()).with_content(json!(answers)))
-    }
-}
-
-/// Has rmcp's client talk to the server.
-fn with_rmcp<F: Future<Output = ()>>(
-    sandbox: &Sandbox,
-    client: Answering,
-    lifecycle: ClientLifecycleMode,
-    talk: impl FnOnce(RunningService<RoleClient, Answering>) -> F,
-) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut command = tokio::process::Command::from(sandbox.command(LIMITS));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().unwrap();
-        let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-        let running = client.serve_with_lifecycle(transport, lifecycle).await.unwrap();
-        tokio::time::timeout(Duration::from_mins(1), talk(running)).await.expect("it takes less than a minute");
-    });
-}
-
-fn discovering() -> ClientLifecycleMode {
-    ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
-}
-
-fn parameters(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
-    CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
-}
-
 #[test]
-fn rmcps_client_puts_the_questions_to_its_user_by_the_old_way_and_the_new() {
-    for lifecycle in [ClientLifecycleMode::Initialize, discovering()] {
-        let server = MockServer::with(curious);
-        let sandbox = asking(&server);
-        let client = Answering::default();
-        let forms = Arc::clone(&client.forms);
-        with_rmcp(&sandbox, client, lifecycle.clone(), async |running| {
-            let problem = json!({"problem": "Design a queue", "clarify": true});
-            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
-            let facts = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"));
-            let id = facts["id"].clone();
-            for _ in 0..30 {
-                let over = running.call_tool(parameters("wait", &json!({"id": id}))).await.unwrap();
-                if over.structured_content.unwrap()["status"] == "completed" {
-                    return;
-                }
-            }
-            panic!("it does not end");
-        });
-        let forms = forms.lock().unwrap();
-        assert_eq!(forms.len(), 1, "{lifecycle:?}");
-        assert!(forms[0].contains("What does kiss have to know?"), "{forms:?}");
-        let state = sandbox.state(&sandbox.only_debate());
-        let item = &state["clarifications"][0]["items"][0];
-        assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("the user's answer to q1"), &Value::Null));
-    }
-}
-
-#[test]
-fn a_user_may_take_longer_than_a_call_and_one_who_does_not_answer_is_not_asked_again() {
-    for action in [ElicitationAction::Accept, ElicitationAction::Decline] {
-        let server = MockServer::with(curious);
-        let sandbox = asking(&server);
-        let client = Answering { action: action.clone(), after: Duration::from_secs(3), ..Answering::default() };
-        let forms = Arc::clone(&client.forms);
-        with_rmcp(&sandbox, client, ClientLifecycleMode::Initialize, async |running| {
-            let problem = json!({"problem": "Design a queue", "clarify": true});
-            let begun = running.call_tool(parameters("debate", &problem)).await.unwrap();
+fn rmcps_client_holds_a_debate_by_the_old_handshake_and_the_new() {
+    let discovering = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+    for lifecycle in [ClientLifecycleMode::Initialize, discovering] {
+        let sandbox = offline();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let held = async {
+            let mut command = tokio::process::Command::from(sandbox.command(LIMITS));
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+            let mut child = command.spawn().unwrap();
+            let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+            let running = ().serve_with_lifecycle(transport, lifecycle.clone()).await.unwrap();
+            let call = async |tool: &'static str, arguments: Value| {
+                let arguments = arguments.as_object().unwrap().clone();
+                running.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.unwrap()
+            };
+            let begun = call("debate", json!({"problem": "Design a queue", "clarify": true})).await;
             let id = begun.structured_content.clone().unwrap_or_else(|| panic!("{begun:?}"))["id"].clone();
-            let (mut was_open, mut was_told) = (false, false);
-            for _ in 0..60 {
-                let over = running.call_tool(parameters("wait", &json!({"id": id, "seconds": 1}))).await.unwrap();
-                let said = serde_json::to_value(&over.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
-                was_open |= said.contains("the user is being asked");
-                match over.structured_content.unwrap()["status"].as_str().unwrap() {
-                    "completed" => {
-                        assert_eq!((was_open, was_told), (true, action == ElicitationAction::Decline));
-                        return;
-                    }
-                    "asking" if said.contains("q1: What does architect have to know?") && !was_told => {
-                        was_told = true;
-                        let answers = json!({"id": id, "skipRest": true});
-                        running.call_tool(parameters("answer", &answers)).await.unwrap();
-                    }
-                    _ => {}
+            for _ in 0..30 {
+                let over = call("wait", json!({"id": id})).await.structured_content.unwrap();
+                match over["status"].as_str().unwrap() {
+                    "asking" => drop(call("answer", json!({"id": id, "skipRest": true})).await),
+                    "running" => {}
+                    _ => return over,
                 }
             }
             panic!("it does not end");
-        });
-        assert_eq!(forms.lock().unwrap().len(), 1, "{action:?}");
+        };
+        let over = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(1), held).await });
+        assert_eq!(over.expect("it takes less than a minute")["outcome"], "full", "{lifecycle:?}");
     }
-}
-
-#[test]
-fn a_client_with_tasks_gets_one_that_is_the_debate() {
-    let server = MockServer::with(curious);
-    let sandbox = asking(&server);
-    let client = Answering { tasks: true, ..Answering::default() };
-    with_rmcp(&sandbox, client, discovering(), async |running| {
-        let problem = json!({"problem": "Design a queue", "clarify": true});
-        let begun = running.call_tool_once(parameters("debate", &problem)).await.unwrap();
-        let CallToolResponse::Task(created) = begun else { panic!("{begun:?}") };
-        let id = created.task.task_id;
-        let mut was_asked = false;
-        for _ in 0..1100 {
-            let task = running.get_task(GetTaskParams::new(id.clone())).await.unwrap().task;
-            match task.payload {
-                TaskPayload::InputRequired { input_requests } => {
-                    let answers = json!({"action": "accept", "content": {"q1": "500", "q2": "600"}});
-                    let responses = input_requests.keys().map(|key| (key.clone(), answers.clone())).collect();
-                    running.update_task(UpdateTaskParams::new(id.clone(), responses)).await.unwrap();
-                    was_asked = true;
-                }
-                TaskPayload::Completed { result } => {
-                    assert!(was_asked);
-                    assert_eq!(result["structuredContent"]["id"], json!(id));
-                    assert_eq!(result["structuredContent"]["outcome"], "full");
-                    return;
-                }
-                _ => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-        panic!("it does not end");
-    });
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["clarifications"][0]["items"][0]["answer"], "500");
 }
 
 /// Python's client, by the Python in `MCP_CLIENT`.
@@ -563,9 +403,8 @@ fn pythons_client_holds_a_debate_with_clarifications() {
     let seen: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(seen["tools"].as_array().unwrap().len(), 10);
     assert_eq!(seen["over"]["outcome"], "full", "{seen:#}");
-    assert_eq!(seen["forms"].as_array().unwrap().len(), 1);
     assert!(seen["told"].as_array().unwrap().iter().any(|told| told.as_str().unwrap().contains("calls")), "{seen:#}");
     assert!(seen["report"].as_str().unwrap().contains("words-of-models-"));
     let item = &sandbox.state(seen["id"].as_str().unwrap())["clarifications"][0]["items"][0];
-    assert_eq!(item["answer"], "answer to q1");
+    assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("500 a second"), &json!("agent")));
 }

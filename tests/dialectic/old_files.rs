@@ -35,7 +35,7 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
     assert!(refused.stderr.contains("only a debate that ended with a solution can be evaluated"), "{refused}");
     let finished = sandbox.run(["resume", "odd"]).expect_code(0);
     assert!(finished.stderr.contains("is finished."), "{finished}");
-    for arguments in [["resume", "suspended"], ["replay", "suspended"], ["verify", "suspended"]] {
+    for arguments in [["resume", "suspended"], ["verify", "suspended"]] {
         let refused = sandbox.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("older versions kept none"), "{refused}");
     }
@@ -74,7 +74,6 @@ fn a_record_with_embeddings_is_whole_and_reported_as_it_was() {
         text.replace(before, now)
     });
     assert_eq!(report, expected);
-    sandbox.run(["replay", "latest", "--speed", "max", "--quiet"]).expect_code(0);
     let forked = sandbox.run(["fork", "latest", "--at", "1.judgement", "--offline", "--quiet"]).expect_code(0);
     assert!(!forked.stderr.contains("embed"), "{forked}");
 }

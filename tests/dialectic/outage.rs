@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::support::{
     Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, in_process, short_reply,
+    spread,
 };
 use crate::{arena, budget};
 use dialectic_engine::agent::{Panel, timeouts_of};
@@ -159,7 +160,8 @@ fn run_all(limit: bool) {
     let cases = cases();
     std::thread::scope(|scope| {
         for case in &cases {
-            scope.spawn(move || case.points.iter().for_each(|point| outage(case, *point, limit)));
+            let points = spread(case.points.len(), 1, usize::from(limit));
+            scope.spawn(move || points.for_each(|place| outage(case, case.points[place], limit)));
         }
     });
 }
@@ -272,7 +274,7 @@ fn an_outage_is_one_line_on_a_terminal() {
     let server = MockServer::with(|request| going(short_reply(request), request, 4));
     let address = server.address();
     let sandbox = Sandbox::new().model_server(&server).config(&three(1));
-    let mut terminal = Terminal::start_in(80, 40, &sandbox, ["debate", "Design a queue", "--no-pager"]);
+    let mut terminal = Terminal::start_in(80, 40, &sandbox, ["debate", "Design a queue"]);
     server.wait_for_requests(6);
     drop(server);
     terminal.wait_for("server unreachable, ");

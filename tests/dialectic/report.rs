@@ -440,7 +440,7 @@ fn on_a_terminal_a_report_is_rendered() {
 }
 
 #[test]
-fn what_is_shared_leaves_out_files_tools_and_prompts_and_says_so() {
+fn no_report_shows_attachments_tools_or_paths_of_the_machine() {
     let server = MockServer::with(|request: &Incoming| {
         let is_architect = request.purpose == Purpose::Propose && request.model() == "model-architect";
         if is_architect && request.tool_results().is_empty() {
@@ -463,25 +463,19 @@ fn what_is_shared_leaves_out_files_tools_and_prompts_and_says_so() {
         sandbox.run([&["report", "latest", "-o", name], arguments].concat()).expect_code(0);
         sandbox.read(name)
     };
-    let marks = ["MARK-ARGUMENT", "MARK-RESULT", "MARK-PROMPT", "MARK-CONTEXT", "MARK-ATTACHED", "MARK-TEXT"];
-    let whole = written(&[], "whole.html") + &written(&["-v"], "whole.md");
-    assert_eq!(marks.map(|mark| whole.contains(mark)), [true; 6], "what no report shows cannot be missed");
     let root = sandbox.directory().file_name().unwrap().to_str().unwrap().to_owned();
-    assert!(whole.contains(&root), "no path is shown, so this test could not fail");
+    let state = sandbox.read(format!("debates/{}.json", sandbox.only_debate()));
+    let marks = ["MARK-ARGUMENT", "MARK-RESULT", "MARK-PROMPT", "MARK-CONTEXT", "MARK-ATTACHED", "MARK-TEXT", &root];
+    assert_eq!(marks.map(|mark| state.contains(mark)), [true; 7], "what the record lacks cannot be shown");
     for (arguments, name) in [
-        (&["--share"][..], "shared.html"),
-        (&["--share", "-c", "debate-config.json"], "shared.html"),
-        (&["--share", "-v"], "shared.md"),
-        (&["--share", "-v", "-c", "debate-config.json"], "shared.md"),
+        (&[][..], "page.html"),
+        (&["-c", "debate-config.json"], "page.html"),
+        (&["-v"], "report.md"),
+        (&["-v", "-c", "debate-config.json"], "report.md"),
+        (&["--format", "adr"], "record.md"),
+        (&[], "state.json"),
     ] {
-        let shared = written(arguments, name);
-        assert!(!shared.contains("MARK-") && !shared.contains(&root), "{name}:\n{shared}");
-        let notice = "Omitted so that this report can be shared: 1 attachment, tool calls and their results (1 call), paths, addresses \
-                      of servers and the origins of prompts. The texts of the debate are complete and may quote it.";
-        assert!(shared.contains(notice), "{name}:\n{shared}");
-    }
-    for form in [["--format", "json"], ["--format", "adr"], ["-o", "x.json"]] {
-        let refused = sandbox.run([&["report", "latest", "--share"][..], &form].concat()).expect_code(2);
-        assert!(refused.stderr.contains("--share is for pages and Markdown only"), "{refused}");
+        let report = written(arguments, name);
+        assert!(!report.contains("MARK-") && !report.contains(&root), "{name}:\n{report}");
     }
 }

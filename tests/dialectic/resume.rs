@@ -141,7 +141,7 @@ fn a_debate_that_runs_is_not_run_a_second_time() {
 
     --- stderr
     error: the debate is running in another process (the journal ./debates/[id].events.jsonl is locked)
-    hint: wait until it ends; `dialectic replay` shows the debate so far
+    hint: wait until it ends; `dialectic show` shows the debate so far
     ");
     assert_eq!(server.requests().len(), 2);
     running.kill();

@@ -5,7 +5,6 @@ mod api;
 mod behind;
 pub(crate) mod browser;
 mod client;
-mod crowd;
 mod events;
 mod money;
 mod steering;

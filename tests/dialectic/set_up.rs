@@ -260,24 +260,3 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     let shown = here.run(["debate", "x", "--dry-run"]).expect_code(0).stderr;
     assert!(shown.contains("Panel strong: claude-opus-5-5 of anthropic"), "{shown}");
 }
-
-#[test]
-fn a_problem_is_written_in_the_editor() {
-    let here = Sandbox::new()
-        .file("editor.sh", "printf '# A queue\\nIt must be fast.\\n' | cat - \"$1\" > new && mv new \"$1\"");
-    let debate = ["debate", "--edit", "--offline", "--rounds", "1"];
-    let with = |here: Sandbox, editor: &str| here.env("EDITOR", editor);
-    let here = with(here, "sh editor.sh");
-    here.run(debate).expect_code(0);
-    assert_eq!(here.state(&here.only_debate())["problem"], "# A queue\nIt must be fast.");
-    let here = with(here, "true");
-    let empty = here.run(debate).expect_code(2);
-    assert!(empty.stderr.contains("the problem from the editor is empty"), "{empty}");
-    let here = with(here, "false");
-    let failed = here.run(debate).expect_code(2);
-    assert!(failed.stderr.contains("the editor `false` failed"), "{failed}");
-    let here = with(here, "true");
-    here.run(["debate", "Begun here.", "--edit", "--offline", "--rounds", "1"]).expect_code(0);
-    let twice = here.run(["debate", "-", "--edit"]).expect_code(2);
-    assert!(twice.stderr.contains("cannot come from both standard input and the editor"), "{twice}");
-}

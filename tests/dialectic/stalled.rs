@@ -1,6 +1,8 @@
 //! Whoever watches a debate may stop reading: calls, state and outcome stay what they are, and Ctrl-C is heard.
 
 use std::io::Read;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,9 @@ use crate::timing::without_times;
 /// How long something may take that takes no time.
 const PATIENCE: Duration = Duration::from_mins(2);
 
+/// How often a sentence is said, so that a pipe does not hold a text. Linux lets a pipe be made small.
+const LENGTH: usize = if cfg!(target_os = "linux") { 300 } else { 3_000 };
+
 /// Texts that no pipe holds, so that whoever does not read stops the writer.
 fn reply(request: &Incoming) -> Reply {
     match (request.purpose, request.model()) {
@@ -21,12 +26,12 @@ fn reply(request: &Incoming) -> Reply {
             Reply::json(json!({"questions": [{"id": "q1", "text": "How many?"}]}))
         }
         (Purpose::Synthesize, _) => Reply::json(json!({
-            "solutionMarkdown": "Use a ring. ".repeat(10_000), "tradeoffs": [], "recommendations": [],
+            "solutionMarkdown": "Use a ring. ".repeat(LENGTH * 3), "tradeoffs": [], "recommendations": [],
             "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
         })),
         (_, "model-judge") => Reply::text("All is well."),
         (Purpose::Propose | Purpose::Critique | Purpose::Refine, model) => {
-            Reply::text(format!("{model} says so. ").repeat(3_000))
+            Reply::text(format!("{model} says so. ").repeat(LENGTH))
         }
         _ => default_reply(request),
     }
@@ -42,7 +47,14 @@ struct Unread(Child);
 
 impl Unread {
     fn start(mut command: Command) -> Self {
-        Self(command.spawn().expect("the program can be started"))
+        let child = command.spawn().expect("the program can be started");
+        #[cfg(target_os = "linux")]
+        for pipe in
+            [child.stdout.as_ref().map(AsFd::as_fd), child.stderr.as_ref().map(AsFd::as_fd)].into_iter().flatten()
+        {
+            nix::fcntl::fcntl(pipe, nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).expect("a pipe can be made small");
+        }
+        Self(child)
     }
 
     fn interrupt(&self) {
@@ -191,9 +203,6 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
     let answers = std::fs::File::open(sandbox.directory().join("answers")).unwrap();
     command.stdin(answers).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut unread = Unread::start(command);
-    // What it has in any case is little; so it fills with the first lines.
-    #[cfg(target_os = "linux")]
-    nix::fcntl::fcntl(unread.0.stderr.as_ref().unwrap(), nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
     until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
     assert_eq!((without_times(&sandbox.state(&sandbox.only_debate())), sent(&server)), expected);
     let mut said = String::new();
@@ -272,8 +281,6 @@ fn an_evaluation_goes_on_while_nobody_reads_of_its_failed_attempts() {
     let mut command = sandbox.command(["eval", "-c", "eval.json", "-d", "debates/simple.json", "-v"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut unread = Unread::start(command);
-    #[cfg(target_os = "linux")]
-    nix::fcntl::fcntl(unread.0.stderr.as_ref().unwrap(), nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
     let asked = || {
         let requests = server.requests();
         let of_last = requests.iter().filter(|request| request.model() == "model-last").count();

@@ -298,7 +298,10 @@ fn the_end_fits_every_width() {
 fn whole_texts_are_shown_where_they_are_wanted() {
     let server = MockServer::with(slowly);
     let sandbox = sandbox(&server);
-    let (code, output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue", "--watch", "full"]).finish();
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("? for keys");
+    terminal.type_text("v");
+    let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     let shown = without_times(&screen.text(), &sandbox);
     assert!(shown.contains("✓ r1 proposal The architect · [time]\n\n    "), "{shown}");
@@ -388,11 +391,10 @@ fn an_interrupt_ends_a_pause() {
 #[test]
 fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
     let server = MockServer::with(slowly);
-    let paged = |before: &[&str], arguments: &[&str], ci: Option<&str>| {
+    let paged = |before: &[&str], pager: &str, ci: Option<&str>| {
         let sandbox = before.iter().fold(sandbox(&server), |sandbox, path| sandbox.file(path, "{}"));
-        let sandbox = sandbox.env("CI", ci.unwrap_or_default()).env("PAGER", "sed s/^/paged:/");
-        let arguments = ["debate", "Design a queue"].into_iter().chain(arguments.iter().copied());
-        let mut terminal = Terminal::start_in(80, 12, &sandbox, arguments);
+        let sandbox = sandbox.env("CI", ci.unwrap_or_default()).env("PAGER", pager);
+        let mut terminal = Terminal::start_in(80, 12, &sandbox, ["debate", "Design a queue"]);
         if ci.is_none() {
             terminal.wait_for("Begin? [y/N]");
             terminal.type_line("y");
@@ -402,10 +404,11 @@ fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
         screen.text().contains("paged:Queue")
     };
     let before = ["debates/deb-20250101-000000-aaaa.json"];
-    assert!(paged(&before, &[], None));
-    assert!(!paged(&[], &[], None), "the first result is on the screen itself");
-    assert!(!paged(&before, &["--no-pager"], None));
-    assert!(!paged(&before, &[], Some("true")));
+    let pager = "sed s/^/paged:/";
+    assert!(paged(&before, pager, None));
+    assert!(!paged(&[], pager, None), "the first result is on the screen itself");
+    assert!(!paged(&before, "", None) && !paged(&before, "cat", None));
+    assert!(!paged(&before, pager, Some("true")));
 }
 
 #[test]
@@ -425,20 +428,6 @@ fn a_first_debate_can_be_watched_and_says_what_is_next() {
     assert!(last[0].starts_with("Next: dialectic show ") && last[1].starts_with("Strongest objection ("), "{piped}");
     let quiet = Sandbox::new().run([&arguments[..], &["--quiet"]].concat()).expect_code(0);
     assert!(!quiet.stderr.contains("Next: "), "{quiet}");
-}
-
-#[test]
-fn a_replay_hears_keys() {
-    let sandbox = Sandbox::new().env("OFFLINE_LATENCY_MS", "300");
-    sandbox.run(["debate", "--offline", "Design a queue", "--quiet"]).expect_code(0);
-    let mut terminal = Terminal::start(&sandbox, ["replay", "latest", "--speed", "0.1"]);
-    terminal.wait_for("? for keys");
-    terminal.type_text("p");
-    terminal.wait_for("p continues · q leaves");
-    terminal.type_text("q");
-    let (code, output, screen) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert!(screen.is_left_as_found() && !screen.text().contains("Next: "), "{}", screen.text());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `dialectic verify`: whether a record is whole.
 
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
 use crate::support::{MockServer, Reply, Sandbox, config, short_reply};
@@ -32,11 +34,46 @@ fn a_record_that_nobody_touched_is_whole() {
     let json = sandbox.run(["verify", &id, "--json"]).expect_code(0).stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     let expected = json!({
-        "id": id, "whole": true, "signed": false, "trusted": false, "events": events, "running": false, "cutShort": false, "state": "current",
+        "id": id, "whole": true, "events": events, "running": false, "cutShort": false, "state": "current",
         "stateEvents": events, "flaws": [],
     });
     assert_eq!(json, expected);
     assert!(sandbox.files() == before, "something was written");
+}
+
+/// The lines of the documentation, typed in the sandbox.
+#[test]
+fn ssh_keygen_signs_the_head_of_a_journal_and_refuses_another_one() {
+    const SIGN: &str =
+        "dialectic verify latest --head | ssh-keygen -Y sign -n dialectic -f ~/.ssh/id_ed25519 > answer.sig";
+    const VERIFY: &str = "dialectic verify latest --head | \
+         ssh-keygen -Y verify -n dialectic -f allowed_signers -I alice@example.org -s answer.sig";
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Design a queue", "--offline", "--quiet", "--protocol", "council"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let head = sandbox.run(["verify", "latest", "--head"]).expect_code(0).stdout;
+    assert_eq!(head.trim_end(), sandbox.state(&id)["journal"]["sha256"]);
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_dialectic")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let typed = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(sandbox.directory()).env("PATH", &path).env("HOME", sandbox.directory());
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
+    };
+    assert!(typed("mkdir ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519"), "ssh-keygen is installed");
+    assert!(typed("printf 'alice@example.org %s\n' \"$(cat ~/.ssh/id_ed25519.pub)\" > allowed_signers"));
+    assert!(typed(SIGN));
+    assert!(typed(VERIFY));
+    // A damaged record prints nothing that could be signed or verified.
+    let journal = sandbox.read(journal_path(&id));
+    sandbox.write(journal_path(&id), journal.replacen("Design a queue", "Design a quevr", 1));
+    assert_eq!(sandbox.run(["verify", "latest", "--head"]).expect_code(2).stdout, "");
+    assert!(!typed(VERIFY));
+    sandbox.write(journal_path(&id), journal);
+    assert!(typed(VERIFY));
+    // Every later line changes the head.
+    sandbox.run(["ask", &id, "Why so?"]).expect_code(0);
+    assert!(!typed(VERIFY));
 }
 
 #[test]
@@ -220,7 +257,7 @@ fn records_of_builds_that_stated_no_outcome_are_whole_for_ever() {
         assert_eq!(saved["outcome"]["kind"], outcome);
         assert!(!journal.contains("\"outcome\""), "this one states its outcome");
         // It goes on from there as it was.
-        sandbox.run(["rate", id, "-1"]).expect_code(0);
+        sandbox.rate(format!("debates/{id}.json"), -1);
         assert_eq!(sandbox.state(id)["outcome"], saved["outcome"]);
         assert_eq!(sandbox.state(id)["rounds"], saved["rounds"]);
         sandbox.run(["verify", id]).expect_code(0);

@@ -73,8 +73,6 @@ pub enum Remedy {
     LimitQuestion,
     /// Set a limit of calls for this question.
     LimitCallsOfQuestion,
-    /// Ask the recorded question again.
-    AskAgain,
     /// Change this key of the configuration.
     Set(&'static str),
     /// Resume this debate.
@@ -83,8 +81,8 @@ pub enum Remedy {
     List,
     /// Verify the record.
     Verify,
-    /// Replay the debate so far.
-    Replay,
+    /// Show the debate so far.
+    Show,
 }
 
 impl Error for Box<dyn Diagnostic> {

@@ -80,7 +80,7 @@ impl Layers {
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick == Switch::On).then_some(value);
-        let options: [(&'static str, &str, Option<Value>); 14] = [
+        let options: [(&'static str, &str, Option<Value>); 13] = [
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
@@ -94,7 +94,6 @@ impl Layers {
             ("--max-cost", "debate.budget.maxCostUsd", dollars(options.max_cost)),
             ("--warn-cost", "debate.budget.warnCostUsd", dollars(options.warn_cost)),
             ("--max-calls", "debate.budget.maxCalls", options.max_calls.map(Value::from)),
-            ("--max-calls-per-day", "debate.budget.maxCallsPerDay", options.max_calls_per_day.map(Value::from)),
             ("--context", "contextDir", options.context_dir.as_ref().map(|path| path.display().to_string().into())),
         ];
         for (option, path, value) in options {

@@ -377,12 +377,7 @@ fn tighten(budget: &mut BudgetSettings, provenance: &Trust, overrides: &Override
     ] {
         tighten(key, replace(limit, by_option, tight));
     }
-    for (key, limit, tight, by_option) in [
-        ("maxCalls", &mut budget.max_calls, tight.max_calls, overrides.max_calls),
-        ("maxCallsPerDay", &mut budget.max_calls_per_day, tight.max_calls_per_day, overrides.max_calls_per_day),
-    ] {
-        tighten(key, replace(limit, by_option, tight));
-    }
+    tighten("maxCalls", replace(&mut budget.max_calls, overrides.max_calls, tight.max_calls));
 }
 
 /// Replaces a limit that no option sets with the tighter one. Returns whether it changed.

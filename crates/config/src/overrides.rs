@@ -81,8 +81,6 @@ pub struct Overrides {
     pub warn_cost: Option<Usd>,
     /// `--max-calls`.
     pub max_calls: Option<u32>,
-    /// `--max-calls-per-day`.
-    pub max_calls_per_day: Option<u32>,
     /// `--seed`.
     pub seed: Option<u32>,
     /// `--context`.

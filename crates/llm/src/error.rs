@@ -160,14 +160,6 @@ pub enum ModelError {
         /// The limit.
         limit: BudgetLimit,
     },
-    /// Not sent: the directory's daily limit of requests is reached.
-    #[error("today's {limit} calls are used up; the limit resets at {}", until.format("%Y-%m-%d %H:%M UTC"))]
-    NoCallsToday {
-        /// The daily limit.
-        limit: u32,
-        /// The beginning of the next day.
-        until: DateTime<Utc>,
-    },
     /// Not sent: its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
@@ -202,7 +194,6 @@ impl ModelError {
             Self::ToolUsed { .. } => "tool-used",
             Self::FailedTwice { last } => last.kind(),
             Self::OverBudget { .. } => "over-budget",
-            Self::NoCallsToday { .. } => "no-calls-today",
             Self::OutOfTime => "out-of-time",
             Self::Unsendable { .. } => "unsendable",
         }
@@ -231,7 +222,6 @@ impl ModelError {
             | Self::ToolUsed { .. }
             | Self::FailedTwice { .. }
             | Self::OverBudget { .. }
-            | Self::NoCallsToday { .. }
             | Self::OutOfTime
             | Self::Unsendable { .. } => false,
         }
@@ -279,7 +269,6 @@ impl ModelError {
             | Self::LoggedOut { .. }
             | Self::UsageLimit { .. }
             | Self::OverBudget { .. }
-            | Self::NoCallsToday { .. }
             | Self::OutOfTime
             | Self::Unsendable { .. } => false,
         }
@@ -301,17 +290,13 @@ impl ModelError {
     pub fn is_server_gone(&self) -> bool {
         matches!(
             self,
-            Self::Unreachable { .. }
-                | Self::Unavailable { .. }
-                | Self::UsageLimit { .. }
-                | Self::NoCallsToday { .. }
-                | Self::FailedTwice { .. }
+            Self::Unreachable { .. } | Self::Unavailable { .. } | Self::UsageLimit { .. } | Self::FailedTwice { .. }
         )
     }
 
-    /// Whether the limit of a subscription or of the day is reached.
+    /// Whether the limit of a subscription is reached.
     pub fn is_used_up(&self) -> bool {
-        matches!(self, Self::UsageLimit { .. } | Self::NoCallsToday { .. })
+        matches!(self, Self::UsageLimit { .. })
     }
 
     /// The server's requested delay.

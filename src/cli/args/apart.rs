@@ -13,23 +13,14 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     pub(in crate::cli) which: NewestArg,
 
-    /// Wait no longer than this, and exit with 124 if the debate is still running [default: wait for its end]
+    /// Wait no longer than this, and exit with 124 if the debate is still running; 0 prints its status at once [default:
+    /// wait for its end]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) timeout: Option<u64>,
 
     /// Exit with 5 unless the outcome is `full`
     #[arg(long)]
     pub(in crate::cli) strict: bool,
-
-    /// Print JSON, as `status` does
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct StatusArgs {
-    #[command(flatten)]
-    pub(in crate::cli) which: NewestArg,
 
     /// Print JSON
     #[arg(long)]
@@ -90,10 +81,6 @@ pub(in crate::cli) struct McpArgs {
     /// The maximum number of model calls in a debate; required if models are called through a command-line program
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls: Option<u32>,
-
-    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) max_calls_per_day: Option<u32>,
 
     /// The directory whose files the client may attach, and which agents may read with their tools [default: none may be
     /// attached]

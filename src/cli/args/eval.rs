@@ -37,10 +37,6 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) output: Option<PathBuf>,
 
-    /// The maximum number of calls per day (UTC) by all commands in this directory that set this limit
-    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) max_calls_per_day: Option<u32>,
-
     /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that many
     /// times in both orders
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]

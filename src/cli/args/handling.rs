@@ -8,9 +8,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use dialectic_base::money::Usd;
-use dialectic_base::sanitize::sanitize;
 
-use super::{CallsArgs, VouchArgs, WatchArgs, dollars};
+use super::{CallsArgs, VouchArgs, dollars};
 
 /// The names of outcomes and statuses in lists.
 const STATUSES: [&str; 9] =
@@ -45,17 +44,14 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     pub(in crate::cli) status: Vec<String>,
 
-    /// Only debates whose problem or solution contains this text; case does not matter
+    /// Only debates whose problem or solution contains this text, or which the memory finds by its words; case does not
+    /// matter
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) text: Option<String>,
 
     /// Only debates of this protocol
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) protocol: Option<String>,
-
-    /// Only debates with this tag; repeat it to require several
-    #[arg(long, value_name = "TAG")]
-    pub(in crate::cli) tag: Vec<String>,
 
     /// Only debates from this day on: `2026-01-31`, `today`, `yesterday`, or `7d` for seven days ago
     #[arg(long, value_name = "DAY", value_parser = day)]
@@ -94,10 +90,6 @@ pub(in crate::cli) struct ShowArgs {
     /// Print JSON
     #[arg(long)]
     pub(in crate::cli) json: bool,
-
-    /// Print without a pager
-    #[arg(long)]
-    pub(in crate::cli) no_pager: bool,
 }
 
 /// A part of a debate.
@@ -120,19 +112,15 @@ pub(in crate::cli) enum DebatePart {
 }
 
 #[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub(in crate::cli) struct AskArgs {
     /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
     /// terminal]
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
 
-    /// The question; `-` reads it from standard input. Without it, you are asked for questions on a terminal;
-    /// elsewhere, the last unanswered question is repeated
-    pub(in crate::cli) question: Option<String>,
-
-    /// Have this agent answer for its own text instead of the judge: its id, role or name
-    #[arg(short, long, value_name = "AGENT")]
-    pub(in crate::cli) agent: Option<String>,
+    /// The question; `-` reads it from standard input
+    pub(in crate::cli) question: String,
 
     /// The cost limit of the answer, in dollars [default: the rest of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
@@ -148,27 +136,9 @@ pub(in crate::cli) struct AskArgs {
     #[command(flatten)]
     pub(in crate::cli) vouch: VouchArgs,
 
-    #[command(flatten)]
-    pub(in crate::cli) watch: WatchArgs,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct DiffArgs {
-    /// The first debate: a state file, an id, the beginning or the last four characters of one, or `latest`
-    #[arg(value_name = "PATH-OR-ID")]
-    pub(in crate::cli) a: String,
-
-    /// The second debate; without it, the draft of the first one's answer is compared with the final text
-    #[arg(value_name = "PATH-OR-ID")]
-    pub(in crate::cli) b: Option<String>,
-
-    /// Print JSON
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
-
-    /// Print without a pager
-    #[arg(long)]
-    pub(in crate::cli) no_pager: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(in crate::cli) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -180,44 +150,6 @@ pub(in crate::cli) struct RmArgs {
     /// Do not ask for confirmation; needed in scripts
     #[arg(short, long)]
     pub(in crate::cli) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct SignArgs {
-    #[command(flatten)]
-    pub(in crate::cli) which: DebateArg,
-
-    /// The private key, or the public one of a key that your SSH agent holds [default: the first of the usual ones in
-    /// ~/.ssh]
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) key: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct TagArgs {
-    #[command(flatten)]
-    pub(in crate::cli) which: DebateArg,
-
-    /// Tags to add; without any, prints the debate's tags
-    #[arg(value_name = "TAG", value_parser = tag)]
-    pub(in crate::cli) add: Vec<String>,
-
-    /// A tag to remove; repeatable
-    #[arg(short, long, value_name = "TAG", value_parser = tag)]
-    pub(in crate::cli) remove: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct RateArgs {
-    #[command(flatten)]
-    pub(in crate::cli) which: DebateArg,
-
-    /// `+1` for a good debate, `-1` for a bad one
-    #[arg(value_name = "+1|-1", value_parser = rating, allow_negative_numbers = true)]
-    pub(in crate::cli) rating: i8,
-
-    /// Your reason
-    pub(in crate::cli) note: Option<String>,
 }
 
 /// Parses a day in local time.
@@ -234,25 +166,4 @@ fn day(text: &str) -> Result<NaiveDate, String> {
     };
     found
         .ok_or_else(|| "expected a day such as 2026-01-31, `today`, `yesterday`, or `7d` for seven days ago".to_owned())
-}
-
-/// Parses a rating.
-fn rating(text: &str) -> Result<i8, String> {
-    match text {
-        "+1" | "1" => Ok(1),
-        "-1" => Ok(-1),
-        _ => Err("expected +1 or -1".to_owned()),
-    }
-}
-
-/// The maximum length of a tag, in characters.
-const LONGEST_TAG: usize = 64;
-
-/// Parses a tag.
-fn tag(text: &str) -> Result<String, String> {
-    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
-    if text.is_empty() || text.chars().count() > LONGEST_TAG || text.contains(is_odd) || sanitize(text) != text {
-        return Err(format!("expected at most {LONGEST_TAG} characters without spaces and commas"));
-    }
-    Ok(text.to_owned())
 }

@@ -66,9 +66,13 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(hide_short_help = true, help_heading = "Change", long, value_name = "NUMBER")]
     pub(in crate::cli) seed: Option<u32>,
 
-    /// Print every call that the review would make, with its tokens and cost, and call nothing
+    /// Print the calls that the review would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(in crate::cli) dry_run: bool,
+
+    /// Print every call of the dry run as JSON
+    #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
+    pub(in crate::cli) json: bool,
 
     #[command(flatten)]
     pub(in crate::cli) run: RunArgs,

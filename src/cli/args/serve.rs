@@ -18,10 +18,6 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(in crate::cli) host: String,
 
-    /// Another origin that browsers use, such as `https://debates.example` of a proxy
-    #[arg(long = "origin", value_name = "URL")]
-    pub(in crate::cli) origins: Vec<String>,
-
     /// Open the page in a browser
     #[arg(long)]
     pub(in crate::cli) open: bool,
@@ -50,15 +46,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls: Option<u32>,
 
-    /// The maximum number of model calls per day (UTC); a debate that needs more pauses
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) max_calls_per_day: Option<u32>,
-
     /// How many debates run at once; others wait
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(in crate::cli) max_debates: u16,
-
-    /// Disconnect a client that reads nothing for this many seconds
-    #[arg(hide_short_help = true, long, value_name = "SECONDS", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(in crate::cli) client_timeout: u64,
 }

@@ -39,7 +39,6 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
         is_agreed: false,
         finish: false,
         limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
-        max_calls_per_day: args.calls.max_calls_per_day,
         vouch: &args.vouch,
         run: &args.run,
         answers: Some(&typed),

@@ -11,7 +11,6 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::features;
 use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
@@ -72,7 +71,6 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
         choice.callable()?;
     }
     let settings = &loaded.settings;
-    features::check(settings)?;
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
     terminal.warnings(Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings);

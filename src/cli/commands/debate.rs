@@ -11,7 +11,6 @@ use crate::cli::session::{Session, config_files, env_file, is_first_debate, runn
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::features;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, model_warnings,
@@ -31,8 +30,6 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let sources = Sources {
         text: args.problem.as_deref(),
         file: args.problem_file.as_deref(),
-        edit: args.edit,
-        template: args.template,
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;
@@ -54,11 +51,10 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     };
     // Answers to questions come from standard input.
     let reads_stdin = problem.is_stdin || sources.stdin_is_taken || settings.debate.interactive_clarifications;
-    features::check(&settings)?;
     if args.dry_run {
         say(choice.as_ref(), &spec, reads_stdin, terminal);
         terminal.warnings(&warnings);
-        return dry_run::run(&spec, &runner(environment)?, terminal);
+        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
@@ -68,7 +64,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if settings.everybody().all(|agent| agent.provider == OFFLINE)
         && !args.run.detach
         && is_first_debate()
-        && terminal.shows(args.run.watch.watch())
+        && terminal.shows(args.run.quiet)
     {
         paced.pace_offline(FIRST_LOOK);
     }
@@ -114,7 +110,6 @@ fn overrides(args: &DebateArgs) -> Overrides {
         max_cost: args.max_cost,
         warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        max_calls_per_day: args.calls.max_calls_per_day,
         seed: args.seed,
         context_dir: args.context.clone(),
     }

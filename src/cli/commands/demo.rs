@@ -1,4 +1,6 @@
-//! `dialectic demo`: replays a recorded debate and saves it for reading.
+//! `dialectic demo`: plays a recorded debate and saves it for reading.
+
+mod player;
 
 use std::error::Error as StdError;
 use std::fs;
@@ -8,8 +10,7 @@ use std::time::Duration;
 
 use flate2::read::GzDecoder;
 
-use super::replay::{ReplayEnd, show_again};
-use crate::cli::args::{DemoArgs, Watch};
+use crate::cli::args::DemoArgs;
 use crate::cli::conclusion::with_brief;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, INTERRUPTED, UserError};
@@ -19,7 +20,8 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;
 use dialectic_record::debate::{fold, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
-use dialectic_report::display::{Speed, StreamEnd, essence};
+use dialectic_report::display::essence;
+use player::play_back;
 
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
@@ -45,23 +47,18 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
     let moments = timeline(&events);
     let took = moments.last().map(|moment| moment.at).unwrap_or_default();
-    let watch = if args.quiet { Watch::Quiet } else { Watch::Compact };
-    let is_watched = terminal.shows(watch);
+    let is_watched = terminal.shows(args.quiet);
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
     // Short lines fit narrow terminals.
     terminal.notice("A recorded debate; no model is called.");
     terminal.notice(&format!("“{}”", one_line(&debate.title())));
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
-    let speed = if is_watched { speed(took) } else { Speed::Max };
-    match show_again(&debate, journal, moments, speed, terminal.display(watch), None)? {
-        ReplayEnd::Interrupted => {
-            let (said, state) = ("interrupted; the recorded debate is saved for reading", typed(&entry.state));
-            let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
-            return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
-        }
-        ReplayEnd::ToTheEnd(StreamEnd::ReaderGone) => return Err(Error::PipeClosed),
-        ReplayEnd::Left | ReplayEnd::ToTheEnd(StreamEnd::Complete | StreamEnd::Incomplete) => {}
+    let times = if is_watched { times(took) } else { f64::INFINITY };
+    if !play_back(&debate, journal, moments, times, terminal.display(args.quiet))? {
+        let (said, state) = ("interrupted; the recorded debate is saved for reading", typed(&entry.state));
+        let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
+        return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     // New users should not start in a pager.
@@ -79,9 +76,9 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// The speed at which a debate of this length takes [`LENGTH`]; never slower than the original.
-fn speed(took: Duration) -> Speed {
-    Speed::Times((took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0))
+/// How many times as fast a debate of this length must be played to take [`LENGTH`]; never slower than it was.
+fn times(took: Duration) -> f64 {
+    (took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0)
 }
 
 /// The final notices.
@@ -200,10 +197,9 @@ mod tests {
     #[test]
     fn it_is_seen_in_thirty_seconds_at_most() {
         let took = moments().last().unwrap().at;
-        let Speed::Times(times) = speed(took) else { panic!("it is shown without waiting") };
-        let watched = took.as_secs_f64() / times;
-        assert!((10.0..=30.0).contains(&watched), "{took:?} at {times} take {watched} s");
-        assert_eq!(speed(Duration::from_secs(5)), Speed::Times(1.0), "nothing is slower than it was");
+        let watched = took.as_secs_f64() / times(took);
+        assert!((10.0..=30.0).contains(&watched), "{took:?} take {watched} s");
+        assert!((times(Duration::from_secs(5)) - 1.0).abs() < f64::EPSILON, "nothing is slower than it was");
     }
 
     #[test]
@@ -215,7 +211,7 @@ mod tests {
         assert!(is_whole());
         let (mut record, _) = Record::reopen(&entry).unwrap();
         let events = record.events();
-        record.append(Event::Tagged { tags: vec!["storage".to_owned()] }).unwrap();
+        record.append(Event::Rated { rating: 1, note: None }).unwrap();
         record.write_state().unwrap();
         drop(record);
         keep(place.path()).unwrap();

@@ -1,19 +1,37 @@
 //! `dialectic debate --dry-run`: forecasts a debate without a call or a key.
 
+use serde::Serialize;
+
 use crate::cli::consent::has_tools;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
+use dialectic_base::money::Usd;
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, Spec};
+use dialectic_record::debate::PlannedCall;
 use dialectic_report::display;
 
-pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Result<(), Error> {
+/// The forecast for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForecastJson<'f> {
+    calls: &'f [PlannedCall],
+    /// `None` if a price is unknown.
+    likely_usd: Option<Usd>,
+    most_usd: Option<Usd>,
+}
+
+pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &spec.settings;
     (spec.protocol.check)(settings)?;
     let forecast = runner.forecast(spec)?;
-    let total = display::price_tag(&forecast, settings.max_cost(), has_tools(settings));
-    terminal
-        .text(&format!("{total}\n\n{}", display::forecast(&forecast, &spec.protocol.infos(), terminal.columns())))?;
+    if json {
+        let (likely_usd, most_usd) = (forecast.likely(), forecast.most());
+        terminal.json(&ForecastJson { calls: &forecast.calls, likely_usd, most_usd })?;
+    } else {
+        let total = display::price_tag(&forecast, settings.max_cost(), has_tools(settings));
+        terminal.text(&format!("{total}\n\n{}", display::forecast(&forecast, terminal.screen())))?;
+    }
     terminal.warnings(check_windows(&forecast.calls, settings)?);
     // Refuses the same limits as the debate would.
     check_prices(settings)?;

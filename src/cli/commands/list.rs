@@ -2,16 +2,17 @@
 
 mod spending;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use anstyle::{AnsiColor, Style};
 use chrono::{Datelike, Local, NaiveDate};
 use serde::Serialize;
 
+use crate::archive::PastDebates;
 use crate::cli::args::ListArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, in_full};
 use crate::status::Standing;
 use dialectic_base::figures::{percent, short_cost, with_notional};
 use dialectic_base::money::Usd;
@@ -56,8 +57,6 @@ struct ListRow {
     /// The original debate of a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tags: Vec<String>,
     #[serde(skip)]
     usage: BTreeMap<String, ModelUsage>,
 }
@@ -65,7 +64,15 @@ struct ListRow {
 pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     let entries = directory.entries()?;
-    let mut rows: Vec<ListRow> = entries.iter().filter_map(|entry| row(entry, args)).collect();
+    let remembered = match args.text.as_deref().map(|text| PastDebates::of(&directory).files_with(text)) {
+        None => HashSet::new(),
+        Some(Ok(files)) => files,
+        Some(Err(error)) => {
+            terminal.warning(&format!("--text does not search the memory: {}", in_full(&error)));
+            HashSet::new()
+        }
+    };
+    let mut rows: Vec<ListRow> = entries.iter().filter_map(|entry| row(entry, args, &remembered)).collect();
     // The entries are sorted by file name, which may be anything.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     rows.truncate(args.limit.map_or(usize::MAX, Into::into));
@@ -91,8 +98,9 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     })
 }
 
-/// The row of a debate, if it matches. Unreadable debates are listed as such.
-fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
+/// The row of a debate, if it matches. Unreadable debates are listed as such. `remembered` are the state files that the
+/// memory found.
+fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
     let read = state.ok().or_else(|| {
@@ -104,7 +112,9 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<ListRow> {
         Some(debate) => of_debate(debate, Standing::listed(entry, debate)),
         None => ListRow { id: entry.id(), status: unread, ..of_debate(&Debate::default(), unread) },
     };
-    is_wanted(&row, read.as_ref(), args).then_some(row)
+    let is_remembered =
+        entry.state.file_name().is_some_and(|name| name.to_str().is_some_and(|name| remembered.contains(name)));
+    is_wanted(&row, read.as_ref(), is_remembered, args).then_some(row)
 }
 
 fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
@@ -127,7 +137,6 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         forked_from: debate.forked_from.as_ref().map(|fork| fork.id.to_string()),
-        tags: debate.tags.iter().map(|tag| one_line(tag)).collect(),
         usage: debate.usage.clone(),
     }
 }
@@ -148,7 +157,7 @@ impl ListRow {
 }
 
 /// Whether a row matches the filters. An unreadable debate only matches its status.
-fn is_wanted(row: &ListRow, debate: Option<&Debate>, args: &ListArgs) -> bool {
+fn is_wanted(row: &ListRow, debate: Option<&Debate>, is_remembered: bool, args: &ListArgs) -> bool {
     let has_text = |text: &String| {
         let text = text.to_lowercase();
         debate.is_some_and(|debate| {
@@ -163,9 +172,8 @@ fn is_wanted(row: &ListRow, debate: Option<&Debate>, args: &ListArgs) -> bool {
         |wanted: &String| [Some(row.status), Some(row.standing), row.outcome].contains(&Some(wanted.as_str()));
     let is_day = |fits: &dyn Fn(NaiveDate) -> bool| row.created_at.is_some_and(|at| fits(local(at).date_naive()));
     (args.status.is_empty() || args.status.iter().any(is_status))
-        && args.text.as_ref().is_none_or(has_text)
+        && args.text.as_ref().is_none_or(|text| is_remembered || has_text(text))
         && args.protocol.as_ref().is_none_or(|wanted| row.protocol.as_ref() == Some(wanted))
-        && args.tag.iter().all(|wanted| row.tags.contains(wanted))
         && args.since.is_none_or(|since| is_day(&|day| day >= since))
         && args.until.is_none_or(|until| is_day(&|day| day <= until))
 }
@@ -181,7 +189,7 @@ fn has_other_protocols(rows: &[ListRow]) -> bool {
 
 /// The table for a terminal: distinguishing columns first; unimportant ones are dropped if necessary.
 fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
-    let (has_others, has_tags) = (has_other_protocols(rows), rows.iter().any(|row| !row.tags.is_empty()));
+    let has_others = has_other_protocols(rows);
     let mut columns = vec![
         TableColumn::text("ID"),
         TableColumn::text("STATUS"),
@@ -189,7 +197,6 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         TableColumn::text("WHEN").rank(1),
         TableColumn::figure("COST").rank(2),
     ];
-    columns.extend(has_tags.then(|| TableColumn::text("TAGS").rank(3)));
     columns.push(TableColumn::figure("ROUNDS").rank(5));
     columns.push(TableColumn::figure("CONFIDENCE").rank(6));
     if has_others {
@@ -208,7 +215,6 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
             Cell::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
         ];
-        cells.extend(has_tags.then(|| Cell::styled(row.tags.join(" "), AnsiColor::Cyan.on_default())));
         cells.push(Cell::plain(row.rounds.to_string()));
         cells.push(Cell::plain(or_nothing(row.confidence.map(percent))));
         if has_others {

@@ -13,8 +13,7 @@ use dialectic_config::{Overrides, capture_environment};
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     // Finds a faulty configuration now, not at the first debate.
-    let limits =
-        Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
+    let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;
     check_calls("mcp", &loaded.settings)?;
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
@@ -32,7 +31,6 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
         max_cost: args.max_cost,
         max_cost_per_day: args.max_cost_per_day,
         max_calls: args.max_calls,
-        max_calls_per_day: args.max_calls_per_day,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(options));

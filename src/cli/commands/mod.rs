@@ -3,10 +3,9 @@
 use clap::Subcommand;
 
 use super::args::{
-    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, DiffArgs, EvalArgs, ForkArgs, InitArgs,
-    LiftArgs, ListArgs, ManArgs, McpArgs, MemoryArgs, ModelsArgs, ProtocolsArgs, RateArgs, RatingsArgs, ReplayArgs,
-    ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs, ShowArgs, SignArgs, SkillArgs, StatusArgs,
-    StopArgs, SweepArgs, TagArgs, VerifyArgs, WaitArgs,
+    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, LiftArgs,
+    ListArgs, ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs,
+    ServeArgs, ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -19,7 +18,6 @@ mod completions;
 mod config;
 mod debate;
 mod demo;
-mod diff;
 mod dry_run;
 mod eval;
 mod fork;
@@ -27,38 +25,27 @@ mod init;
 mod lift;
 mod list;
 mod man;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "archive")]
-mod memory;
 mod models;
 pub(super) mod problem;
 mod protocols;
-mod rate;
-#[cfg(feature = "archive")]
-mod ratings;
-mod replay;
 mod report;
 mod resume;
 mod review;
 mod rm;
-#[cfg_attr(not(feature = "serve"), path = "serve/absent.rs")]
 pub(super) mod serve;
 mod show;
-mod sign;
 mod skill;
-mod status;
 mod stop;
 mod sweep;
-mod tag;
 mod verify;
 mod wait;
 
 /// Declares [`Command`], the function of each command, and the groups of the help. A row has a command's description,
-/// arguments, module, options of the run, required feature and examples; modules are named like commands.
+/// arguments, module, options of the run and examples; modules are named like commands.
 macro_rules! commands {
     ($($group:literal {
-        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)? $(if $missing:ident $feature:tt)?, [$($example:literal,)+];)+
+        $($(#[$about:meta])* $name:ident($args:ty) = $module:ident $(with $run:ident)?, [$($example:literal,)+];)+
     })+) => {
         #[derive(Debug, Subcommand)]
         pub(super) enum Command {
@@ -70,12 +57,7 @@ macro_rules! commands {
             pub(super) fn run(&self, terminal: &mut Terminal) -> Result<(), Error> {
                 match self {
                     $($(
-                        $(#[cfg(feature = $feature)])?
                         Self::$name(args) => $module::run(args, terminal),
-                        $(
-                            #[cfg(not(feature = $feature))]
-                            Self::$name(_) => Err(crate::features::MissingFeature::$missing.into()),
-                        )?
                     )+)+
                 }
             }
@@ -115,11 +97,10 @@ commands! {
             "dialectic resume latest",
             "dialectic resume vhkp --finish",
         ];
-        /// Ask the judge, or an agent, about a finished debate
+        /// Ask the judge about a finished debate
         Ask(AskArgs) = ask, [
             "dialectic ask latest \"What if the budget is halved?\"",
             "dialectic ask vhkp --max-cost 0.05 \"Which part would you build first?\"",
-            "dialectic ask vhkp",
         ];
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [
@@ -136,12 +117,7 @@ commands! {
         /// Wait for the end of a debate that runs elsewhere, and exit as it did
         Wait(WaitArgs) = wait, [
             "dialectic wait vhkp --timeout 45",
-            "dialectic wait vhkp --strict --json",
-        ];
-        /// Show the status of a debate, even one that another process runs
-        Status(StatusArgs) = status, [
-            "dialectic status vhkp",
-            "dialectic status vhkp --json",
+            "dialectic wait vhkp --timeout 0 --json",
         ];
         /// Answer a debate's questions, so that it continues
         Answer(AnswerArgs) = answer with run, [
@@ -176,42 +152,17 @@ commands! {
             "dialectic report latest",
             "dialectic report vhkp -o decision.html",
         ];
-        /// Compare two debates
-        Diff(DiffArgs) = diff, [
-            "dialectic diff vhkp ab12",
-            "dialectic diff vhkp latest --json",
-        ];
-        /// Replay a past debate
-        Replay(ReplayArgs) = replay, [
-            "dialectic replay latest --speed 10",
-            "dialectic replay latest --speed max --events -",
-        ];
     }
     "Keep" {
-        /// Rate a debate
-        Rate(RateArgs) = rate, [
-            "dialectic rate latest +1",
-            "dialectic rate vhkp -1 \"Ignored the budget\"",
-        ];
-        /// Tag a debate, to find it again
-        Tag(TagArgs) = tag, [
-            "dialectic tag latest storage adr-7",
-            "dialectic tag latest --remove storage",
-        ];
-        /// Sign the record of a debate with an SSH key
-        Sign(SignArgs) = sign, [
-            "dialectic sign latest",
-            "dialectic sign vhkp --key ~/.ssh/id_ed25519",
-        ];
         /// Remove debates
         Rm(RmArgs) = rm, [
             "dialectic rm vhkp",
             "dialectic rm vhkp ab12 --yes",
         ];
-        /// Find what past debates decided
-        Memory(MemoryArgs) = memory if Archive "archive", [
-            "dialectic memory search rate limiting",
-            "dialectic memory show latest",
+        /// Check a debate's record for damage
+        Verify(VerifyArgs) = verify, [
+            "dialectic verify latest",
+            "dialectic verify latest --head | ssh-keygen -Y sign -n dialectic -f ~/.ssh/id_ed25519 > answer.sig",
         ];
     }
     "Measure" {
@@ -232,16 +183,6 @@ commands! {
         Sweep(SweepArgs) = sweep, [
             "dialectic sweep plan sweep.json -o plan.jsonl",
             "dialectic sweep run plan.jsonl --jobs 8",
-        ];
-        /// Rank models by the judges' scores in past arenas
-        Ratings(RatingsArgs) = ratings if Archive "archive", [
-            "dialectic ratings",
-            "dialectic ratings --json",
-        ];
-        /// Check a debate's record for damage, and show who signed it
-        Verify(VerifyArgs) = verify, [
-            "dialectic verify latest",
-            "dialectic verify vhkp --signers allowed_signers --json",
         ];
     }
     "Set up" {
@@ -270,13 +211,13 @@ commands! {
     }
     "For programs" {
         /// Run debates for coding agents, over the Model Context Protocol (MCP)
-        Mcp(McpArgs) = mcp if Mcp "mcp", [
+        Mcp(McpArgs) = mcp, [
             "dialectic mcp --max-cost 0.50 --max-cost-per-day 5 --context .",
         ];
-        /// Teach coding agents to use this program
+        /// Print or install the skill that teaches coding agents to use this program
         Skill(SkillArgs) = skill, [
             "dialectic skill install",
-            "dialectic skill remove",
+            "dialectic skill install .claude/skills",
         ];
         /// Print a completion script for a shell
         Completions(CompletionsArgs) = completions, [

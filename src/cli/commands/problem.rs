@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cli::edit::edit;
 use crate::cli::stdin;
-use crate::cli::template::ProblemTemplate;
 use crate::cli::terminal::Terminal;
 use crate::error::UserError;
 use dialectic_base::encoding::decode;
@@ -13,22 +11,12 @@ use dialectic_base::encoding::decode;
 /// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// The name of the editor.
-const EDITOR: &str = "the editor";
-/// The note below the text in the editor.
-const NOTE: &str = "Write the problem above this line, then save and close. Everything below it is ignored. \
-    Without a problem, no debate\nstarts.";
-
 /// The possible sources of the problem.
 pub(super) struct Sources<'a> {
     /// The command line.
     pub(super) text: Option<&'a str>,
     /// A file.
     pub(super) file: Option<&'a Path>,
-    /// Whether to write or continue it in an editor.
-    pub(super) edit: bool,
-    /// The template of headings for the editor.
-    pub(super) template: Option<ProblemTemplate>,
     /// Whether standard input is used for something else.
     pub(super) stdin_is_taken: bool,
 }
@@ -46,27 +34,14 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
     let unreadable = |from: &str, source: std::io::Error| {
         UserError::input(format!("cannot read the problem from {from}")).with_source(source)
     };
-    if let Some(template) = sources.template {
-        let text = template.filled(&edit(template.text(), NOTE)?);
-        if text.is_empty() {
-            return Err(UserError::input("the template was not filled in"));
-        }
-        return Ok(Problem { text, is_stdin: false });
-    }
     let (from, bytes) = match (sources.text, sources.file) {
         (Some(_), Some(_)) => {
             let message = "two problems given: as text and as a file";
             return Err(UserError::input(message).with_hint("remove one of them"));
         }
-        (Some("-"), None) if sources.edit => {
-            let message = "the problem cannot come from both standard input and the editor";
-            return Err(UserError::input(message).with_hint("remove one of them"));
-        }
-        (None, None) if sources.edit => (EDITOR.to_owned(), Vec::new()),
         (None, None) if sources.stdin_is_taken || !stdin::may_have_text() => {
-            return Err(UserError::input("no problem given").with_hint(
-                "put it in quotes after the command, name a file with --problem-file, pipe it in, or write it with --edit",
-            ));
+            return Err(UserError::input("no problem given")
+                .with_hint("put it in quotes after the command, name a file with --problem-file, or pipe it in"));
         }
         (Some("-") | None, None) => {
             let read = stdin::read("the problem", u64::MAX, terminal);
@@ -86,10 +61,9 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
     let text = decode(&bytes).map_err(|fault| {
         UserError::input(format!("the problem from {from} is not UTF-8 text")).with_hint(fault.hint())
     })?;
-    let (text, from) = if sources.edit { (edit(text, NOTE)?, EDITOR.to_owned()) } else { (text.to_owned(), from) };
     if text.trim().is_empty() {
         return Err(UserError::input(format!("the problem from {from} is empty"))
             .with_hint("the problem must contain at least one word"));
     }
-    Ok(Problem { text, is_stdin: from == STANDARD_INPUT })
+    Ok(Problem { text: text.to_owned(), is_stdin: from == STANDARD_INPUT })
 }

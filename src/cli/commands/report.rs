@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::args::ReportArgs;
 use crate::cli::latest::or_latest;
-use crate::cli::output::{Readership, detail, format_of, open_page, write_report};
+use crate::cli::output::{detail, format_of, open_page, write_report};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
@@ -29,15 +29,10 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         let message = "opens a page, but this report is not one: name a file that ends in .html, or drop --format";
         return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
     }
-    if args.share && !format.is_shareable {
-        let message = "is for pages and Markdown only: name a file that ends in .html or .md, or drop --format";
-        return Err(ConfigError::Argument { option: "--share", message: message.to_owned() }.into());
-    }
-    let readership = if args.share { Readership::Strangers } else { Readership::Owner };
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
     let beside = args.open.then(|| entry.state.with_extension("html"));
     let output = args.output.as_deref().or(beside.as_deref());
-    write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), readership, terminal)?;
+    write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), terminal)?;
     if let Some(page) = output.filter(|_| args.open) {
         open_page(page, &process_environment(), terminal);
     }
@@ -47,8 +42,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
 /// Whether `path` is one of the debate's own files, however spelled.
 fn is_of(entry: &Entry, path: &Path) -> bool {
     let Ok(path) = fs::canonicalize(path) else { return false };
-    let signed = [entry.statement_path(), entry.signature_path()];
-    let mut own = [&entry.state].into_iter().chain(&entry.journal).chain(&signed);
+    let mut own = [&entry.state].into_iter().chain(&entry.journal);
     own.any(|file| fs::canonicalize(file).is_ok_and(|file| file == path))
 }
 

@@ -4,7 +4,7 @@ mod newest;
 
 use crate::cli::args::{ResumeArgs, RunArgs, VouchArgs};
 use crate::cli::consent;
-use crate::cli::output::{Readership, detail, report_path, write_report};
+use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
@@ -29,7 +29,6 @@ pub(super) struct ResumeOrder<'a> {
     /// Whether to skip to the solution.
     pub(super) finish: bool,
     pub(super) limit: BudgetLimit,
-    pub(super) max_calls_per_day: Option<u32>,
     pub(super) vouch: &'a VouchArgs,
     pub(super) run: &'a RunArgs,
     /// The answers to open questions.
@@ -53,7 +52,6 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         is_agreed: args.debate.is_none(),
         finish: args.finish,
         limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
-        max_calls_per_day: args.calls.max_calls_per_day,
         vouch: &args.vouch,
         run: &args.run,
         answers: None,
@@ -88,8 +86,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     let sources = saved.debate().prompt_sources.clone();
     let files = config_files(vouch.config.as_ref(), environment);
     let mut session = Session::open(run, &settings, files.hooks()?, environment, terminal)?;
-    let provenance =
-        vouched(saved.provenance(), vouch, &files)?.and_limit(limit).and_calls_per_day(order.max_calls_per_day);
+    let provenance = vouched(saved.provenance(), vouch, &files)?.and_limit(limit);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
     terminal.warnings(environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings));
@@ -139,5 +136,5 @@ fn finished(id: &DebateId, entry: &Entry, args: &RunArgs, terminal: &mut Termina
     terminal.notice(&format!("The debate {id} is finished."));
     let Some(path) = &args.report else { return Ok(()) };
     let path = report_path(path, terminal);
-    write_report(entry, None, Some(&path), detail(args.verbose), None, Readership::Owner, terminal)
+    write_report(entry, None, Some(&path), detail(args.verbose), None, terminal)
 }

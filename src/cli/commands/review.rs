@@ -11,7 +11,6 @@ use crate::cli::session::{Session, runner};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::features;
 use dialectic_base::figures::{counted, list};
 use dialectic_config::{
     ConfigFiles, ConfigPath, EnvFile, Loaded, Overrides, Switch, capture_environment, debates_directory,
@@ -43,7 +42,6 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let files = ConfigFiles::new(config_path(args, &source, &directory, terminal)?, &environment);
     let Loaded { settings, warnings, provenance, choice, hooks, .. } = files.load(&overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
-    features::check(&settings)?;
     let change = match &source {
         Source::Repository(repository) => {
             let wanted = Wanted::of(&args.paths, &directory, Some(repository.root()));
@@ -74,7 +72,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
-        return dry_run::run(&spec, &runner(environment)?, terminal);
+        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
@@ -217,7 +215,6 @@ fn overrides(args: &ReviewArgs) -> Overrides {
         max_cost: args.max_cost,
         warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        max_calls_per_day: args.calls.max_calls_per_day,
         seed: args.seed,
         ..Overrides::default()
     }

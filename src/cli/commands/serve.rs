@@ -2,7 +2,6 @@
 
 use std::io::{self, Write as _};
 use std::thread;
-use std::time::Duration;
 
 use maud::{DOCTYPE, html};
 use tempfile::TempPath;
@@ -28,15 +27,12 @@ use dialectic_record::store::Directory;
 
 /// The default number of concurrent debates.
 const PLACES: usize = 3;
-/// The default time limit for a client that reads nothing.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // Finds a faulty configuration now, not at the first debate.
-    let limits =
-        Overrides { max_calls: args.max_calls, max_calls_per_day: args.max_calls_per_day, ..Overrides::default() };
+    let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
     check_calls("serve", &loaded.settings)?;
     terminal.warnings(loaded.warnings);
@@ -51,16 +47,9 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         max_cost: args.max_cost,
         max_cost_per_day: args.max_cost_per_day,
         max_calls: args.max_calls,
-        max_calls_per_day: args.max_calls_per_day,
     };
-    let options = ServeOptions {
-        host: args.host.clone(),
-        port: args.port,
-        origins: args.origins.clone(),
-        places: args.max_debates.into(),
-        client_timeout: Duration::from_secs(args.client_timeout),
-        ..local(workplace)
-    };
+    let options =
+        ServeOptions { host: args.host.clone(), port: args.port, places: args.max_debates.into(), ..local(workplace) };
     let (notices, mut said) = unbounded_channel();
     let server = Server::bind(options, notices)?;
     while let Ok(warning) = said.try_recv() {
@@ -103,15 +92,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 /// A server for this machine only.
 fn local(workplace: DebateInputs) -> ServeOptions {
     let token = workplace.environment.token().map(str::to_owned);
-    ServeOptions {
-        host: "127.0.0.1".to_owned(),
-        port: 0,
-        origins: Vec::new(),
-        token,
-        places: PLACES,
-        client_timeout: CLIENT_TIMEOUT,
-        workplace,
-    }
+    ServeOptions { host: "127.0.0.1".to_owned(), port: 0, token, places: PLACES, workplace }
 }
 
 /// A server for a single debate: `debate --serve`.
@@ -127,7 +108,6 @@ pub(in crate::cli) fn for_one_debate(
         max_cost,
         max_cost_per_day: None,
         max_calls: None,
-        max_calls_per_day: None,
     };
     let (notices, _) = unbounded_channel();
     Ok(Server::bind(local(workplace), notices)?)

@@ -3,7 +3,6 @@
 mod choice;
 
 use choice::TextSelection;
-pub(in crate::cli::commands) use choice::agent;
 use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs};
@@ -24,11 +23,11 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     let debate = &saved.debate;
-    let view = View::new(debate, &[], None).with_standing(Standing::listed(&entry, debate));
+    let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
     let choice = TextSelection::of(&view, args.part, args.name.as_deref())?;
     match args.part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
-        None => terminal.pages(&overview(&view, directory.short_name(&debate.id)), !args.no_pager),
+        None => terminal.pages(&overview(&view, directory.short_name(&debate.id))),
         Some(DebatePart::Points) => points(&view, args, terminal),
         Some(DebatePart::Solution) => solution(debate, args, terminal),
         Some(DebatePart::FollowUps) => follow_ups(&view, args, terminal),
@@ -41,7 +40,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
                 terminal.notice("The record contains no such text.");
                 return Ok(());
             }
-            terminal.pages(&readable(&view, &texts), !args.no_pager)
+            terminal.pages(&readable(&view, &texts))
         }
     }
 }
@@ -55,7 +54,7 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
     if args.json {
         return terminal.json(solution);
     }
-    terminal.pages(&solution.description, !args.no_pager)
+    terminal.pages(&solution.description)
 }
 
 /// The follow-up questions with their answers.
@@ -70,17 +69,16 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
     }
     let entry = |(number, one): (usize, &FollowUp)| {
         let question = one.question.trim().replace('\n', "\n> ");
-        let who = one.answered_by.as_ref().or(one.to.as_ref()).map(|id| inline(view.name_of(id)));
+        let who = one.answered_by.as_ref().map(|id| inline(view.name_of(id)));
         let answer = match (one.answer.as_deref().map(str::trim), who) {
             (Some(answer), Some(who)) => format!("**{who}**\n\n{answer}"),
             (Some(answer), None) => answer.to_owned(),
-            (None, Some(who)) if one.to.is_some() => format!("{who} has not answered."),
             (None, _) => "Not answered.".to_owned(),
         };
         format!("## Question {number}\n\n> {question}\n\n{answer}\n")
     };
     let text: Vec<String> = (1..).zip(&debate.follow_ups).map(entry).collect();
-    terminal.pages(&text.join("\n"), !args.no_pager)
+    terminal.pages(&text.join("\n"))
 }
 
 /// The objections with their outcomes.
@@ -94,7 +92,7 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
         return Ok(());
     }
     let text = objections(&shown, view, terminal.layout());
-    terminal.clean_pages(&text, !args.no_pager)
+    terminal.clean_pages(&text)
 }
 
 /// The JSON output, with the keys of the state file.

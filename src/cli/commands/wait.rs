@@ -1,15 +1,20 @@
-//! `dialectic wait`: waits for a debate that runs elsewhere, and exits as it did.
+//! `dialectic wait`: waits for a debate that runs elsewhere, prints its status, and exits as it did.
 
+use std::fmt::Write as _;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::WaitArgs;
 use crate::cli::conclusion::{still_running, verdict};
 use crate::cli::latest::or_latest;
+use crate::cli::questions::listed;
 use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::{DebateStatus, Presence, STILL_RUNS, load};
+use crate::status::{DebateStatus, Presence, STILL_RUNS, Standing, load};
+use dialectic_base::figures::named_cost;
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
@@ -30,9 +35,43 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
         // Even with an answer, if its reports are not written yet.
         status.exit_code = STILL_RUNS;
     }
-    super::status::say(&status, args.json, terminal)?;
+    if args.json { terminal.json(&status) } else { terminal.text(&described(&status)) }?;
     if before.is_any() {
         return Err(still_running(&debate.id));
     }
     verdict(&entry, &debate, before, args.strict)
+}
+
+fn described(status: &DebateStatus) -> String {
+    let kind = status.outcome.as_ref().map(|outcome| format!(", {}", outcome.kind.name())).unwrap_or_default();
+    let mut text = format!("{}  {}{kind}  {}\n", status.id, status.status.name(), one_line(&status.title));
+    let of_planned = status.calls.planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
+    let cost = named_cost(status.cost_usd.map(Usd::from_dollars));
+    let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
+    let place = match (&status.stage, status.rounds) {
+        (Some(stage), Some(rounds)) if status.round > 0 => format!("round {} of {rounds}, {stage}: ", status.round),
+        (Some(stage), _) => format!("{stage}: "),
+        (None, _) => String::new(),
+    };
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{place}{}{of_planned} calls, {cost}{limit}", status.calls.done);
+    for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
+        let _ = writeln!(text, "- {}", one_line(reason));
+    }
+    if let Some(error) = &status.error {
+        let _ = writeln!(text, "{}", one_line(error));
+    }
+    if status.stopping {
+        text.push_str("It was told to stop.\n");
+    }
+    text.push_str(&listed(&status.questions));
+    let id = &status.id;
+    let next = match status.status {
+        Standing::Completed => format!("Read it: dialectic show {id} solution"),
+        Standing::Asking => format!("Answer: dialectic answer {id} q1=\"...\""),
+        Standing::Paused | Standing::Interrupted | Standing::Failed => format!("Resume: dialectic resume {id}"),
+        Standing::Running => format!("Wait: dialectic wait {id}"),
+        Standing::Unfinished => return text,
+    };
+    text + &next + "\n"
 }

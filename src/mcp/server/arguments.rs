@@ -69,16 +69,9 @@ impl Server {
         attached.collect()
     }
 
-    /// The limits of calls as options: the server's, or the debate's own if they are lower.
-    pub(super) fn calls(&self, own: Option<&Settings>) -> Vec<OsString> {
-        let Options { max_calls, max_calls_per_day, .. } = &*self.options;
-        let limits = [
-            ("--max-calls", *max_calls, own.and_then(Settings::max_calls)),
-            ("--max-calls-per-day", *max_calls_per_day, own.and_then(Settings::max_calls_per_day)),
-        ];
-        let least = |(name, here, own): (&str, Option<u32>, Option<u32>)| {
-            Some(option(name, here.into_iter().chain(own).min()?.to_string()))
-        };
-        limits.into_iter().filter_map(least).flatten().collect()
+    /// The limit of calls as an option: the server's, or the debate's own if it is lower.
+    pub(super) fn calls(&self, own: Option<&Settings>) -> impl Iterator<Item = OsString> + use<> {
+        let least = self.options.max_calls.into_iter().chain(own.and_then(Settings::max_calls)).min();
+        least.into_iter().flat_map(|most| option("--max-calls", most.to_string()))
     }
 }

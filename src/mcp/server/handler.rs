@@ -3,22 +3,19 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, GetTaskParams, GetTaskResult, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-    ServerCapabilities, ServerConfig, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::task::spawn_blocking;
 
-use crate::status::Standing;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{StoreError, read_state};
 
 use super::arguments::words;
 use super::{Refusal, Server, refused, succeeded};
-use crate::mcp::questions::{Answers, answers_in, is_declined};
 use crate::mcp::tools::{MOST_LISTED, all};
 use crate::mcp::words::of_models;
 
@@ -33,7 +30,7 @@ fn invalid(refusal: Refusal) -> ErrorData {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("dialectic", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -52,11 +49,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let name = request.name.clone();
-        match self.called(request, &context).await {
-            Some(Ok(response)) => Ok(response),
-            Some(Err(Refusal(text))) => Ok(refused(text).into()),
-            None => Err(ErrorData::invalid_params(format!("there is no tool `{}`", one_line(&name)), None)),
+        let name = request.name;
+        match self.call(&name, request.arguments.unwrap_or_default(), &context).await {
+            Ok(Some(result)) => Ok(result.into()),
+            Ok(None) => Err(ErrorData::invalid_params(format!("there is no tool `{}`", one_line(&name)), None)),
+            Err(Refusal(text)) => Ok(refused(text).into()),
         }
     }
 
@@ -102,35 +99,5 @@ impl ServerHandler for Server {
         let done = done.map_err(Refusal::from).and_then(succeeded).map_err(invalid)?;
         let contents = ResourceContents::text(of_models(&done.stdout), request.uri).with_mime_type("text/markdown");
         Ok(ReadResourceResult::new(vec![contents]).into())
-    }
-
-    async fn get_task(
-        &self,
-        request: GetTaskParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
-        Ok(GetTaskResult::new(self.task(&request.task_id).await.map_err(invalid)?))
-    }
-
-    async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        let entry = self.entry(&request.task_id).await.map_err(invalid)?;
-        let status = self.status(&entry).await.map_err(invalid)?;
-        if status.status != Standing::Asking {
-            // Another process was faster.
-            return Ok(());
-        }
-        match answers_in(&request.input_responses, &status.questions) {
-            Some(answers) => self.give(&entry, &answers, false, "user").await.map_err(invalid),
-            None if is_declined(&request.input_responses) => {
-                self.give(&entry, &Answers::new(), true, "user").await.map_err(invalid)
-            }
-            None => Err(ErrorData::invalid_params("`inputResponses` contains no answers", None)),
-        }
-    }
-
-    async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        let id = self.entry(&request.task_id).await.map_err(invalid)?.id();
-        let done = self.program.run(words(&["stop", &id]), "").await;
-        done.map_err(Refusal::from).and_then(succeeded).map(drop).map_err(invalid)
     }
 }

@@ -232,10 +232,6 @@ impl Variant {
             return Err(unplannable("`debate.arena.contextCommands` is set, but a plan cannot contain commands")
                 .with_hint("attach their output, and remove them from this configuration"));
         }
-        if settings.max_calls_per_day().is_some() {
-            return Err(unplannable("`debate.budget.maxCallsPerDay` is set, but it does not apply to sets")
-                .with_hint("remove it from this configuration, and use `maxCost`"));
-        }
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();
         settings.debate.budget.warn_cost_usd = None;

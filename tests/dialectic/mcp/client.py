@@ -10,22 +10,16 @@ import sys
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.types import ElicitResult
 
 
 async def main() -> None:
-    forms, told = [], []
-
-    async def elicit(context, params):
-        forms.append(params.message)
-        content = {name: f"answer to {name}" for name in params.requestedSchema["properties"]}
-        return ElicitResult(action="accept", content=content)
+    told = []
 
     async def progress(done, total, message):
         told.append(message)
 
     server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
-    async with stdio_client(server) as (read, write), ClientSession(read, write, elicitation_callback=elicit) as session:
+    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         hello = await session.initialize()
         tools = [tool.name for tool in (await session.list_tools()).tools]
         begun = await session.call_tool("debate", {"problem": "Design a queue", "clarify": True})
@@ -33,7 +27,9 @@ async def main() -> None:
         debate = begun.structuredContent["id"]
         for _ in range(30):
             over = await session.call_tool("wait", {"id": debate}, progress_callback=progress)
-            if over.structuredContent["status"] != "running":
+            if over.structuredContent["status"] == "asking":
+                await session.call_tool("answer", {"id": debate, "answers": {"q1": "500 a second"}, "skipRest": True})
+            elif over.structuredContent["status"] != "running":
                 break
         report = await session.read_resource(f"dialectic://debate/{debate}")
         print(json.dumps({
@@ -42,7 +38,6 @@ async def main() -> None:
             "id": debate,
             "over": over.structuredContent,
             "text": over.content[0].text,
-            "forms": forms,
             "told": told,
             "report": report.contents[0].text,
         }))

@@ -1,6 +1,6 @@
 //! Debates of which every text is an attack.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::support::Plan;
-use dialectic_record::debate::{Debate, Ledger, Objection, Recorded, fold};
+use dialectic_record::debate::{Debate, Ledger, Objection, fold};
 
 /// How long a line can be.
 const LONG: usize = 200_000;
@@ -74,36 +74,28 @@ impl Hostile {
         text
     }
 
-    /// Debates with their journals: one in which the same text stays the same everywhere, so that who spoke about whom
+    /// Debates: one in which the same text stays the same everywhere, so that who spoke about whom
     /// still fits together, and one in which every place has a text of its own.
-    pub(super) fn debates(&self) -> Vec<(&'static str, Debate, Vec<Recorded>)> {
-        let (state, events) = full();
+    pub(super) fn debates(&self) -> Vec<(&'static str, Debate)> {
+        let state = full();
         let mut known = BTreeMap::new();
-        let consistent = self.overwritten(&state, &events, |original, _| {
+        let consistent = linked(self.overwritten(&state, |original, _| {
             let next = known.len();
             *known.entry(original.to_owned()).or_insert(next)
-        });
-        let scattered = self.overwritten(&state, &events, |_, place| place);
-        let consistent = (linked(consistent.0), consistent.1);
+        }));
+        let scattered = self.overwritten(&state, |_, place| place);
         let is_whole = |one: &Objection| one.reason.is_some() && one.critic_reason.is_some() && one.ruling.is_some();
-        assert!(Ledger::of(&consistent.0).objections.iter().any(is_whole), "no point has all that there can be");
-        vec![("consistent", consistent.0, consistent.1), ("scattered", scattered.0, scattered.1)]
+        assert!(Ledger::of(&consistent).objections.iter().any(is_whole), "no point has all that there can be");
+        vec![("consistent", consistent), ("scattered", scattered)]
     }
 
-    fn overwritten(
-        &self,
-        state: &Value,
-        events: &[Value],
-        mut number: impl FnMut(&str, usize) -> usize,
-    ) -> (Debate, Vec<Recorded>) {
+    fn overwritten(&self, state: &Value, mut number: impl FnMut(&str, usize) -> usize) -> Debate {
         let mut place = 0;
         let mut attack = |original: &str| {
             place += 1;
             self.text(number(original, place))
         };
-        let state: Debate = overwrite(state.clone(), &mut attack, 90);
-        let events = events.iter().map(|event| overwrite(event.clone(), &mut attack, 0)).collect();
-        (state, events)
+        overwrite(state.clone(), &mut attack, 90)
     }
 }
 
@@ -213,9 +205,9 @@ fn put(value: &mut Value, place: &[Step], attack: &mut impl FnMut(&str) -> Strin
     }
 }
 
-/// A debate that has every part, and its journal.
+/// A debate that has every part.
 #[expect(clippy::too_many_lines, reason = "it is one document, field by field")]
-fn full() -> (Value, Vec<Value>) {
+fn full() -> Value {
     let plan = Plan {
         agents: 3,
         rounds: 2,
@@ -226,8 +218,7 @@ fn full() -> (Value, Vec<Value>) {
         interrupted: true,
         seed: 5,
     };
-    let recorded = plan.events(1);
-    let mut state = serde_json::to_value(fold(&recorded).unwrap()).unwrap();
+    let mut state = serde_json::to_value(fold(&plan.events(1)).unwrap()).unwrap();
     let agent = |agent: usize| Plan::agent_id(agent);
     let merge = |value: &mut Value, more: Value| {
         let fields = value.as_object_mut().expect("an object");
@@ -321,26 +312,5 @@ fn full() -> (Value, Vec<Value>) {
         &mut state["promptSources"]["judge"],
         json!({"source": "file", "path": "/j", "summarySource": "file", "summaryPath": "/k"}),
     );
-
-    let call = json!({"model": "gpt-4", "provider": "openai", "servedModel": "s", "latencyMs": 5, "attempts": 2});
-    let key = json!({"round": 1, "phase": "critique", "agentId": agent(0), "targetAgentId": agent(1)});
-    let reply =
-        json!({"text": "a reply", "toolCalls": [{"id": "c", "name": "n", "arguments": "a"}], "parseError": "p"});
-    let last = recorded.len() as u64;
-    let more = [
-        json!({"type": "replied", "key": key, "reply": reply, "call": call}),
-        json!({"type": "voted", "voting": state["voting"], "call": call}),
-        json!({"type": "polled", "key": key, "vote": "a word", "reason": "a motive", "call": call}),
-        json!({"type": "judged", "key": key, "judgement": judged(1), "call": call}),
-        json!({"type": "decided", "verdict": verdict}),
-        json!({"type": "failed", "error": "the end"}),
-    ];
-    let mut events: Vec<Value> = recorded.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
-    for (mut event, seq) in more.into_iter().zip(last + 1..) {
-        merge(&mut event, json!({"seq": seq, "at": "2025-01-01T09:00:00.000Z"}));
-        events.push(event);
-    }
-    let kinds: BTreeSet<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
-    assert!(kinds.len() > 12, "{kinds:?}");
-    (state, events)
+    state
 }

@@ -3,40 +3,40 @@
 use serde_json::json;
 
 use super::browser::is_installed;
-use super::{debates, offline, page, saved};
+use super::{debates, page};
 use crate::serve::browser::chromium::{Chromium, axe};
 use crate::support::{Sandbox, config};
 use dialectic_record::debate::{Debate, Recorded, fold};
 
 /// A debate of which every call failed.
-fn failed() -> (Debate, Vec<Recorded>) {
+fn failed() -> Debate {
     let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({}))).env("OFFLINE_FAIL_EVERY", "1");
     sandbox.run(["debate", "--offline", "Design a queue"]);
-    let (debate, events) = saved(&sandbox);
+    let debate = sandbox.debate(&sandbox.only_debate());
     assert_eq!(debate.status.name(), "failed");
-    (debate, events)
+    debate
 }
 
 /// A motion that is still argued.
-fn running_motion() -> (Debate, Vec<Recorded>) {
-    let (_, mut events) = offline(&json!({"protocol": "oxford"}), &[], &[]);
-    events.truncate(events.len() / 2);
-    let debate = fold(&events).unwrap();
+fn running_motion() -> Debate {
+    let sandbox = Sandbox::new().config(&config(&["architect", "security", "kiss"], &json!({"protocol": "oxford"})));
+    sandbox.run(["debate", "--offline", "Queues are better than locks."]).expect_code(0);
+    let journal = sandbox.journal(&sandbox.only_debate());
+    let events: Vec<Recorded> = journal.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let debate = fold(&events[..events.len() / 2]).unwrap();
     assert_eq!(debate.status.name(), "running");
-    (debate, events)
+    debate
 }
 
 #[test]
 fn every_page_can_be_read_by_everybody_without_a_script_too() {
     let Some(axe) = is_installed().then(axe).flatten() else { return };
     let mut all = debates();
-    for (name, (debate, events)) in [("failed", failed()), ("running motion", running_motion())] {
-        all.push((name, debate, events));
-    }
+    all.extend([("failed", failed()), ("running motion", running_motion())]);
     let mut chromium = Chromium::start();
     let mut tab = chromium.tab();
-    for (name, debate, events) in &all {
-        let unfolded = page(debate, events).replace("<details", "<details open");
+    for (name, debate) in &all {
+        let unfolded = page(debate).replace("<details", "<details open");
         let sandbox = Sandbox::new().file("page.html", unfolded);
         let address = format!("file://{}", sandbox.directory().join("page.html").display());
         for (width, is_dark, scripts) in

@@ -29,7 +29,7 @@ fn configuration_of_the_change_has_no_say() {
     // Where the base has none, none is used.
     let sandbox = repository(Sandbox::new(), &[("a.py", BEFORE)]);
     commit(&sandbox, &[("a.py", AFTER), ("debate-config.json", &hostile.to_string())]);
-    let run = sandbox.run(["review", "--offline", "--dry-run"]).expect_code(0);
+    let run = sandbox.run(["review", "--offline", "--dry-run", "--json"]).expect_code(0);
     assert!(
         run.stderr.contains("Not using debate-config.json") && !run.stdout.contains("agent-testing"),
         "{}",

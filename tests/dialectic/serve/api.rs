@@ -83,6 +83,26 @@ fn the_list_is_searched_and_comes_in_parts() {
 }
 
 #[test]
+fn the_list_reads_a_state_again_only_after_its_file_has_changed() {
+    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN);
+    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let path = sandbox.directory().join(format!("debates/{}.json", sandbox.only_debate()));
+    let serving = Serving::start(&sandbox, &[]);
+    let listed = || serving.get("/debates")["debates"][0].clone();
+    let before = listed();
+    let write = |text: &str, modified| {
+        std::fs::write(&path, text).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    };
+    let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let other = std::fs::read_to_string(&path).unwrap().replace("Design a queue", "Destroy queues");
+    write(&other, modified);
+    assert_eq!(listed(), before);
+    write(&other, modified + std::time::Duration::from_secs(1));
+    assert_ne!(listed(), before);
+}
+
+#[test]
 fn what_a_request_may_not_say_is_refused_and_named() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));

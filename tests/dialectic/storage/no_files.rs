@@ -9,12 +9,11 @@ use nix::unistd::mkfifo;
 use crate::support::Sandbox;
 
 /// The commands that read a saved debate.
-const READERS: [&[&str]; 6] = [
+const READERS: [&[&str]; 5] = [
     &["report", "debates/d.json"],
     &["eval", "--offline", "-d", "debates/d.json"],
     &["show", "d"],
     &["resume", "d"],
-    &["replay", "d"],
     &["verify", "d"],
 ];
 

@@ -58,7 +58,7 @@ fn what_cannot_be_printed_is_an_error_of_every_command() {
         &["list"][..],
         &["report", "-d", "latest"],
         &["verify", "latest"],
-        &["replay", "latest", "--quiet"],
+        &["show", "latest"],
         &["eval", "-d", "latest", "--offline"],
         &["config", "schema"],
         &["man"],

@@ -19,13 +19,12 @@ fn a_finished_debate_is_read_from_its_journal() {
     let state = sandbox.read(&path);
     let journal = sandbox.journal(&id);
     let run = |arguments: &[&str]| sandbox.run(arguments).expect_code(0);
-    let [list, report, scores, replay] =
-        [&["list"][..], &["report", "-d", &id], &["eval", "-d", &id, "--offline"], &["replay", &id, "--quiet"]]
-            .map(run);
+    let [list, report, scores, solution] =
+        [&["list"][..], &["report", "-d", &id], &["eval", "-d", &id, "--offline"], &["show", &id, "solution"]].map(run);
     for damaged in damages(&state) {
         sandbox.write(&path, &damaged);
         assert_eq!(run(&["list"]).stdout, list.stdout, "{damaged:?}");
-        assert_eq!(run(&["replay", &id, "--quiet"]).stdout, replay.stdout, "{damaged:?}");
+        assert_eq!(run(&["show", &id, "solution"]).stdout, solution.stdout, "{damaged:?}");
         for (arguments, before) in [(&["report", "-d", &id][..], &report), (&["eval", "-d", &id, "--offline"], &scores)]
         {
             let now = run(arguments);
@@ -83,7 +82,7 @@ fn without_its_journal_a_debate_is_reported_and_no_more() {
     let (whole, calls) = (sandbox.read(&journal), server.requests().len());
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
     sandbox.remove(&journal);
-    for arguments in [&["resume", &id][..], &["fork", &id, "--at", "1.synthesis"], &["replay", &id], &["verify", &id]] {
+    for arguments in [&["resume", &id][..], &["fork", &id, "--at", "1.synthesis"], &["verify", &id]] {
         assert_journal_is_missed(&sandbox, &id, arguments);
     }
     assert_eq!(sandbox.run(["report", "-d", &id]).expect_code(0).stdout, report);
@@ -122,7 +121,7 @@ fn new_records_are_their_owners_alone_and_others_stay_as_they_are() {
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o664)).unwrap();
     }
     let before = files[0].metadata().unwrap().modified().unwrap();
-    sandbox.run(["tag", &id, "shared"]).expect_code(0);
+    sandbox.rate(format!("debates/{id}.json"), 1);
     assert_ne!(files[0].metadata().unwrap().modified().unwrap(), before, "the state was replaced");
     assert_eq!(modes(), [0o664; 2]);
 }

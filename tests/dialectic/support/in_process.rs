@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::money::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, OnOutage, RunCommand, RunEnding};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, Request};
-use dialectic_record::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Settings};
+use dialectic_record::debate::{Created, Debate, DebateId, Event, FORMAT_VERSION, PanelInfo, Recorded, Settings};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Directory, Record};
+use dialectic_record::store::{Directory, Entry, JournalError, Record, StoreError};
 
 /// The protocol that the settings name.
 pub(crate) fn protocol(settings: &Settings) -> &'static Protocol {
@@ -74,6 +75,36 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.expect("a runtime can be built").block_on(future)
 }
 
+/// Pushes a clock that stands still, since the thread that saves keeps it from going by itself.
+pub(crate) fn push_clock() -> JoinHandle<()> {
+    tokio::spawn(async {
+        loop {
+            tokio::time::advance(Duration::from_millis(20)).await;
+        }
+    })
+}
+
+/// The record, as soon as the thread that saves has let go of it.
+pub(crate) fn reopened(entry: &Entry) -> (Record, Vec<Recorded>) {
+    loop {
+        match Record::reopen(entry) {
+            Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
+            opened => {
+                let (record, past) = opened.unwrap();
+                return (record, past.events);
+            }
+        }
+    }
+}
+
+/// The requests whose answers are on record.
+pub(crate) fn answered(events: &[Recorded]) -> usize {
+    let is_answer = |event: &Event| {
+        !matches!(event, Event::AttemptFailed { .. }) && event.call().is_some_and(|call| call.attempts > 0)
+    };
+    events.iter().filter(|recorded| is_answer(&recorded.event)).count()
+}
+
 /// Runs a debate to its end.
 pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (RunEnding, Debate) {
     run_watched(settings, panel, seed, Signals::new(PanelInfo::new(settings, protocol(settings).infos()))).await
@@ -113,12 +144,7 @@ async fn run_engine(
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");
     let mut engine = Engine::new(protocol(settings), panel, record, &[], signals, cancel, untold()).on_outage(on);
-    // The thread that saves keeps the clock from going by itself; so it is pushed.
-    let clock = tokio::spawn(async {
-        loop {
-            tokio::time::advance(Duration::from_millis(20)).await;
-        }
-    });
+    let clock = push_clock();
     let ending = engine.run().await.expect("the debate can be saved");
     clock.abort();
     (ending, engine.debate().clone())

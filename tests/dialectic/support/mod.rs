@@ -2,35 +2,49 @@
 //!
 //! Nothing here knows the program's insides but for the public record of a debate. The benchmarks share it.
 
-mod call_graph;
 mod config;
 mod html;
 pub(crate) mod in_process;
 mod latency;
 mod planted;
-mod prefix;
 mod process;
 mod record;
 mod sandbox;
 mod screen;
+#[expect(dead_code, unused_imports, reason = "the unit tests of the client use it, too")]
 mod server;
 mod terminal;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use call_graph::{Barrier, critical_path, marker};
 pub(crate) use config::config;
 pub(crate) use html::{Tag, assert_nested, tags};
 pub(crate) use latency::LogNormal;
 pub(crate) use planted::{Planted, planted, readers};
-pub(crate) use prefix::PromptCost;
 pub(crate) use process::{Finished, Running, redactions};
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
 pub(crate) use screen::Screen;
 pub(crate) use server::{
-    Api, Content, Delivery, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, by_task,
-    default_reply, prose, short_reply, violations,
+    Api, Content, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, by_task, default_reply, prose,
+    short_reply, violations,
 };
 pub(crate) use terminal::Terminal;
+
+/// How many times the usual number of cases a loop over cases goes through: `PROPTEST_CASES` over its default in
+/// `.cargo/config.toml`.
+pub(crate) fn thoroughness() -> usize {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<usize>().ok());
+    (cases.unwrap_or_default() / 32).max(1)
+}
+
+/// `few` times the thoroughness of the places up to `count`, spread evenly. Other places for each `offset`.
+pub(crate) fn spread(count: usize, few: usize, offset: usize) -> impl Iterator<Item = usize> {
+    let places = (few * thoroughness()).min(count);
+    // Seven, so that the same place within each part is not the same row of a table.
+    (0..places).map(move |part| {
+        let (start, end) = (part * count / places, (part + 1) * count / places);
+        start + (offset + 7 * part) % (end - start)
+    })
+}

@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use dialectic_record::debate::{Debate, DebateFile, Recorded, fold};
+use dialectic_record::debate::{Debate, DebateFile, Event, Recorded, fold};
+use dialectic_record::store::Entry;
 
 use super::{Finished, MockServer, Running};
 
@@ -181,14 +182,20 @@ impl Sandbox {
         }
     }
 
-    /// The ids of the saved debates, sorted: what was signed of one is none. None when there is no such directory.
+    /// The ids of the saved debates, sorted. None when there is no such directory.
     pub(crate) fn debates(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.directory().join("debates")) else { return Vec::new() };
         let names = entries.map(|entry| entry.expect("the directory can be listed").file_name());
         let ids = names.filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_owned()));
-        let mut ids: Vec<String> = ids.filter(|id| !id.ends_with(".signed")).collect();
+        let mut ids: Vec<String> = ids.collect();
         ids.sort();
         ids
+    }
+
+    /// Rates the debate whose state file is at `path`, as the page does.
+    pub(crate) fn rate(&self, path: impl AsRef<Path>, rating: i8) {
+        let entry = Entry::of_state(&self.directory().join(path));
+        entry.note(|_| Some(Event::Rated { rating, note: None })).expect("it can be rated");
     }
 
     /// The id of the one saved debate; panics when there is another number of them.

@@ -134,7 +134,6 @@ fn what_belongs_to_one_machine_is_no_part_of_a_plan() {
     };
     refused(|config| config["agents"][0]["tools"] = json!([{"name": "file_read"}]), "has the tool `file_read`");
     refused(|config| config["debate"]["arena"] = json!({"contextCommands": ["ls"]}), "`debate.arena.contextCommands`");
-    refused(|config| config["debate"]["budget"] = json!({"maxCallsPerDay": 9}), "`debate.budget.maxCallsPerDay`");
     refused(|config| config["agents"][0]["systemPromptPath"] = "none.md".into(), "none.md of agent-architect");
 }
 

@@ -168,7 +168,7 @@ fn debates_that_have_ended_are_fetched_to_be_read() {
     let shown = sandbox.run(["show", one.trim_end()]).expect_code(0).stdout;
     assert!(shown.contains("What is 40 + 2?"), "{shown}");
     sandbox.run(["verify", one.trim_end()]).expect_code(0);
-    sandbox.run(["rate", one.trim_end(), "+1"]).expect_code(0);
+    sandbox.rate(one.trim_end(), 1);
 
     // All of them, without touching what is there.
     let rated = sandbox.read(one.trim_end());
@@ -217,7 +217,7 @@ fn the_copy_of_a_failed_debate_is_replaced_when_it_was_resumed() {
     let copies = fetch();
     let [resumed, rated] = copies.lines().collect::<Vec<_>>()[..] else { panic!("{copies}") };
     assert_eq!(outcome(resumed), "failed");
-    sandbox.run(["rate", rated, "-1"]).expect_code(0);
+    sandbox.rate(rated, -1);
     server.set_script(|request| short_reply(request).usage(500, 0, 50));
     for index in ["0", "1"] {
         sandbox.run(["sweep", "run", "plan.jsonl", "--index", index, "--retry-failed"]).expect_code(0);

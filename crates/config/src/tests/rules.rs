@@ -121,7 +121,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.budget.banana` is ignored (known: `maxCalls`, `maxCallsPerDay`, `maxCostUsd`, `warnCostUsd`)
+    unknown key `debate.budget.banana` is ignored (known: `maxCalls`, `maxCostUsd`, `warnCostUsd`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)

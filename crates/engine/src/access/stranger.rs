@@ -65,8 +65,6 @@ pub struct Trust {
     standing: BudgetSettings,
     /// The limit of the command line, which overrides all others.
     limit: BudgetLimit,
-    /// The command line's limit of requests per day.
-    max_calls_per_day: Option<u32>,
     /// Directories where prompt files may be, and which tools may read for a record.
     directories: Vec<PathBuf>,
     /// The prompt sources in the record.
@@ -84,7 +82,6 @@ impl Trust {
             remembered: Vec::new(),
             standing: BudgetSettings::default(),
             limit: BudgetLimit::default(),
-            max_calls_per_day: None,
             directories: Vec::new(),
             recorded: None,
         }
@@ -138,11 +135,6 @@ impl Trust {
         self
     }
 
-    /// The command line sets the limit of requests per day.
-    pub fn and_calls_per_day(self, limit: Option<u32>) -> Self {
-        Self { max_calls_per_day: limit.or(self.max_calls_per_day), ..self }
-    }
-
     /// The user named a panel in `directory`: its prompt files may be read anywhere, and role files may be read next to
     /// it.
     pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
@@ -186,7 +178,6 @@ impl Trust {
             max_cost_usd: limits.max_cost_usd.or(own.max_cost_usd),
             warn_cost_usd: limits.warn_cost_usd.or(own.warn_cost_usd),
             max_calls: limits.max_calls.or(own.max_calls),
-            max_calls_per_day: limits.max_calls_per_day.or(own.max_calls_per_day),
         };
         self
     }
@@ -196,21 +187,15 @@ impl Trust {
         self.standing.max_cost_usd
     }
 
-    /// The daily limit of requests if the user sets none.
-    pub fn standing_calls_per_day(&self) -> Option<u32> {
-        self.standing.max_calls_per_day
-    }
-
     /// Lets a found configuration lower the default limits, but not raise them.
     pub fn tighten(&self, budget: &mut BudgetSettings) {
         fn tighter<T: Ord>(found: Option<T>, own: Option<T>) -> Option<T> {
             [found, own].into_iter().flatten().min()
         }
-        let BudgetSettings { max_cost_usd, warn_cost_usd, max_calls, max_calls_per_day } = budget;
+        let BudgetSettings { max_cost_usd, warn_cost_usd, max_calls } = budget;
         *max_cost_usd = tighter(*max_cost_usd, self.standing.max_cost_usd);
         *warn_cost_usd = tighter(*warn_cost_usd, self.standing.warn_cost_usd);
         *max_calls = tighter(*max_calls, self.standing.max_calls);
-        *max_calls_per_day = tighter(*max_calls_per_day, self.standing.max_calls_per_day);
     }
 
     /// Sets the terms of a run: the effective prices, and for a record the limits.
@@ -225,7 +210,6 @@ impl Trust {
             prices: BTreeMap::new(),
             max_cost: self.limit.usd.or(budget.max_cost_usd),
             max_calls: self.limit.calls.or(budget.max_calls),
-            max_calls_per_day: self.max_calls_per_day.or(budget.max_calls_per_day),
         };
         self.lend_programs(settings);
         if self.author != Author::User {

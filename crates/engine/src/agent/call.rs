@@ -24,8 +24,7 @@ use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
 use super::rulings::{ListedFindings, RawRulings};
 use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
-    newest_summary, number, own_rounds, own_text, speeches, text_label, transcript, wants_histories, who_is_who,
-    whole_length,
+    newest_summary, number, own_rounds, speeches, text_label, transcript, wants_histories, who_is_who, whole_length,
 };
 use super::{Agent, Labels, Panel};
 
@@ -266,10 +265,7 @@ impl<'a> ShownTexts<'a> {
         if let Some(solution) = &debate.final_solution {
             parts.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
         }
-        if let Some(agent) = debate.agents().iter().find(|agent| agent.id == step.key.agent_id) {
-            parts.push(("Your text", own_text(debate, agent).into_iter().collect()));
-        }
-        parts.push(("What the user asked before", earlier_answers(debate, earlier, &step.key.agent_id)));
+        parts.push(("What the user asked before", earlier_answers(earlier)));
         let points = ListedPoints::of(debate, step);
         let taken: usize = parts.iter().map(|(_, texts)| total(texts)).sum();
         let taken = taken + points.as_ref().map_or(0, |points| length(&points.text));

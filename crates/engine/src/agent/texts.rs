@@ -235,29 +235,15 @@ pub(super) fn who_is_who(debate: &Debate) -> String {
     lines.join("\n")
 }
 
-/// The earlier follow-up questions for `reader`, each with its answer. Omits unanswered ones.
-pub(super) fn earlier_answers<'a>(debate: &'a Debate, asked: &'a [FollowUp], reader: &AgentId) -> Vec<Titled<'a>> {
+/// The earlier follow-up questions and their answers. Omits unanswered ones.
+pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
     let answered = (1..).zip(asked.iter().filter_map(|one| Some((one, one.answer.as_ref()?))));
     answered
         .flat_map(|(number, (one, answer))| {
-            let title = match &one.answered_by {
-                Some(by) if by != reader => {
-                    let name = debate.agents().iter().find(|agent| agent.id == *by).map(|agent| agent.name.as_str());
-                    format!("Answer {number}, by {}", name.unwrap_or("the judge"))
-                }
-                Some(_) | None => format!("Your answer {number}"),
-            };
-            [Titled::new(format!("Question {number}"), &*one.question), Titled::new(title, &**answer)]
+            let question = Titled::new(format!("Question {number}"), &*one.question);
+            [question, Titled::new(format!("Your answer {number}"), &**answer)]
         })
         .collect()
-}
-
-/// An agent's last text, under its number and its author's name.
-pub(super) fn own_text<'a>(debate: &'a Debate, agent: &AgentSettings) -> Option<Titled<'a>> {
-    let mut positions = debate.rounds.iter().rev().flat_map(|round| debate.positions(round));
-    let own = positions.find(|one| one.agent_id == agent.id)?;
-    let title = format!("{} of {} ({})", text_label(debate, &agent.id), agent.name, agent.role);
-    Some(Titled::new(title, own.without_answers()))
 }
 
 /// The round on which the answer rests: each agent's current text, and speeches. Critiques follow if `histories` is

@@ -19,7 +19,6 @@ use dialectic_record::signals::Signals;
 use dialectic_record::store::{Replica, ReplicaError, StoreError};
 
 use super::budget::{AttemptRequest, Permission};
-use super::daily::DailyCalls;
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
@@ -69,7 +68,6 @@ struct Connection {
     sender: UnboundedSender<Message>,
     signals: Signals,
     limit: Option<BudgetLimit>,
-    daily: Option<DailyCalls>,
     replica: Option<Arc<dyn Replica>>,
     may_be_billed: Arc<AtomicBool>,
 }
@@ -91,9 +89,6 @@ impl Connection {
 impl Account for Connection {
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
         Box::pin(async move {
-            if let Some(daily) = &self.daily {
-                daily.take_now().await?;
-            }
             if self.limit.is_none() && self.replica.is_none() {
                 return Ok(None);
             }
@@ -264,7 +259,6 @@ impl Engine {
             sender: sender.clone(),
             signals: self.signals.clone(),
             limit: self.limit(),
-            daily: self.daily.clone(),
             replica: self.record.replica().cloned(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });

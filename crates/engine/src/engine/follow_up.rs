@@ -6,7 +6,7 @@ use crate::agent::{Panel, RequestResult, SharedPrompt, Value, prepare, price_of}
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_llm::request_bytes;
-use dialectic_record::debate::{AgentId, Debate, Event, FollowUp, Forecast, Recorded, Settings};
+use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
 use dialectic_record::protocol::{Protocol, Step, follow_up};
 
 use super::budget::{AttemptRequest, Budget, Shortfall};
@@ -16,9 +16,6 @@ use super::{Engine, EngineError};
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowUpError {
-    /// No question was given, and none is open.
-    #[error("there is no question, and none is unanswered")]
-    NoQuestion,
     /// The record has the maximum number of questions.
     #[error("this debate has the maximum of {0} questions")]
     TooMany(usize),
@@ -33,11 +30,9 @@ pub enum FollowUpError {
     /// The limit of calls does not allow the answer.
     #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
-    /// The judge or the agent failed to answer.
-    #[error("{who} gave no answer: {reason}")]
+    /// The judge failed to answer.
+    #[error("the judge gave no answer: {reason}")]
     Failed {
-        /// The judge, or the name of an agent.
-        who: String,
         /// The reason.
         reason: String,
     },
@@ -52,7 +47,7 @@ pub enum FollowUpError {
 impl Diagnostic for FollowUpError {
     fn blame(&self) -> ErrorCategory {
         match self {
-            Self::NoQuestion | Self::TooMany(_) | Self::TooDear { .. } | Self::NoCallLeft => ErrorCategory::Arguments,
+            Self::TooMany(_) | Self::TooDear { .. } | Self::NoCallLeft => ErrorCategory::Arguments,
             Self::Failed { .. } => ErrorCategory::Provider,
             Self::Interrupted => ErrorCategory::General,
             Self::Engine(error) => error.blame(),
@@ -62,8 +57,10 @@ impl Diagnostic for FollowUpError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::TooDear { .. } | Self::NoCallLeft => Some("set a limit for this question".to_owned()),
-            Self::Failed { .. } | Self::Interrupted => Some("the question is saved".to_owned()),
-            Self::NoQuestion | Self::TooMany(_) => None,
+            Self::Failed { .. } | Self::Interrupted => {
+                Some("the question is saved; to repeat it, ask it again in the same words".to_owned())
+            }
+            Self::TooMany(_) => None,
             Self::Engine(error) => error.hint(),
         }
     }
@@ -72,34 +69,30 @@ impl Diagnostic for FollowUpError {
         match self {
             Self::TooDear { .. } => Some(Remedy::LimitQuestion),
             Self::NoCallLeft => Some(Remedy::LimitCallsOfQuestion),
-            Self::Failed { .. } | Self::Interrupted => Some(Remedy::AskAgain),
-            Self::NoQuestion | Self::TooMany(_) => None,
+            Self::Failed { .. } | Self::Interrupted | Self::TooMany(_) => None,
             Self::Engine(error) => error.remedy(),
         }
     }
 }
 
 impl Engine {
-    /// Asks the judge, or the agent `to`, a question about the finished debate. Without a question, repeats the last
-    /// unanswered one to the same agent. The result is saved in any case, and the answer returned. `own` limits this
-    /// question; the debate's limits apply otherwise. `past` are the events of the record.
+    /// Asks the judge a question about the finished debate. The result is saved in any case, and the answer returned.
+    /// `own` limits this question; the debate's limits apply otherwise. `past` are the events of the record.
     ///
     /// # Errors
-    /// There is no question, no room for an answer, or no answer.
+    /// There is no room for an answer, or no answer.
     pub async fn follow_up(
         &mut self,
-        question: Option<Arc<str>>,
-        to: Option<&AgentId>,
+        question: Arc<str>,
         own: BudgetLimit,
         past: &[Recorded],
     ) -> Result<Arc<str>, FollowUpError> {
         self.limit_follow_up(own, past);
-        let (asked, number) = asked(self.debate(), question, to)?;
-        let step = follow_up(&asked, number).ok_or(FollowUpError::NoQuestion)?;
+        let (asked, number) = asked(self.debate(), &question)?;
+        let step = follow_up(&self.panel.judge.settings.id, number);
         self.check_room(&asked, &step)?;
-        if let Some(new) = asked.follow_ups.get(self.debate().follow_ups.len()) {
-            let (question, to) = (Arc::clone(&new.question), new.to.clone());
-            self.append(Event::FollowUpAsked { question, to }).map_err(EngineError::from)?;
+        if asked.follow_ups.len() > self.debate().follow_ups.len() {
+            self.append(Event::FollowUpAsked { question }).map_err(EngineError::from)?;
         }
         let answered = self.answer_or_stop(&step).await;
         // Abandons calls before the last save, so that no event follows it.
@@ -126,7 +119,7 @@ impl Engine {
         loop {
             self.start(step)?;
             let Some(arrival) = self.next_arrival().await? else {
-                return Err(self.failed(step, "the call had no result"));
+                return Err(FollowUpError::Failed { reason: "the call had no result".to_owned() });
             };
             let ended = match &arrival.result {
                 Ok(answered) => Some(self.record_follow_up(step, answered)),
@@ -137,7 +130,7 @@ impl Engine {
                     } else {
                         String::new()
                     };
-                    Some(Err(self.failed(step, &format!("{failed}{tries}"))))
+                    Some(Err(FollowUpError::Failed { reason: format!("{failed}{tries}") }))
                 }
             };
             arrival.show(self);
@@ -149,7 +142,7 @@ impl Engine {
 
     fn record_follow_up(&mut self, step: &Step, answered: &RequestResult) -> Result<Arc<str>, FollowUpError> {
         let Value::Text(text) = &answered.value else {
-            return Err(self.failed(step, "its answer is not text"));
+            return Err(FollowUpError::Failed { reason: "its answer is not text".to_owned() });
         };
         if let Some(cut) = answered.call.cut() {
             self.warn(format!("the answer was cut {}", cut.how()));
@@ -158,13 +151,6 @@ impl Engine {
         let (metadata, call) = (answered.metadata.clone(), answered.call.clone());
         self.append(Event::FollowUpAnswered { key, answer, metadata, call }).map_err(EngineError::from)?;
         Ok(Arc::clone(text))
-    }
-
-    fn failed(&self, step: &Step, reason: &str) -> FollowUpError {
-        let id = &step.key.agent_id;
-        let asked = self.panel.agents.iter().find(|agent| agent.settings.id == *id);
-        let who = asked.map_or_else(|| "the judge".to_owned(), |agent| agent.settings.name.clone());
-        FollowUpError::Failed { who, reason: reason.to_owned() }
     }
 
     /// Sets the question's limit: its own in addition to the spending so far, else the rest of the debate's.
@@ -177,11 +163,9 @@ impl Engine {
 
     /// Checks that the limit allows an answer, before the question is recorded.
     fn check_room(&mut self, asked: &Debate, step: &Step) -> Result<(), FollowUpError> {
-        let Some(agent) = self.panel.agent(&step.key.agent_id).cloned() else {
-            return Err(EngineError::unknown(&step.key.agent_id).into());
-        };
         let shared = self.shared()?;
-        let call = prepare(&self.panel, &agent, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
+        let call =
+            prepare(&self.panel, &self.panel.judge, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
         match budget.shortfall(&AttemptRequest::of(step, &call.request)) {
             Some(Shortfall::Calls) => Err(FollowUpError::NoCallLeft),
@@ -191,44 +175,37 @@ impl Engine {
     }
 }
 
-/// The debate with the question, and the question's number from 1. Repeats an unanswered question to the same agent in
-/// the same words instead of adding it.
-fn asked(debate: &Debate, question: Option<Arc<str>>, to: Option<&AgentId>) -> Result<(Debate, u8), FollowUpError> {
+/// The debate with the question, and the question's number from 1. An unanswered question in the same words is repeated
+/// instead of added.
+fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpError> {
     let mut asked = debate.clone();
-    let is_meant = |one: &FollowUp| match &question {
-        Some(question) => *question == one.question && one.to.as_ref() == to,
-        None => to.is_none() || one.to.as_ref() == to,
-    };
-    let is_open = |one: &FollowUp| one.answer.is_none() && is_meant(one);
-    let number = match (asked.follow_ups.iter().rposition(is_open), question) {
-        (Some(index), _) => index + 1,
-        (None, Some(question)) => {
-            let to = to.cloned();
-            asked.follow_ups.push(FollowUp { question, to, answer: None, at: None, answered_by: None, metadata: None });
-            asked.follow_ups.len()
-        }
-        (None, None) => return Err(FollowUpError::NoQuestion),
+    let is_open = |one: &FollowUp| one.answer.is_none() && one.question == *question;
+    let number = if let Some(index) = asked.follow_ups.iter().rposition(is_open) {
+        index + 1
+    } else {
+        let question = Arc::clone(question);
+        asked.follow_ups.push(FollowUp { question, answer: None, at: None, answered_by: None, metadata: None });
+        asked.follow_ups.len()
     };
     let number = u8::try_from(number).map_err(|_| FollowUpError::TooMany(debate.follow_ups.len()))?;
     Ok((asked, number))
 }
 
-/// The call for the next question and its likely cost. Calls nothing.
+/// The call for a question and its likely cost. Calls nothing.
 pub(crate) fn forecast_follow_up(
     protocol: &'static Protocol,
     panel: &Panel,
     settings: &Settings,
     debate: &Debate,
-    question: Option<Arc<str>>,
-    to: Option<&AgentId>,
+    question: &Arc<str>,
 ) -> Result<Forecast, FollowUpError> {
-    let (asked, number) = asked(debate, question, to)?;
-    let step = follow_up(&asked, number).ok_or(FollowUpError::NoQuestion)?;
-    let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+    let (asked, number) = asked(debate, question)?;
+    let judge = &panel.judge;
+    let step = follow_up(&judge.settings.id, number);
     let shared = SharedPrompt::of(protocol, &asked).map_err(EngineError::from)?;
-    let call = prepare(panel, agent, &shared, &asked, &step, usize::MAX).map_err(EngineError::from)?;
-    let its = &agent.settings;
+    let call = prepare(panel, judge, &shared, &asked, &step, usize::MAX).map_err(EngineError::from)?;
+    let its = &judge.settings;
     let (price, bytes) = (price_of(its, settings), request_bytes(&call.request));
     let call = planned_call(step.key, (&its.provider, &its.model), its.max_tokens, price, bytes);
-    Ok(Forecast { calls: vec![call], deciders: Vec::new(), assumptions: Vec::new(), purchase: None })
+    Ok(Forecast { calls: vec![call], purchase: None })
 }

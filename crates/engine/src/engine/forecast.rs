@@ -9,18 +9,16 @@ use futures_util::future::BoxFuture;
 use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
 use dialectic_base::call::Tokens;
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::money::{Price, Usd};
 use dialectic_llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
     Timeouts,
 };
 use dialectic_record::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, SynthesisMethod,
-    Timestamp,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, ModelLimits,
+    PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp,
 };
-use dialectic_record::protocol::{Protocol, Stage};
+use dialectic_record::protocol::Protocol;
 
 use super::rehearsal::{Rehearsal, SampleAnswers};
 use super::{EngineError, purchase};
@@ -74,8 +72,8 @@ pub fn forecast(
     panel.routed.clone_from(routed);
     let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
     let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
-    let short = rehearse(protocol, &panel, &little, Course::Least)?;
-    let long = rehearse(protocol, &panel, &begun, Course::Most)?;
+    let short = rehearse(protocol, &panel, &little, Length::Short)?;
+    let long = rehearse(protocol, &panel, &begun, Length::Long)?;
     // If rounds can end early, the calls after them belong to an earlier round in the shorter run, but are the same
     // calls.
     let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
@@ -84,19 +82,10 @@ pub fn forecast(
         let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
         found.copied()
     };
-    // The runs differ in length and in choices: a run between them shows which of the two causes a call.
-    let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Course::Between));
-    let between = between.transpose()?;
-    let made = |key: &CallKey| {
-        let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
+    let is_certain = |key: &CallKey| {
         // Only texts that agree are challenged, which neither run shows.
         let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
-        match (has(&short), has(&long)) {
-            (true, true) if is_challenge => Made::ByChoice,
-            (true, true) => Made::Always,
-            (is_short, _) if between.as_ref().is_some_and(|between| has(between) != is_short) => Made::ByLength,
-            (true | false, _) => Made::ByChoice,
-        }
+        !is_challenge && bytes_in(&short, key).is_some() && bytes_in(&long, key).is_some()
     };
     let mut keys: Vec<&CallKey> =
         short.keys().filter(|key| bytes_in(&long, key).is_none()).chain(long.keys()).collect();
@@ -106,15 +95,15 @@ pub fn forecast(
         let tokens = |bytes: usize, length: Length| (length.tokens_of(bytes), u64::from(length.answer_of(agent)));
         let of_short = bytes_in(&short, key).map(|bytes| tokens(bytes, Length::Short));
         let of_long = bytes_in(&long, key).map(|bytes| tokens(bytes, Length::Long));
-        let made = made(key);
-        let low = of_short.filter(|_| made == Made::Always).unwrap_or_default();
+        let is_certain = is_certain(key);
+        let low = of_short.filter(|_| is_certain).unwrap_or_default();
         let high = of_long.or(of_short).unwrap_or_default();
         let price = price_of(agent, settings);
         let cost = |(input, output)| -> Option<Usd> {
             Some(price?.cost(Tokens { input_tokens: input, output_tokens: output, ..Tokens::default() }))
         };
         Some(PlannedCall {
-            made,
+            is_certain,
             key: key.clone(),
             model: agent.model.clone(),
             provider: agent.provider.clone(),
@@ -124,18 +113,8 @@ pub fn forecast(
         })
     });
     let calls: Vec<PlannedCall> = calls.collect();
-    let last_round = |calls: &BTreeMap<CallKey, usize>| calls.keys().map(|key| key.round).max().unwrap_or(0);
-    let rounds = Span { low: last_round(&short), high: last_round(&long) };
-    let mut deciders = deciders(protocol, settings, rounds);
-    let mut assumptions = assumptions(settings, gathered, rounds, &list(&or_choices(deciders.clone())));
-    // The results of the check add calls, but no rounds.
-    let check = protocol.stages.iter().find(|stage| stage.info.yields == Some(ResultKind::Check));
-    deciders
-        .extend(check.filter(|_| settings.debate.check > 0).map(|stage| format!("the {}", stage.info.words.plural)));
-    let deciders = or_choices(deciders);
-    assumptions.extend(outcomes(protocol, settings, &calls, rounds));
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
-    Ok(Forecast { calls, deciders, assumptions, purchase })
+    Ok(Forecast { calls, purchase })
 }
 
 /// The tokens and cost of a certain call with a request of this many bytes. `max_tokens` is the limit of its answer, if
@@ -156,7 +135,7 @@ pub(super) fn planned_call(
         key,
         model: model.to_owned(),
         provider: provider.to_owned(),
-        made: Made::Always,
+        is_certain: true,
         input: Span { low: low.input_tokens, high: high.input_tokens },
         output: Span { low: low.output_tokens, high: high.output_tokens },
         cost: price.map(|price| Span { low: price.cost(low), high: price.cost(high) }),
@@ -180,7 +159,7 @@ pub fn planned_json_calls(
     let low = cost(input.low, first.output.low);
     let high = cost(input.high, first.output.high);
     let second = PlannedCall {
-        made: Made::ByChoice,
+        is_certain: false,
         input,
         cost: low.zip(high).map(|(low, high)| Span { low, high }),
         ..first.clone()
@@ -199,91 +178,7 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// The factors that decide the number of rounds, as text: choices in a round, and the closing if it leads to more
-/// rounds.
-fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
-    let decides = |stage: &&Stage| {
-        let info = &stage.info;
-        info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(ResultKind::Agreement | ResultKind::Ballot))
-    };
-    let closing = protocol.stage(protocol.closing).filter(|_| rounds.high > settings.debate.rounds);
-    let deciding = protocol.stages.iter().filter(decides).chain(closing);
-    deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect()
-}
-
-fn or_choices(deciders: Vec<String>) -> Vec<String> {
-    if deciders.is_empty() { vec!["the choices".to_owned()] } else { deciders }
-}
-
-/// The assumptions about results that decide the number of calls.
-fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rounds: Span<u32>) -> Vec<String> {
-    let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
-    let mut outcomes = Vec::new();
-    if yielding(ResultKind::Agreement).is_some() {
-        outcomes.push("minimum: all texts make the same decisions in the same words from the start".to_owned());
-    }
-    let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
-    if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
-        outcomes.push(format!("maximum: the {} send back as many agreements as they may", challenge.words.plural));
-    }
-    let further = rounds.high.saturating_sub(settings.debate.rounds);
-    if let Some(closing) = protocol.stage(protocol.closing).filter(|_| further > 0) {
-        let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
-        outcomes.push(format!("maximum: the {words} find something missing and add {added}"));
-    }
-    outcomes
-}
-
-/// The assumptions of the figures. If `rounds` is a range, the `deciders` determine the number.
-fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, deciders: &str) -> Vec<String> {
-    let debate = &settings.debate;
-    let run = if rounds.low == rounds.high {
-        "all rounds run".to_owned()
-    } else {
-        format!("{} to {} rounds run, depending on {deciders}", rounds.low, rounds.high)
-    };
-    let mut assumptions = vec![
-        format!(
-            "answers have {SHORT_ANSWER} to {ANSWER_LIMIT} tokens, or to an agent's `maxTokens`; a token has {} to {} \
-             bytes",
-            BYTES_PER_TOKEN.low, BYTES_PER_TOKEN.high
-        ),
-        format!("{run}, and no call is repeated after an error or an unreadable answer"),
-        "nothing is read from a provider's cache, which would cost less".to_owned(),
-    ];
-    if begins_with_more(gathered) {
-        let bytes = gathered.high.bytes() - gathered.low.bytes();
-        assumptions.push(format!(
-            "no command of `contextCommands` is run; together they print at most {} bytes",
-            thousands(bytes as u64)
-        ));
-    }
-    let tools = settings.agents.iter().filter(|agent| !agent.tools.is_empty());
-    if let Some(limit) = tools.map(|agent| agent.tool_call_limit).max() {
-        assumptions.push(format!("no tool is called; each call of an agent with tools can become up to {}", limit + 1));
-    }
-    if debate.interactive_clarifications {
-        assumptions.push(match debate.clarifications_max_iterations {
-            0 | 1 => "agents are asked once for questions".to_owned(),
-            most => {
-                let more = most - 1;
-                let times = if more == 1 { "once".to_owned() } else { format!("up to {more} times") };
-                format!("agents are asked once for questions, and the judge {times} after your answers")
-            }
-        });
-    }
-    if debate.synthesis_method == SynthesisMethod::Voting {
-        assumptions.push("the vote has a winner; a tie adds a call to the judge".to_owned());
-    }
-    assumptions
-}
-
-/// Whether commands may add material.
-fn begins_with_more(gathered: &Span<Gathered>) -> bool {
-    gathered.high.bytes() > gathered.low.bytes()
-}
-
-/// The length of answers in a run: short, or the maximum.
+/// The length of answers in a run: short, and nothing adds calls; or the maximum, and everything adds calls that can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Short,
@@ -329,36 +224,18 @@ impl Length {
     }
 }
 
-/// How a rehearsed debate goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
-    /// Answers are short, and nothing adds calls.
-    Least,
-    /// Answers are long, and everything adds calls that can.
-    Most,
-    /// Answers are long, and nothing adds calls. Only which calls are made is of interest.
-    Between,
-}
-
 /// The bytes of each call's request in a whole debate.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
     begun: &Debate,
-    course: Course,
+    length: Length,
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
-    let (length, demanding) = match course {
-        Course::Least => (Length::Short, false),
-        Course::Most => (Length::Long, true),
-        Course::Between => (Length::Long, false),
-    };
+    let demanding = length == Length::Long;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
     let answers = SampleAnswers { bytes: &bytes, demanding, extends: demanding, disputes: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
-    if course == Course::Between {
-        rehearsal = rehearsal.unmeasured();
-    }
     let mut calls = Vec::new();
     let mut goes_on = true;
     while goes_on {

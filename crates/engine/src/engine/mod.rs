@@ -9,7 +9,6 @@ mod budget;
 mod calls;
 mod closing;
 mod commands;
-mod daily;
 mod follow_up;
 mod forecast;
 mod outage;
@@ -37,7 +36,7 @@ use dialectic_base::money::Usd;
 use dialectic_llm::IdleTimeout;
 use dialectic_record::debate::{
     AgentClarifications, AgentId, CallKey, CallStatus, Debate, Event, Gathered, Ledger, Recorded, RoundInProgress,
-    Settings, Signal, StageId, Status,
+    Signal, StageId, Status,
 };
 use dialectic_record::prompt::PromptError;
 use dialectic_record::protocol::{NoTransition, Protocol, Step};
@@ -55,8 +54,6 @@ pub use windows::{WindowError, check_windows, telling_rounds};
 use budget::{Budget, Ceiling};
 use calls::Calls;
 use closing::{check_before_closing, has_something_to_check};
-pub(crate) use daily::CountedModel;
-use daily::DailyCalls;
 use outage::Outage;
 
 /// How a run of a debate ended.
@@ -147,7 +144,6 @@ pub struct Engine {
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     ceiling: Option<Ceiling>,
-    daily: Option<DailyCalls>,
     known_cost: Usd,
     is_pausing: bool,
     /// Whether it stays ready to continue after a pause.
@@ -203,9 +199,6 @@ impl Engine {
         }
         let settings = record.debate().settings.as_ref();
         let budget = settings.and_then(|settings| Budget::of(settings, &panel.routed, past));
-        let per_day = settings.and_then(Settings::max_calls_per_day);
-        let directory = record.journal_path().parent();
-        let daily = directory.zip(per_day).map(|(directory, limit)| DailyCalls::of(directory, limit));
         let known_cost = known_cost(past);
         let round = RoundInProgress::of(past, &record.debate().stages);
         Self {
@@ -229,7 +222,6 @@ impl Engine {
             tools: None,
             budget,
             ceiling: None,
-            daily,
             known_cost,
             is_pausing: false,
             is_held: false,

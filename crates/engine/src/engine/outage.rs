@@ -108,7 +108,7 @@ impl Outage {
         self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
     }
 
-    /// Whether a subscription or the daily limit is used up, and no server is unreachable.
+    /// Whether a subscription is used up, and no server is unreachable.
     pub(super) fn is_limit(&self) -> bool {
         let is_limit = |waiting: &WaitingCall| waiting.failed.error.is_used_up();
         !self.waiting.is_empty() && self.waiting.values().all(is_limit)
@@ -189,9 +189,6 @@ impl Engine {
     /// Whether enough agents are reachable to continue without the others. Agents that were not called yet count as
     /// reachable.
     fn can_do_without(&self) -> bool {
-        if self.is_day_over() {
-            return false;
-        }
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
             !self.outage.cut_off.contains(id) && self.provider_of(id).is_some_and(is_there)
@@ -199,12 +196,6 @@ impl Engine {
         let team = self.debate().team();
         let enough = team.len().min(FEWEST_AGENTS);
         team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
-    }
-
-    /// Whether the daily limit of calls is reached.
-    fn is_day_over(&self) -> bool {
-        let is_over = |waiting: &WaitingCall| matches!(waiting.failed.error, ModelError::NoCallsToday { .. });
-        self.outage.waiting.values().any(is_over)
     }
 
     /// Whether the debate cannot continue before a server is back.

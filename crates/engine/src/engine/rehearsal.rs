@@ -75,8 +75,6 @@ pub(super) struct Rehearsal<'a> {
     panel: &'a Panel,
     shared: &'a SharedPrompt,
     answers: SampleAnswers<'a>,
-    /// Whether requests are prepared to be measured.
-    is_measured: bool,
     debate: Debate,
     /// Texts by their lengths: a rehearsal has thousands, of few lengths.
     fillers: RefCell<BTreeMap<usize, Arc<str>>>,
@@ -95,14 +93,7 @@ impl<'a> Rehearsal<'a> {
         answers: SampleAnswers<'a>,
     ) -> Self {
         let (debate, fillers) = (debate.clone(), RefCell::default());
-        let is_measured = true;
-        Self { protocol, panel, shared, answers, is_measured, debate, fillers, foreseen: Vec::new(), goes_on: false }
-    }
-
-    /// Prepares no requests: only which calls are made is of interest. Their requests have 0 bytes, and no check finds a
-    /// change.
-    pub(super) fn unmeasured(self) -> Self {
-        Self { is_measured: false, ..self }
+        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new(), goes_on: false }
     }
 
     /// All calls until the end of round `until` or of the last round, without the closing and a check that precedes it.
@@ -202,12 +193,7 @@ impl<'a> Rehearsal<'a> {
     fn make(&mut self, step: &Step, stage: &Stage) -> Result<(), EngineError> {
         let panel = self.panel;
         let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
-        let listed = if self.is_measured {
-            self.measure(step, stage, agent)?
-        } else {
-            self.foresee(step, stage, 0, false);
-            Vec::new()
-        };
+        let listed = self.measure(step, stage, agent)?;
         let record = agent.caller.unsent(&agent.settings.model);
         if let Some(event) = self.answer(step, stage, agent, record, &listed) {
             self.apply(event);

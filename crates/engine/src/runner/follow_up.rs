@@ -10,9 +10,7 @@ use crate::access::{Trust, elsewhere};
 use crate::agent::Panel;
 use crate::engine::{Engine, FollowUpError, forecast_follow_up};
 use dialectic_base::money::{BudgetLimit, Usd};
-use dialectic_record::debate::{
-    AgentId, AgentSettings, Debate, Forecast, PanelInfo, Participant, Recorded, Settings, Spent, Status,
-};
+use dialectic_record::debate::{Debate, Forecast, PanelInfo, Participant, Recorded, Settings, Spent, Status};
 use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Record, StoreError, read_state};
@@ -26,9 +24,8 @@ pub struct PreparedQuestion {
     record: Record,
     past: Vec<Recorded>,
     signals: Signals,
-    asked: Option<Arc<str>>,
-    to: Option<AgentId>,
-    /// Settings reduced to the agent that answers.
+    question: Arc<str>,
+    /// Settings without agents: only the judge needs a key and a price.
     settings: Settings,
     limit: BudgetLimit,
 }
@@ -72,17 +69,15 @@ impl Runner {
         Ok(ResumableDebate { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
-    /// Prepares a question about a finished debate for its judge or the agent `to`. Without a question, repeats the
-    /// last
-    /// unanswered one to the same agent. `limit` limits this question; the debate's limits apply otherwise.
+    /// Prepares a question about a finished debate for its judge. `limit` limits this question; the debate's limits
+    /// apply otherwise.
     ///
     /// # Errors
-    /// The judge or agent cannot be called, or the limit cannot be enforced.
+    /// The judge cannot be called, or the limit cannot be enforced.
     pub fn ask(
         &self,
         saved: ResumableDebate,
-        question: Option<Arc<str>>,
-        to: Option<&AgentId>,
+        question: Arc<str>,
         limit: BudgetLimit,
         provenance: &Trust,
     ) -> Result<PreparedQuestion, RunnerError> {
@@ -90,18 +85,11 @@ impl Runner {
         provenance.clone().and_limit(limit).set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
         let debate = record.debate();
-        let open = || debate.follow_ups.iter().rev().find(|one| one.answer.is_none())?.to.clone();
-        let to = if question.is_none() && to.is_none() { open() } else { to.cloned() };
-        let judge = Participant::from(&settings.judge);
-        let settings = alone(settings, to.as_ref());
-        if to.is_some() && settings.agents.is_empty() {
-            let reason = "the settings of that agent are not saved";
-            return Err(RunnerError::NotAnswerable { id: debate.id.clone(), reason });
-        }
+        settings.agents.clear();
         let panel = self.services.panel(protocol, &settings, provenance)?;
         let shown = PanelInfo {
-            agents: settings.agents.iter().map(Participant::from).collect(),
-            judge,
+            agents: Vec::new(),
+            judge: Participant::from(&settings.judge),
             rounds: 0,
             stages: debate.stages.iter().cloned().chain([follow_up_info()]).collect(),
             spent: Spent::default(),
@@ -109,24 +97,8 @@ impl Runner {
         };
         let signals = Signals::behind(shown.resuming(debate), record.events());
         let past = contents.events;
-        Ok(PreparedQuestion { protocol, panel, record, past, signals, asked: question, to, settings, limit })
+        Ok(PreparedQuestion { protocol, panel, record, past, signals, question, settings, limit })
     }
-}
-
-/// The settings reduced to the agent that answers: no other needs a key or a price.
-fn alone(mut settings: Settings, to: Option<&AgentId>) -> Settings {
-    settings.agents.retain(|agent| Some(&agent.id) == to);
-    if let Some(agent) = settings.agents.first_mut() {
-        // The debate did not use these tools, and the forecast does not include them.
-        agent.tools.clear();
-        // Settings require a judge; this one is not called.
-        let id = settings.judge.id.clone();
-        let (system_prompt_path, summary_prompt_path, clarification_prompt_path) = (None, None, None);
-        let agent = agent.clone();
-        settings.judge =
-            AgentSettings { id, system_prompt_path, summary_prompt_path, clarification_prompt_path, ..agent };
-    }
-    settings
 }
 
 impl PreparedQuestion {
@@ -140,7 +112,7 @@ impl PreparedQuestion {
         &self.panel.warnings
     }
 
-    /// Settings reduced to the agent that answers.
+    /// Settings without agents.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -148,10 +120,10 @@ impl PreparedQuestion {
     /// The question's call with its tokens and cost. Calls nothing.
     ///
     /// # Errors
-    /// There is no question.
+    /// The debate has the maximum number of questions.
     pub fn forecast(&self) -> Result<Forecast, FollowUpError> {
-        let Self { protocol, panel, record, asked, to, settings, .. } = self;
-        forecast_follow_up(protocol, panel, settings, record.debate(), asked.clone(), to.as_ref())
+        let Self { protocol, panel, record, question, settings, .. } = self;
+        forecast_follow_up(protocol, panel, settings, record.debate(), question)
     }
 
     /// The remaining amount; `None` without a limit. Calls of unknown cost are not subtracted.
@@ -178,13 +150,13 @@ impl PreparedQuestion {
     /// Asks and waits for the answer; `cancel` aborts it. Returns the saved debate and the answer.
     ///
     /// # Errors
-    /// There is no question, no room for an answer, or no answer.
+    /// There is no room for an answer, or no answer.
     pub async fn run(self, cancel: CancellationToken) -> Result<(Debate, Arc<str>), FollowUpError> {
-        let Self { protocol, panel, record, past, signals, asked, to, settings: _, limit } = self;
+        let Self { protocol, panel, record, past, signals, question, settings: _, limit } = self;
         // The run receives no commands.
         let (_commands, heard) = mpsc::unbounded_channel();
         let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, heard);
-        let answer = engine.follow_up(asked, to.as_ref(), limit, &past).await?;
+        let answer = engine.follow_up(question, limit, &past).await?;
         Ok((engine.debate().clone(), answer))
     }
 }

@@ -383,7 +383,6 @@ impl Runner {
         provenance.set_terms(&mut settings, &self.services.environment);
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();
-        settings.debate.budget.max_calls_per_day = settings.max_calls_per_day();
         let panel = self.services.panel(protocol, &settings, provenance)?;
         let prices = PricesToRemember::of(provenance, &settings, &self.services.environment);
         let new = Created {

@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::access::{Environment, ProviderAccessError, Trust, endpoint, is_program, program};
-use crate::engine::CountedModel;
 use dialectic_base::provider::OFFLINE;
 use dialectic_llm::ChatModel;
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::offline::{OfflineOptions, OfflineProvider};
 use dialectic_llm::openai::{OpenAiClient, http_client, http_client_under_limit};
 use dialectic_record::debate::ProviderSettings;
-use dialectic_record::store::Directory;
 
 use super::ServicesError;
 
@@ -62,19 +60,6 @@ impl Models {
             models.by_provider.push((name.to_owned(), chat));
         }
         Ok(models)
-    }
-
-    /// Like [`build`](Self::build), with requests counted together with those of the debates in `directory`, under a
-    /// daily `limit`.
-    #[must_use]
-    pub fn counted(self, directory: &Directory, limit: u32) -> Self {
-        let counted = |(name, model): (String, Arc<dyn ChatModel>)| {
-            // A provider that calls no model uses no calls.
-            let is_paid = name != OFFLINE;
-            let model = if is_paid { Arc::new(CountedModel::of(model, directory.path(), limit)) } else { model };
-            (name, model)
-        };
-        Self { by_provider: self.by_provider.into_iter().map(counted).collect() }
     }
 
     /// One model for every provider.

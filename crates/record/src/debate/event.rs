@@ -336,11 +336,8 @@ pub enum Event {
     FollowUpAsked {
         /// The question.
         question: Arc<str>,
-        /// The asked agent; absent if it is the judge.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<AgentId>,
     },
-    /// The judge or an agent answered a question about the finished debate.
+    /// The judge answered a question about the finished debate.
     FollowUpAnswered {
         /// The call; its pass is the question's number, from 1.
         key: CallKey,
@@ -358,11 +355,6 @@ pub enum Event {
         /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-    },
-    /// The user tagged the debate.
-    Tagged {
-        /// All its tags from now on, sorted.
-        tags: Vec<String>,
     },
 }
 
@@ -474,8 +466,7 @@ impl Event {
             | Self::Failed { .. }
             | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
-            | Self::Rated { .. }
-            | Self::Tagged { .. } => (None, None),
+            | Self::Rated { .. } => (None, None),
         }
     }
 
@@ -505,10 +496,7 @@ impl Event {
 
     /// Whether it describes a user's action on an existing debate, not its course.
     pub fn is_about_the_record(&self) -> bool {
-        matches!(
-            self,
-            Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. } | Self::Tagged { .. }
-        )
+        matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
     }
 
     /// The call that this event ends, and its status.

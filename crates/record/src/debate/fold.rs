@@ -248,9 +248,8 @@ impl Debate {
                 self.status = Status::Completed;
                 self.outcome = Some(outcome.clone().unwrap_or_else(|| Outcome::derive_unstated(self)));
             }
-            Event::FollowUpAsked { question, to } => self.follow_ups.push(FollowUp {
+            Event::FollowUpAsked { question } => self.follow_ups.push(FollowUp {
                 question: Arc::clone(question),
-                to: to.clone(),
                 answer: None,
                 at: Some(recorded.at),
                 answered_by: None,
@@ -269,7 +268,6 @@ impl Debate {
                 self.user_feedback = Some(f64::from(*rating));
                 self.user_feedback_note.clone_from(note);
             }
-            Event::Tagged { tags } => self.tags.clone_from(tags),
         }
         self.settle(&recorded.event);
         self.note_unknown_end(&recorded.event);

@@ -12,16 +12,13 @@ use super::{AgentId, Metadata, Timestamp};
 pub struct FollowUp {
     /// The question, verbatim.
     pub question: Arc<str>,
-    /// The asked agent; absent if it was the judge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<AgentId>,
     /// The answer in Markdown; absent while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
     /// The time of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// The one who answered.
+    /// The judge that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AgentId>,
     /// How the answer was made.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
 use super::CallKey;
@@ -11,10 +13,6 @@ use super::CallKey;
 pub struct Forecast {
     /// The calls.
     pub calls: Vec<PlannedCall>,
-    /// The results that decide the number of calls, as text.
-    pub deciders: Vec<String>,
-    /// The assumptions that the figures rest on, one sentence each.
-    pub assumptions: Vec<String>,
     /// What a limit of cost or calls covers; absent without one.
     pub purchase: Option<Purchase>,
 }
@@ -25,11 +23,9 @@ impl Forecast {
         Span { low: self.certain().count(), high: self.calls.len() }
     }
 
-    /// The likely cost of the certain calls: the geometric mean of each one's minimum and maximum. `None` if a price is
-    /// unknown.
+    /// The likely cost of the certain calls. `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
-        let between = |cost: Span<Usd>| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt());
-        self.certain().map(|call| call.cost.map(between)).sum()
+        self.certain().map(PlannedCall::likely).sum()
     }
 
     /// The maximum cost of all calls without tool use. `None` if a price is unknown.
@@ -43,7 +39,7 @@ impl Forecast {
     }
 
     fn certain(&self) -> impl Iterator<Item = &PlannedCall> {
-        self.calls.iter().filter(|call| call.made == Made::Always)
+        self.calls.iter().filter(|call| call.is_certain)
     }
 }
 
@@ -71,7 +67,8 @@ pub struct Purchase {
 }
 
 /// A future call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PlannedCall {
     /// The call.
     pub key: CallKey,
@@ -79,29 +76,29 @@ pub struct PlannedCall {
     pub model: String,
     /// The provider.
     pub provider: String,
-    /// When it is made.
-    pub made: Made,
+    /// Whether it is made in every debate, whatever the answers say and however long they are.
+    #[serde(rename = "certain")]
+    pub is_certain: bool,
     /// Input tokens.
+    #[serde(rename = "inputTokens")]
     pub input: Span<u64>,
     /// Output tokens.
+    #[serde(rename = "outputTokens")]
     pub output: Span<u64>,
     /// The cost; absent if no price is known.
+    #[serde(rename = "costUsd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Span<Usd>>,
 }
 
-/// The condition for a call of a forecast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Made {
-    /// In every debate.
-    Always,
-    /// With long answers: a summary.
-    ByLength,
-    /// After an unforeseen result: a rewrite, another round.
-    ByChoice,
+impl PlannedCall {
+    /// The likely cost: the geometric mean of its minimum and maximum. `None` if no price is known.
+    pub fn likely(&self) -> Option<Usd> {
+        self.cost.map(|cost| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt()))
+    }
 }
 
 /// A range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Span<T> {
     /// The minimum.
     pub low: T,

@@ -312,11 +312,10 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Resumed
             | Event::Failed { .. }
             | Event::Completed { .. }
-            // Ratings, tags and questions belong to the parent.
+            // Ratings and questions belong to the parent.
             | Event::FollowUpAsked { .. }
             | Event::FollowUpAnswered { .. }
-            | Event::Rated { .. }
-            | Event::Tagged { .. } => false,
+            | Event::Rated { .. } => false,
         };
         if keep {
             let mut event = recorded.event.clone();

@@ -75,7 +75,7 @@ pub use findings::{
 };
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
-pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
+pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};

@@ -77,11 +77,6 @@ impl Settings {
         self.terms.max_cost.or(self.debate.budget.max_cost_usd)
     }
 
-    /// The daily limit of requests for all debates of the directory.
-    pub fn max_calls_per_day(&self) -> Option<u32> {
-        self.terms.max_calls_per_day.or(self.debate.budget.max_calls_per_day)
-    }
-
     /// The limit of requests for the whole debate in this run.
     pub fn max_calls(&self) -> Option<u32> {
         self.terms.max_calls.or(self.debate.budget.max_calls)
@@ -97,8 +92,6 @@ pub struct Terms {
     pub max_cost: Option<Usd>,
     /// The limit of requests.
     pub max_calls: Option<u32>,
-    /// The daily limit of requests.
-    pub max_calls_per_day: Option<u32>,
 }
 
 /// An agent, or the judge.
@@ -469,10 +462,6 @@ pub struct BudgetSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_calls: Option<u32>,
-    /// The maximum requests per day (UTC) of all debates in the directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub max_calls_per_day: Option<u32>,
 }
 
 /// The destination of traces.

@@ -1,6 +1,6 @@
 //! The saved state of a debate.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Add as _;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use dialectic_base::provider::OFFLINE;
 
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution,
-    Convergence, DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection,
-    Observation, Outcome, OutcomeKind, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution,
-    StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    Convergence, DebateId, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
+    Outcome, OutcomeKind, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId,
+    StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
@@ -95,9 +95,6 @@ pub struct Debate {
     /// The reason for the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_feedback_note: Option<String>,
-    /// The user's tags, sorted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
@@ -452,14 +449,6 @@ impl Debate {
     /// The first nonblank line of the problem.
     pub fn first_line(&self) -> &str {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
-    }
-
-    /// The event that adds and removes these tags; `None` if it changes nothing.
-    pub fn retagged(&self, add: &[String], remove: &[String]) -> Option<Event> {
-        let mut tags: BTreeSet<&String> = self.tags.iter().chain(add).collect();
-        tags.retain(|tag| !remove.contains(tag));
-        let tags: Vec<String> = tags.into_iter().cloned().collect();
-        (tags != self.tags).then_some(Event::Tagged { tags })
     }
 
     /// [`first_line`](Self::first_line) without heading markers.

@@ -144,8 +144,7 @@ impl Clock {
                 | Event::CostAcknowledged
                 | Event::FollowUpAsked { .. }
                 | Event::FollowUpAnswered { .. }
-                | Event::Rated { .. }
-                | Event::Tagged { .. } => resting,
+                | Event::Rated { .. } => resting,
                 _ => false,
             };
             ticks.push(Tick { time: now, since, run });

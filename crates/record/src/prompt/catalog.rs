@@ -59,7 +59,7 @@ mod tests {
     use super::super::values::{BEGINNING, TEMPLATES};
     use super::super::{evaluator, lift};
     use super::*;
-    use crate::protocol::{ANSWER, ANSWER_FOR_TEXT, CLARIFY_AGAIN, PROTOCOLS};
+    use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
 
     /// Every Markdown file below `directory`, relative to `root`.
     fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
@@ -83,7 +83,7 @@ mod tests {
         known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
         known.extend(PROTOCOLS.iter().map(|protocol| protocol.system.file.to_owned()));
         known.extend(PARTS.map(|(file, _)| file.to_owned()));
-        known.extend([ANSWER.file, ANSWER_FOR_TEXT.file, CLARIFY_AGAIN.file].map(str::to_owned));
+        known.extend([ANSWER.file, CLARIFY_AGAIN.file].map(str::to_owned));
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         known.extend([lift::SYSTEM, lift::CHECKLIST, lift::RULING].map(|(file, _)| file.to_owned()));

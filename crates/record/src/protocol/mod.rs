@@ -40,7 +40,7 @@ pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarificatio
 pub use code_review::CODE_REVIEW;
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
-pub use follow_up::{ANSWER, ANSWER_FOR_TEXT, follow_up, follow_up_info};
+pub use follow_up::{ANSWER, follow_up, follow_up_info};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::OXFORD;

@@ -26,9 +26,6 @@ use super::{Readers, StoreError, TAKE_A_NEWER_VERSION, write_atomically};
 /// The number of random characters at the end of an id.
 const LAST: usize = 4;
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
-/// The suffix of the signed statement about a debate. Its signature has the name that `ssh-keygen` gives it.
-const STATEMENT_SUFFIX: &str = ".signed.json";
-const SIGNATURE_SUFFIX: &str = ".signed.json.sig";
 
 /// The directory of saved debates.
 #[derive(Debug, Clone)]
@@ -116,11 +113,6 @@ impl Diagnostic for StateFileError {
 
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
-}
-
-/// Whether a file of a directory listing is a state file by its name.
-fn is_state(name: &str) -> bool {
-    is_json(Path::new(name)) && !name.ends_with(STATEMENT_SUFFIX)
 }
 
 fn place(key: Option<&KeyPath>) -> String {
@@ -212,8 +204,7 @@ impl Directory {
     /// The ids of all debates, including those killed before their first snapshot, which only have a journal.
     fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
         let id = |(name, _): &(String, fs::DirEntry)| {
-            let state = || name.strip_suffix(".json").filter(|_| is_state(name));
-            name.strip_suffix(JOURNAL_SUFFIX).or_else(state).map(str::to_owned)
+            name.strip_suffix(JOURNAL_SUFFIX).or_else(|| name.strip_suffix(".json")).map(str::to_owned)
         };
         Ok(self.files()?.iter().filter_map(id).collect())
     }
@@ -230,7 +221,7 @@ impl Directory {
     pub fn state_files(&self) -> Result<Vec<ListedDebate>, StoreError> {
         let failed = |source| StoreError::List { path: self.path.clone(), source };
         let mut listed = Vec::new();
-        for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_state(name)) {
+        for (name, file) in self.files()?.into_iter().filter(|(name, _)| is_json(Path::new(name))) {
             // The file may have been removed in the meantime.
             let Ok(metadata) = file.metadata() else { continue };
             let modified = metadata.modified().map_err(failed)?;
@@ -295,26 +286,13 @@ fn ending(id: &str) -> &str {
 }
 
 impl Entry {
-    /// The debate whose state file, journal, signed statement or signature is at `path`.
+    /// The debate whose state file or journal is at `path`.
     pub fn of_state(path: &Path) -> Self {
-        if let Some(signed) = Self::of_signed(path) {
-            return signed;
-        }
         let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
             Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
             None => (path.to_owned(), path.with_extension("events.jsonl")),
         };
         Self { state, journal: journal.exists().then_some(journal) }
-    }
-
-    /// The debate next to `path`, if `path` is its signed statement. Without such a debate, the file name is read as
-    /// usual.
-    fn of_signed(path: &Path) -> Option<Self> {
-        let name = path.to_str()?;
-        let stem = name.strip_suffix(STATEMENT_SUFFIX).or_else(|| name.strip_suffix(SIGNATURE_SUFFIX))?;
-        let [state, journal] = [".json", JOURNAL_SUFFIX].map(|suffix| PathBuf::from(format!("{stem}{suffix}")));
-        let is_there = journal.exists() || state.exists();
-        is_there.then(|| Self { state, journal: journal.exists().then_some(journal) })
     }
 
     /// The path of its journal.
@@ -369,16 +347,6 @@ impl Entry {
     /// The path of a stop order: see [`Self::order_stop`].
     pub fn stop_path(&self) -> PathBuf {
         self.state.with_extension("stop")
-    }
-
-    /// The path of the signed statement.
-    pub fn statement_path(&self) -> PathBuf {
-        self.state.with_extension("signed.json")
-    }
-
-    /// The path of its signature.
-    pub fn signature_path(&self) -> PathBuf {
-        self.state.with_extension("signed.json.sig")
     }
 
     /// Leaves the order to close the debate with the texts so far. The process that runs it obeys and removes the
@@ -530,21 +498,6 @@ mod tests {
         let short = |id: &str| directory.short_name(&DebateId::new(id)).to_owned();
         assert_eq!(short("deb-20250303-010101-b2c3"), "b2c3");
         assert_eq!(short("deb-20250101-010101-aaaa"), "deb-20250101-010101-aaaa");
-    }
-
-    #[test]
-    fn what_was_signed_of_a_debate_is_no_debate() {
-        let (keep, directory) = directory_with(&["a.json", "a.signed.json", "a.signed.json.sig", "gone.signed.json"]);
-        let ids: Vec<String> = directory.entries().unwrap().iter().map(Entry::id).collect();
-        assert_eq!((ids, directory.state_files().unwrap().len()), (vec!["a".to_owned()], 1));
-        let of = |name: &str| Entry::of_state(&keep.path().join(name));
-        for name in ["a.signed.json", "a.signed.json.sig"] {
-            assert_eq!(of(name), of("a.json"), "{name}");
-        }
-        assert_eq!(of("a.json").statement_path(), keep.path().join("a.signed.json"));
-        assert_eq!(of("a.json").signature_path(), keep.path().join("a.signed.json.sig"));
-        // Without a debate beside it, a file named like that may be one.
-        assert_eq!(of("gone.signed.json").id(), "gone.signed");
     }
 
     #[test]

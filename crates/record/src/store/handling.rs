@@ -55,10 +55,7 @@ impl Directory {
             }
         }
         remove_leftovers(state);
-        // These files mean nothing without their debate.
-        for path in [entry.log_path(), entry.statement_path(), entry.signature_path()] {
-            drop(fs::remove_file(path));
-        }
+        drop(fs::remove_file(entry.log_path()));
         entry.forget_stop();
         Ok(())
     }
@@ -97,8 +94,6 @@ mod tests {
             ("debates/a.events.jsonl", ""),
             ("debates/a.log", "begun"),
             ("debates/a.stop", "stop"),
-            ("debates/a.signed.json", "{}"),
-            ("debates/a.signed.json.sig", ""),
             ("debates/.a.json-x.tmp", ""),
             ("debates/notes.json", "{}"),
             ("b.json", state),

@@ -164,7 +164,7 @@ impl JournalError {
                 (Arguments, "a damaged journal cannot be continued", Some(Remedy::Verify))
             }
             Self::NotAFile { .. } => (Arguments, "a journal is the `.events.jsonl` file of a record", None),
-            Self::Locked { .. } => (Busy, "wait until it ends", Some(Remedy::Replay)),
+            Self::Locked { .. } => (Busy, "wait until it ends", Some(Remedy::Show)),
             Self::Open { .. }
             | Self::Read { .. }
             | Self::Displaced { .. }

@@ -15,7 +15,6 @@ mod saved;
 mod saver;
 mod select;
 mod snapshot;
-mod statement;
 mod verify;
 
 use std::path::PathBuf;
@@ -29,7 +28,6 @@ pub use record::Record;
 pub use replica::{Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
-pub use statement::{Statement, StatementFault};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// Advice for a file of a later version.

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::debate::{Debate, DebateFile, DebateId, Event, FoldError, Recorded};
-use crate::protocol::follow_up_info;
+use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
 use dialectic_base::key_path::KeyPath;
 
 use super::directory::{parse_state, read_bytes};
@@ -16,15 +15,11 @@ use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 /// The result of a verification.
 #[derive(Debug)]
 pub struct VerifiedRecord {
-    /// The debate's id from the first event; absent if that event is unreadable.
-    pub id: Option<DebateId>,
-    /// The hash of each of these events' lines.
-    pub hashes: Vec<String>,
+    /// The SHA-256 of the last intact line, in hexadecimal. Each line contains the hash of the line before, so it covers
+    /// all of them.
+    pub head: Option<String>,
     /// The number of events before the journal's first flaw.
     pub events: usize,
-    /// The number of events up to the last one of the debate's course: later ones are notes, and questions about the
-    /// finished debate.
-    pub course: usize,
     /// Set when another process runs the debate: an older state file is then normal.
     pub running: bool,
     /// Set when a crash cut the last line, which does not belong to the record.
@@ -94,11 +89,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether the journal is complete and every line unchanged.
-    pub fn has_whole_journal(&self) -> bool {
-        !self.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_) | Flaw::Events(_)))
-    }
-
     /// Whether there are no flaws.
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
@@ -126,10 +116,8 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     drop(file.unlock());
     let (contents, damage) = scan(&file, journal)?;
     let mut found = VerifiedRecord {
-        id: contents.events.first().and_then(id_of),
-        hashes: Vec::new(),
+        head: contents.hashes.last().cloned(),
         events: contents.events.len(),
-        course: contents.events.iter().rposition(|one| is_of_course(&one.event)).map_or(0, |place| place + 1),
         running,
         cut_short: contents.cut_short,
         imported: contents.events.first().is_some_and(|first| matches!(first.event, Event::Imported { .. })),
@@ -164,28 +152,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         }
         _ => {}
     }
-    found.hashes = contents.hashes;
     Ok(found)
-}
-
-/// Whether an event belongs to the debate itself, rather than to its use afterwards.
-fn is_of_course(event: &Event) -> bool {
-    let is_of_question = match event {
-        // A question is a call with its own price.
-        Event::CostReserved { key, .. } | Event::AttemptFailed { key, .. } => key.stage == follow_up_info().id,
-        Event::OutputLimited { .. } | Event::CostWarned { .. } | Event::CostAcknowledged => true,
-        _ => false,
-    };
-    !is_of_question && !event.is_about_the_record()
-}
-
-/// The debate of a journal with this first event.
-fn id_of(first: &Recorded) -> Option<DebateId> {
-    match &first.event {
-        Event::Created(created) => Some(created.id.clone()),
-        Event::Imported { state } => Some(state.id.clone()),
-        _ => None,
-    }
 }
 
 /// The key for calls with unknown tokens in a model's usage.

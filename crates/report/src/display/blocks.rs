@@ -11,10 +11,8 @@ use dialectic_base::severity::Severity;
 use dialectic_record::debate::Shown;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
-use crate::report::compare::changed;
 use crate::report::{View, subject};
 
-use super::comparison::compared;
 use super::markdown::rendered_after;
 use super::table::{Cell, Table, TableColumn};
 use super::wrap::{StyledSpan, wrap};
@@ -95,12 +93,6 @@ impl TerminalPage<'_> {
             }
             Block::Verbatim(text) => {
                 self.lines(sanitize(text).lines(), indent, 0);
-            }
-            Block::Changes(old, new) => {
-                let layout = Layout { width: self.layout.width.map(|_| self.room(indent)), ..self.layout };
-                let lines = changed(old, new).map(|lines| compared(&lines, layout));
-                let said = lines.unwrap_or_else(|| "The texts are too long to be compared.".to_owned());
-                self.lines(said.lines(), indent, 0);
             }
             Block::Folded(line, inner) | Block::Indented(line, inner) => {
                 if matches!(block, Block::Indented(..)) {
@@ -198,7 +190,6 @@ impl TerminalPage<'_> {
                     spans.extend(self.spans(inner, style));
                     continue;
                 }
-                Piece::Bar(..) => continue,
             };
             spans.push(StyledSpan::new(text, if self.layout.color { style } else { Style::new() }));
         }
@@ -225,7 +216,7 @@ mod tests {
     use dialectic_record::debate::{Debate, Ledger};
 
     fn shown(debate: &Debate, width: Option<usize>) -> String {
-        objections(&Ledger::shown(debate), &View::new(debate, &[], None), Layout { width, color: false })
+        objections(&Ledger::shown(debate), &View::new(debate, None), Layout { width, color: false })
     }
 
     #[test]
@@ -335,7 +326,7 @@ mod tests {
             reading.answers.iter_mut().for_each(|reply| reply.reason = Some("\u{1b}]0;x\u{7}".into()));
         }
         let ledger = Ledger::shown(&debate);
-        let view = View::new(&debate, &[], None);
+        let view = View::new(&debate, None);
         let colored = objections(&ledger, &view, Layout { width: Some(80), color: true });
         let plain = objections(&ledger, &view, Layout { width: Some(80), color: false });
         assert!(colored.contains("\u{1b}[1m") && !plain.contains('\u{1b}'), "{plain:?}");

@@ -84,7 +84,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::display::{ColorMode, Detail, DisplayOptions, LiveView, ProgressMode};
+    use crate::display::{ColorMode, DisplayOptions, LiveView, ProgressMode};
     use dialectic_record::debate::fixture::{PROPOSAL, SUMMARIZATION, panel, warning, words};
     use dialectic_record::debate::{Event, Recorded, Signal, Timestamp};
     use dialectic_record::signals::{EventLog, Signals, Words};
@@ -138,8 +138,7 @@ mod tests {
     }
 
     fn messages(signals: &Signals) -> Messages {
-        let options =
-            DisplayOptions { progress: ProgressMode::Quiet, detail: Detail::Compact, color: ColorMode::Never };
+        let options = DisplayOptions { progress: ProgressMode::Quiet, color: ColorMode::Never };
         LiveView::start(signals.subscribe(Words::Unwanted), options).unwrap().messages()
     }
 

@@ -55,7 +55,7 @@ fn objection(debate: &Debate) -> String {
     let Some(one) = weightiest.first().and_then(|group| group.first()) else {
         return "No objection was raised, or none could be read.".to_owned();
     };
-    let view = View::new(debate, &[], None);
+    let view = View::new(debate, None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
     let said = cut(&first_sentence(&one.point.in_words()), SENTENCE);
     let (number, severity) = (one.number(), one.point.severity.name());

@@ -7,7 +7,6 @@
 //! without panicking.
 
 mod blocks;
-mod comparison;
 mod events;
 mod footer;
 mod forecast;
@@ -18,7 +17,7 @@ mod ndjson;
 mod notice;
 mod plain;
 mod plan;
-mod replay;
+mod player;
 mod result;
 mod screen;
 mod summary;
@@ -32,7 +31,6 @@ mod wrap;
 mod tests;
 
 pub use blocks::{Layout, objections};
-pub use comparison::compared;
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
 pub use forecast::{forecast, price_tag, purchase};
@@ -40,7 +38,7 @@ pub use gist::{essence, gist};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError, event_line, gap_line};
 pub use notice::{ColorMode, Notices};
-pub use replay::{Speed, play};
+pub use player::play;
 pub use summary::{participants, summary};
 pub use table::{Cell, Table, TableColumn};
-pub use view::{Detail, DisplayOptions, KeysMeaning, LiveView, Messages, ProgressMode};
+pub use view::{DisplayOptions, KeysMeaning, LiveView, Messages, ProgressMode};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{CallKey, Event, Forecast, Made, PanelInfo, Span, Spent, StageId};
+use dialectic_record::debate::{CallKey, Event, Forecast, PanelInfo, Span, Spent, StageId};
 
 /// The remaining calls. Empty until the forecast is complete.
 #[derive(Debug, Default)]
@@ -25,11 +25,11 @@ impl Plan {
     /// Adds the forecast, which may arrive during the debate.
     pub(super) fn expect(&mut self, forecast: &Forecast, panel: &PanelInfo) {
         for call in &forecast.calls {
-            if call.made == Made::Always {
+            if call.is_certain {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
             // Extra rounds are possible, but unlikely.
-            if call.made == Made::Always || call.key.round <= panel.rounds {
+            if call.is_certain || call.key.round <= panel.rounds {
                 self.to_come.insert(call.key.clone(), call.cost);
             }
         }
@@ -113,7 +113,7 @@ mod tests {
             key,
             model: String::new(),
             provider: String::new(),
-            made: Made::Always,
+            is_certain: true,
             input: Span::default(),
             output: Span::default(),
             cost,
@@ -128,7 +128,7 @@ mod tests {
             planned(key(CRITIQUE, "agent-architect"), Some((1.0, 5.0))),
             planned(key(SYNTHESIS, "judge"), Some((1.0, 5.0))),
         ];
-        Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
+        Forecast { calls, purchase: None }
     }
 
     fn event(signal: &Signal) -> &Event {
@@ -156,7 +156,7 @@ mod tests {
     fn a_round_that_was_not_asked_for_is_not_expected() {
         let mut foreseen = forecast(Some((1.0, 5.0)));
         let further = CallKey { round: panel().rounds + 1, ..fixture::key(PROPOSAL, "agent-kiss", None) };
-        foreseen.calls.push(PlannedCall { made: Made::ByChoice, ..planned(further, Some((0.0, 100.0))) });
+        foreseen.calls.push(PlannedCall { is_certain: false, ..planned(further, Some((0.0, 100.0))) });
         let mut plan = Plan::default();
         plan.expect(&foreseen, &panel());
         plan.see(event(&contributed(PROPOSAL, "agent-kiss", None)), &panel());

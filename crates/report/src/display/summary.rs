@@ -18,7 +18,7 @@ pub fn participants(debate: &Debate) -> String {
     if debate.settings.is_none() {
         return format!("Agents: {UNKNOWN}\n");
     }
-    let view = View::new(debate, &[], None);
+    let view = View::new(debate, None);
     let attached = debate.attachments.iter().map(|one| {
         let length = line![figure(thousands(one.text.chars().count() as u64))];
         vec![line![foreign(&*one.name)], length, line![foreign(&*one.sha256)]]
@@ -38,7 +38,7 @@ pub fn participants(debate: &Debate) -> String {
 
 /// The texts, scores and failures of each round, then the total usage.
 pub fn summary(debate: &Debate) -> String {
-    let view = View::new(debate, &[], None);
+    let view = View::new(debate, None);
     let mut blocks: Vec<Block<'_>> = debate.rounds.iter().flat_map(|round| round_of(debate, round)).collect();
     let outside = failures(debate, |failure| debate.round(failure.key.round).is_none());
     if !outside.is_empty() {

@@ -9,42 +9,6 @@ use super::wrap::{StyledSpan, fit, wrap};
 /// The gap between two columns.
 const GAP: usize = 2;
 
-/// The alignment of a column in a small table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnFit {
-    /// Left-aligned; cells wider than this are cut.
-    Left(usize),
-    /// Left-aligned; cells are wrapped if necessary, to at least this width.
-    Broken(usize),
-    /// Right-aligned and never cut: for figures.
-    Right,
-}
-
-/// `rows` with their cells in `columns`, each row a line indented by `indent`. If they exceed `width`, columns with the
-/// highest ranks are dropped first, those of rank 0 never.
-pub(super) fn table<const N: usize>(
-    width: Option<usize>,
-    indent: usize,
-    columns: [(ColumnFit, u8); N],
-    rows: &[[String; N]],
-) -> String {
-    let cut = |cell: &str, column: ColumnFit| match column {
-        ColumnFit::Left(most) => truncate_str(cell, most, "…").into_owned(),
-        ColumnFit::Broken(_) | ColumnFit::Right => cell.to_owned(),
-    };
-    let mut table = Table::new(columns.map(|(column, rank)| match column {
-        ColumnFit::Left(_) => TableColumn::text("").rank(rank),
-        ColumnFit::Broken(least) => TableColumn::text("").rank(rank).flexible(least),
-        ColumnFit::Right => TableColumn::figure("").rank(rank),
-    }));
-    for row in rows {
-        table.row(row.iter().zip(columns).map(|(cell, (column, _))| Cell::plain(cut(cell, column))));
-    }
-    let drawn = table.body(Layout { width: width.map(|width| width.saturating_sub(indent)), color: false });
-    let before = " ".repeat(indent);
-    drawn.lines().flat_map(|line| [before.as_str(), line, "\n"]).collect()
-}
-
 /// A column of a [`Table`].
 #[derive(Debug, Clone)]
 pub struct TableColumn {
@@ -124,27 +88,16 @@ impl Table {
 
     /// The table as text: the titles, then the rows. Without a width it is complete, with one line per row.
     pub fn drawn(&self, layout: Layout) -> String {
-        self.set(layout, true)
-    }
-
-    /// [`Self::drawn`] without the titles.
-    fn body(&self, layout: Layout) -> String {
-        self.set(layout, false)
-    }
-
-    fn set(&self, layout: Layout, has_titles: bool) -> String {
-        let shown = self.shown(layout.width.unwrap_or(usize::MAX), has_titles);
-        let mut widths: Vec<usize> = shown.iter().map(|index| self.width(*index, has_titles)).collect();
+        let shown = self.shown(layout.width.unwrap_or(usize::MAX));
+        let mut widths: Vec<usize> = shown.iter().map(|index| self.width(*index)).collect();
         if let Some(width) = layout.width {
             let least = |(index, width): (&usize, &usize)| self.columns[*index].least.unwrap_or(*width).min(*width);
             let least: Vec<usize> = shown.iter().zip(&widths).map(least).collect();
             fit(&mut widths, &least, width.saturating_sub(GAP * shown.len().saturating_sub(1)));
         }
         let mut drawn = String::new();
-        if has_titles {
-            let titles = self.columns.iter().map(|column| Cell::styled(&*column.title, Style::new().dimmed()));
-            self.draw(&titles.collect::<Vec<_>>(), &shown, &widths, layout, &mut drawn);
-        }
+        let titles = self.columns.iter().map(|column| Cell::styled(&*column.title, Style::new().dimmed()));
+        self.draw(&titles.collect::<Vec<_>>(), &shown, &widths, layout, &mut drawn);
         for row in &self.rows {
             self.draw(row, &shown, &widths, layout, &mut drawn);
         }
@@ -184,21 +137,21 @@ impl Table {
     pub(super) fn fits(&self, width: usize) -> bool {
         let kept = self.columns.iter().enumerate().filter(|(_, column)| column.rank == 0);
         let least = kept.map(|(place, column)| {
-            let all = self.width(place, true);
+            let all = self.width(place);
             GAP + column.least.map_or(all, |least| least.min(all))
         });
         least.sum::<usize>() <= width + GAP
     }
 
     /// The columns that fit.
-    fn shown(&self, width: usize, has_titles: bool) -> Vec<usize> {
+    fn shown(&self, width: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let highest = shown.iter().map(|index| self.columns[*index].rank).max().unwrap_or(0);
             // Drops unimportant columns before it cuts others.
             let comfort = if highest > 1 { 2 } else { 1 };
             let least = |index: &usize| {
-                let all = self.width(*index, has_titles);
+                let all = self.width(*index);
                 self.columns[*index].least.map_or(all, |least| (comfort * least).min(all))
             };
             let needed = shown.iter().map(least).sum::<usize>() + GAP * shown.len().saturating_sub(1);
@@ -211,8 +164,8 @@ impl Table {
     }
 
     /// The width of a column's widest cell.
-    fn width(&self, index: usize, has_titles: bool) -> usize {
-        let title = if has_titles { measure_text_width(&self.columns[index].title) } else { 0 };
+    fn width(&self, index: usize) -> usize {
+        let title = measure_text_width(&self.columns[index].title);
         let cells = self.rows.iter().filter_map(|row| row.get(index));
         cells.map(|cell| measure_text_width(&cell.text)).max().unwrap_or(0).max(title)
     }
@@ -236,15 +189,6 @@ mod tests {
     use super::*;
 
     const PIPE: Layout = Layout { width: None, color: false };
-
-    #[test]
-    fn cells_line_up_whatever_they_are_made_of() {
-        let rows = [["東京", "1", "end"], ["architect", "1,434", "x"]].map(|row| row.map(str::to_owned));
-        let drawn =
-            table(None, 2, [ColumnFit::Left(6), ColumnFit::Right, ColumnFit::Left(9)].map(|fit| (fit, 0)), &rows);
-        assert_eq!(drawn, "  東京        1  end\n  archi…  1,434  x\n");
-        assert_eq!(table(None, 0, [(ColumnFit::Right, 0)], &[]), "");
-    }
 
     fn debates() -> Table {
         let columns = [

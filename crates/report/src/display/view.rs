@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::thread;
@@ -45,23 +44,11 @@ pub enum ProgressMode {
     Quiet,
 }
 
-/// The shown part of agents' texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Detail {
-    /// The first sentence of each text.
-    #[default]
-    Compact,
-    /// Every text in full, as soon as it is complete.
-    Full,
-}
-
 /// Options of the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
     /// The form of progress.
     pub progress: ProgressMode,
-    /// The shown part of texts.
-    pub detail: Detail,
     /// Whether colours are used.
     pub color: ColorMode,
 }
@@ -238,7 +225,8 @@ struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: ViewForm,
-    detail: Detail,
+    /// Whether every text is shown in full, instead of its first sentence.
+    in_full: bool,
     teller: Teller,
     plan: Plan,
     controls: PendingControls,
@@ -271,7 +259,7 @@ impl Reporter {
             out,
             colors,
             form,
-            detail: options.detail,
+            in_full: false,
             teller: Teller::new(progress),
             plan,
             controls,
@@ -303,9 +291,9 @@ impl Reporter {
             }
         }
         let columns = size().columns.saturating_sub(1).max(1);
-        let told = self.teller.tell(progress, signal, columns, self.detail == Detail::Compact);
+        let told = self.teller.tell(progress, signal, columns, !self.in_full);
         let mut text: String = told.lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
-        if let Some(whole) = told.text.filter(|_| self.detail == Detail::Full) {
+        if let Some(whole) = told.text.filter(|_| self.in_full) {
             let width = columns.saturating_sub(INDENT.len()).min(WIDEST);
             let rendered = render_markdown(&whole, width, self.colors);
             let indented = rendered.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n");
@@ -331,12 +319,7 @@ impl Reporter {
         }
         self.tell_signal(progress, signal);
         if let ViewForm::Plain(plain) = &mut self.form {
-            let mut lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
-            if let (Detail::Full, Signal::Recorded(recorded)) = (self.detail, signal)
-                && let Event::Contributed { contribution, call: Some(_), .. } = &recorded.event
-            {
-                let _ = write!(lines, "\n{}\n\n", sanitize(contribution.content.trim()));
-            }
+            let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
             self.print(lines.as_bytes());
         } else if !progress.is_running() {
             // Immediately: a question or the shell's prompt follows.
@@ -376,14 +359,10 @@ impl Reporter {
             ViewMessage::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
             ViewMessage::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
             ViewMessage::Keys(KeysMeaning::MoreOrLess) => {
-                self.detail = match self.detail {
-                    Detail::Compact => Detail::Full,
-                    Detail::Full => Detail::Compact,
-                };
-                self.print(match self.detail {
-                    Detail::Compact => b"(first sentences from here on)\n",
-                    Detail::Full => b"(whole texts from here on)\n",
-                });
+                self.in_full ^= true;
+                let shown: &[u8] =
+                    if self.in_full { b"(whole texts from here on)\n" } else { b"(first sentences from here on)\n" };
+                self.print(shown);
             }
             ViewMessage::Hidden { is_hidden, shown } => {
                 self.is_hidden = is_hidden;
@@ -433,7 +412,7 @@ mod tests {
         CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
         pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
-    use dialectic_record::debate::{CallKey, Evaluation, Event, Made, PlannedCall, Span, Tally, TerminationKind};
+    use dialectic_record::debate::{CallKey, Evaluation, Event, PlannedCall, Span, Tally, TerminationKind};
     use dialectic_record::signals::{Signals, Words};
 
     #[derive(Clone, Default)]
@@ -486,7 +465,7 @@ mod tests {
     ) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
         let signals = Signals::new(panel());
         let (progress, subscription) = signals.subscribe(Words::Wanted);
-        let options = DisplayOptions { progress: mode, detail: Detail::Compact, color: ColorMode::Never };
+        let options = DisplayOptions { progress: mode, color: ColorMode::Never };
         let reporter = Reporter::new(SharedWriter::new(out), options, ColorChoice::Never, size, &progress);
         let (sender, messages) = unbounded_channel();
         (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
@@ -677,21 +656,21 @@ mod tests {
             let key = CallKey { round: 2, ..key(stage, agent, None) };
             let (model, provider) = (String::new(), String::new());
             let (input, output) = (Span::default(), Span::default());
-            PlannedCall { key, model, provider, made: Made::Always, input, output, cost: Some(cost) }
+            PlannedCall { key, model, provider, is_certain: true, input, output, cost: Some(cost) }
         };
         let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
         let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];
-        Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
+        Forecast { calls, purchase: None }
     }
 
     /// The terminal's contents during and after that debate.
-    async fn screens(detail: Detail, size: fn() -> TerminalSize) -> [String; 2] {
+    async fn screens(in_full: bool, size: fn() -> TerminalSize) -> [String; 2] {
         let memory = ScreenBuffer::default();
         let TerminalSize { columns, rows } = size();
         let (sender, messages, display) = {
             let signals = Signals::new(panel());
             let (progress, subscription) = signals.subscribe(Words::Wanted);
-            let options = DisplayOptions { progress: ProgressMode::Live, detail, color: ColorMode::Always };
+            let options = DisplayOptions { progress: ProgressMode::Live, color: ColorMode::Always };
             let out = SharedWriter::new(Box::new(memory.clone()));
             let reporter = Reporter::new(out, options, ColorChoice::Always, size, &progress);
             let (sender, messages) = unbounded_channel();
@@ -699,6 +678,11 @@ mod tests {
         };
         messages.expect(forecast());
         messages.key(KeysMeaning::Heard);
+        if in_full {
+            messages.key(KeysMeaning::MoreOrLess);
+            // Signals come before keys that were pressed later.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         for signal in debate() {
             sender.publish(signal);
         }
@@ -721,7 +705,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_narrow_screen() {
-        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 30 }).await;
+        let [during, after] = screens(false, || TerminalSize { columns: 50, rows: 30 }).await;
         insta::assert_snapshot!(during, @"
         ✓ r1 proposal System Architect · 1.2 s
             “Keep a lease table in the database.”
@@ -747,7 +731,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_usual_screen() {
-        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 80, rows: 30 }).await;
+        let [during, after] = screens(false, || TerminalSize { columns: 80, rows: 30 }).await;
         insta::assert_snapshot!(during, @"
         ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
         ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻…”
@@ -770,7 +754,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_wide_screen() {
-        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 120, rows: 30 }).await;
+        let [during, after] = screens(false, || TerminalSize { columns: 120, rows: 30 }).await;
         insta::assert_snapshot!(during, @"
         ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
         ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
@@ -790,7 +774,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_screen_of_three_rows() {
-        let [during, _] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 3 }).await;
+        let [during, _] = screens(false, || TerminalSize { columns: 50, rows: 3 }).await;
         insta::assert_snapshot!(during, @r"
         ── Round 1/3 · convergence 64 · $0.0400 ─────────
         … ▸ critiques 0/2  · evaluation  · synthesis
@@ -800,8 +784,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_debate_with_whole_texts() {
-        let [_, after] = screens(Detail::Full, || TerminalSize { columns: 80, rows: 40 }).await;
+        let [_, after] = screens(true, || TerminalSize { columns: 80, rows: 40 }).await;
         insta::assert_snapshot!(after, @r"
+        (whole texts from here on)
         ✓ r1 proposal System Architect · 1.2 s
 
             Plan

@@ -26,8 +26,6 @@ pub(crate) enum Piece<'a> {
     Point(String),
     /// A severity.
     Severity(Severity),
-    /// A bar for the ratio of the two figures. Only a page draws it, next to the figure.
-    Bar(u64, u64),
     /// Omitted from the Markdown report, whose form programs rely on.
     Aside(Phrase<'a>),
 }
@@ -49,8 +47,6 @@ pub(crate) enum Block<'a> {
     Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A file or JSON. In Markdown it has a fence like any other text.
     Verbatim(Cow<'a, str>),
-    /// The changes between two texts of a model.
-    Changes(Cow<'a, str>, Cow<'a, str>),
     /// Collapsed blocks under a line.
     Folded(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks indented below a line.

@@ -38,14 +38,6 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
     front_matter(view, out)?;
     writeln!(out, "# {}\n", heading(view.title().unwrap_or("A debate without a problem")))?;
     writeln!(out, "## Context and Problem Statement\n\n{}\n", context(view))?;
-    let attached: Vec<String> = debate
-        .attachments
-        .iter()
-        .map(|one| format!("{} (SHA-256 {})", inline(&one.name), inline(&one.sha256)))
-        .collect();
-    if !attached.is_empty() {
-        writeln!(out, "Attached: {}\n", attached.join(", "))?;
-    }
     clarifications(view, out)?;
     list(
         out,

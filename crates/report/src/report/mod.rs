@@ -6,32 +6,27 @@
 use std::io;
 
 use dialectic_record::debate::{Debate, DebateFile};
-use dialectic_record::store::AccessMode;
 
 pub(crate) mod block;
-pub(crate) mod compare;
 mod decision;
-mod difference;
 mod html;
 mod markdown;
 mod overview;
 mod prose;
+mod redact;
 mod review;
 mod said;
-mod share;
 mod stages;
 pub(crate) mod subject;
 mod view;
 
-pub(crate) use compare::excerpt;
-pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
 use decision::decision_record;
 pub use html::{SetDebate, SetPage, SetVariant, html};
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
+pub use redact::redact;
 pub use review::{review_github, review_json, review_sarif};
 pub use said::{Said, readable, said};
-pub use share::{Shared, shared_settings};
 pub(crate) use stages::preposition;
 pub use view::{ParticipantView, View};
 
@@ -51,10 +46,6 @@ pub struct ReportFormat {
     pub ending: &'static str,
     /// The media type.
     pub media_type: &'static str,
-    /// The parts of the record that it needs.
-    pub access: AccessMode,
-    /// Whether it can leave out the parts that strangers must not see.
-    pub is_shareable: bool,
     /// Whether it exists only for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
@@ -67,16 +58,14 @@ const DECISION: ReportFormat = ReportFormat {
     endings: &[],
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
-    access: AccessMode::State,
-    is_shareable: false,
     is_of_reviews: false,
     write: |view, _, out| decision_record(view, out),
 };
 
-/// The saved state.
+/// The state.
 const STATE: ReportFormat = ReportFormat {
     name: "json",
-    about: "The saved state",
+    about: "The state as JSON",
     endings: &["json"],
     ending: "json",
     media_type: "application/json",
@@ -94,7 +83,6 @@ pub static FORMATS: [ReportFormat; 6] = [
         about: "Everything that was said",
         endings: &["md", "markdown", "txt"],
         ending: "md",
-        is_shareable: true,
         write: markdown,
         ..DECISION
     },
@@ -105,8 +93,6 @@ pub static FORMATS: [ReportFormat; 6] = [
         endings: &["html", "htm"],
         ending: "html",
         media_type: "text/html; charset=utf-8",
-        access: AccessMode::Events,
-        is_shareable: true,
         write: |view, _, out| out.write_all(html(view).as_bytes()),
         ..DECISION
     },
@@ -156,7 +142,7 @@ impl ReportFormat {
         lacks.then_some("is a review format, and this debate is not a review")
     }
 
-    /// Writes the report to `out`.
+    /// Writes the report to `out`, of a debate that [`redact`] prepared.
     ///
     /// # Errors
     /// `out` cannot be written.

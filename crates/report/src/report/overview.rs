@@ -93,10 +93,6 @@ fn facts(view: &View<'_>) -> String {
     if let Some(parent) = &debate.forked_from {
         let _ = write!(facts, "\nForked from {} at {}\n", inline(parent.id.as_str()), parent.at);
     }
-    if !debate.tags.is_empty() {
-        let tags = debate.tags.iter().map(|tag| inline(tag).into_owned()).collect::<Vec<_>>();
-        let _ = write!(facts, "\nTags: {}\n", tags.join(", "));
-    }
     if let Some(rating) = debate.user_feedback {
         let note = debate.user_feedback_note.as_ref().map(|note| format!(", “{}”", inline(note)));
         let _ = write!(facts, "\nRated {rating:+}{}\n", note.unwrap_or_default());

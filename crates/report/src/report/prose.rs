@@ -12,8 +12,8 @@ pub(super) const RENDERED_BYTES: usize = 128 * 1024;
 const DEEPEST: usize = 6;
 
 /// The kind of a rendered line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum LineKind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineKind {
     /// A heading.
     Heading,
     /// A paragraph or a table row.
@@ -25,10 +25,9 @@ pub(super) enum LineKind {
 }
 
 /// A line of rendered text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct ProseLine {
-    pub(super) kind: LineKind,
-    pub(super) text: String,
+struct ProseLine {
+    kind: LineKind,
+    text: String,
 }
 
 /// The Markdown extensions of all reports.
@@ -40,25 +39,11 @@ pub(super) fn options() -> Options<'static> {
     options
 }
 
-/// The lines of a text.
-pub(super) fn lines(text: &str) -> Vec<ProseLine> {
-    if text.len() > RENDERED_BYTES {
-        return written(text);
-    }
+/// The lines of a text of at most [`RENDERED_BYTES`].
+fn lines(text: &str) -> Vec<ProseLine> {
     let arena = Arena::new();
-    lines_of(parse_document(&arena, text, &options()))
-}
-
-/// The lines of an unrendered text.
-pub(super) fn written(text: &str) -> Vec<ProseLine> {
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| ProseLine { kind: LineKind::Prose, text: line.trim_end().to_owned() }).collect()
-}
-
-/// The lines of a parsed text.
-pub(super) fn lines_of(document: Node<'_>) -> Vec<ProseLine> {
     let mut reader = ProseReader::default();
-    for edge in document.traverse() {
+    for edge in parse_document(&arena, text, &options()).traverse() {
         match edge {
             NodeEdge::Start(node) => reader.enter(&node.data().value),
             NodeEdge::End(node) => reader.leave(&node.data().value),

@@ -1,58 +1,10 @@
-//! The stages of a debate in reports: their words, order and marks. All of it comes from the record; unknown stages use
-//! their ids.
+//! The stages of a debate in reports: their words and order. All of it comes from the record; unknown stages use their
+//! ids.
 
 use std::sync::Arc;
 
-use dialectic_base::markdown::{inline, truncate};
+use dialectic_base::markdown::inline;
 use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
-
-/// The number of colours in the stylesheet, from `p1`.
-const COLOURS: usize = 8;
-/// The maximum characters of a name in a legend.
-const NAME: usize = 60;
-/// The letters of questions to the user, and of the answer.
-const QUESTION: &str = "?";
-const ANSWER: &str = "A";
-
-/// The stages in the order in which they were reached. Sequential stages of the same place are ordered by their first
-/// texts.
-fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
-    let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
-    let mut stages: Vec<&StageInfo> = debate.stages.iter().collect();
-    stages.sort_by_cached_key(|stage| {
-        let first = stage.in_turn.then(|| texts().position(|one| one.stage == stage.id)).flatten();
-        (debate.place_rank(stage.id), first)
-    });
-    stages
-}
-
-/// The mark of a stage's calls on the page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mark {
-    /// The text in a legend.
-    pub(super) name: String,
-    /// The letter in a wide bar.
-    pub(super) letter: String,
-    /// The class of its colour.
-    pub(super) colour: String,
-}
-
-/// The marks of the stages with calls. Stages with the same name and kind of result share one.
-pub(super) struct Marks {
-    marks: Vec<(Mark, Option<ResultKind>)>,
-    places: Vec<(StageId, usize)>,
-}
-
-/// A period of the debate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Period {
-    /// Before the first round.
-    Before,
-    /// In a round.
-    Round(u32),
-    /// After the last round.
-    Closing,
-}
 
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
@@ -62,80 +14,6 @@ pub(super) struct StageSection<'v> {
     pub(super) empty: String,
     /// The contributions.
     pub(super) contributions: Vec<&'v Contribution>,
-}
-
-impl Marks {
-    /// The marks of the record's stages in order, then of unknown ones in `used`.
-    pub(super) fn of(debate: &Debate, used: impl IntoIterator<Item = StageId>) -> Self {
-        let mut marks = Self { marks: Vec::new(), places: Vec::new() };
-        for stage in as_they_came(debate).into_iter().filter(|stage| stage.yields.is_some()) {
-            marks.add(debate, stage.id);
-        }
-        for stage in used {
-            marks.add(debate, stage);
-        }
-        marks
-    }
-
-    fn add(&mut self, debate: &Debate, stage: StageId) {
-        if self.places.iter().any(|(known, _)| *known == stage) {
-            return;
-        }
-        let yields = debate.stage(stage).and_then(|stage| stage.yields);
-        let name = truncate(&debate.words(stage).noun, NAME).to_owned();
-        let shared = self.marks.iter().position(|(mark, of)| mark.name == name && *of == yields);
-        let place = shared.unwrap_or_else(|| {
-            let answers = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Solution));
-            let letter = if yields == Some(ResultKind::Questions) {
-                QUESTION.to_owned()
-            } else if yields == Some(ResultKind::Solution) && self.marks.iter().all(|(mark, _)| mark.letter != ANSWER) {
-                ANSWER.to_owned()
-            } else {
-                self.free_letter(&name, answers)
-            };
-            let colour = format!("p{}", self.marks.len() % COLOURS + 1);
-            self.marks.push((Mark { name, letter, colour }, yields));
-            self.marks.len() - 1
-        });
-        self.places.push((stage, place));
-    }
-
-    /// The first unused letter of a name, or its first letter if all are used.
-    fn free_letter(&self, name: &str, answers: bool) -> String {
-        let letters = || name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_uppercase().to_string());
-        let is_free = |letter: &String| {
-            !(answers && letter == ANSWER) && self.marks.iter().all(|(mark, _)| mark.letter != *letter)
-        };
-        letters().find(is_free).or_else(|| letters().next()).unwrap_or_default()
-    }
-
-    /// The mark of a stage's calls.
-    pub(super) fn mark(&self, stage: StageId) -> Option<&Mark> {
-        let (_, place) = self.places.iter().find(|(known, _)| *known == stage)?;
-        self.marks.get(*place).map(|(mark, _)| mark)
-    }
-
-    /// The marks of `used`, each once, in the order of the stages.
-    pub(super) fn legend(&self, used: impl Iterator<Item = StageId> + Clone) -> impl Iterator<Item = &Mark> {
-        self.marks
-            .iter()
-            .map(|(mark, _)| mark)
-            .filter(move |shown| used.clone().any(|one| self.mark(one) == Some(shown)))
-    }
-}
-
-impl Period {
-    /// The period of a stage's calls.
-    pub(super) fn of(debate: &Debate, stage: StageId, round: u32) -> Self {
-        let place = debate.stage_rank(stage);
-        match debate.stages.get(place) {
-            Some(stage) if stage.in_round => Self::Round(round),
-            Some(_) if debate.stages.iter().skip(place).any(|stage| stage.in_round) => Self::Before,
-            Some(_) => Self::Closing,
-            None if round == 0 => Self::Before,
-            None => Self::Round(round),
-        }
-    }
 }
 
 /// The contributions of a round by stage in order; unknown stages last. Speeches keep their order, since they answer
@@ -263,58 +141,6 @@ mod tests {
 
     fn with(stages: Arc<[StageInfo]>) -> Debate {
         Debate { stages, ..fixture::debate() }
-    }
-
-    fn marked(debate: &Debate, used: &[StageId]) -> Vec<String> {
-        let marks = Marks::of(debate, used.iter().copied());
-        let used = debate.stages.iter().map(|stage| stage.id).chain(used.iter().copied()).collect::<Vec<_>>();
-        let shown = marks.legend(used.iter().copied());
-        shown.map(|Mark { name, letter, colour }| format!("{letter} {name} {colour}")).collect()
-    }
-
-    #[test]
-    fn marks_follow_the_order_of_the_stages_and_are_told_apart_by_letters() {
-        insta::assert_snapshot!(marked(&with(DIALECTIC.infos()), &[]).join("\n"), @r"
-        ? question p1
-        S summary p2
-        P proposal p3
-        C critique p4
-        R refinement p5
-        E evaluation p6
-        V vote p7
-        A synthesis p8
-        H check p1
-        F final text p2
-        ");
-        let encore = StageId::new("encore");
-        insta::assert_snapshot!(marked(&with(pitching::stages()), &[encore, encore]).join("\n"), @r"
-        P pitch p1
-        H heckle p2
-        A applause p3
-        S show of hands p4
-        R ruling p5
-        E encore p6
-        ");
-        let named = |id, noun| StageInfo::new(StageId::new(id), [noun; 6]).yielding(ResultKind::Speech);
-        let alike = [named("a", "as"), named("b", "sea"), named("c", "sea"), named("d", "sees"), named("e", "")];
-        let solved = named("f", "fix").yielding(ResultKind::Solution);
-        assert_eq!(
-            marked(&with(alike.into_iter().chain([solved]).collect()), &[]),
-            ["S as p1", "E sea p2", "S sees p3", "  p4", "A fix p5"]
-        );
-    }
-
-    #[test]
-    fn periods_are_in_the_order_of_the_debate() {
-        let periods = [Period::Before, Period::Round(1), Period::Round(2), Period::Round(10), Period::Closing];
-        assert!(periods.is_sorted());
-        let debate = with(DIALECTIC.infos());
-        let of = |stage: StageId| Period::of(&debate, stage, 3);
-        assert_eq!(of(fixture::CLARIFICATION), Period::Before);
-        assert_eq!(of(fixture::EVALUATION), Period::Round(3));
-        let closing = [fixture::JUDGE_SUMMARY, fixture::VOTE, fixture::SYNTHESIS];
-        assert!(closing.into_iter().all(|stage| of(stage) == Period::Closing));
-        assert_eq!(of(StageId::new("encore")), Period::Round(3));
     }
 
     fn headings(stages: Arc<[StageInfo]>, said: &[(&str, &str)]) -> Vec<String> {

@@ -1,9 +1,9 @@
-//! The input of a report: the debate, its journal if any, and the participants.
+//! The input of a report: the debate and its participants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorded, ResultKind, Settings, StageInfo};
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo};
 
 /// Roles that older files may name; a file without settings shows any other role as the first one.
 const KNOWN_ROLES: [&str; 7] =
@@ -22,8 +22,6 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 pub struct View<'a> {
     /// The state.
     pub debate: &'a Debate,
-    /// The events of its journal; empty without one.
-    pub events: &'a [Recorded],
     /// The agents: in configuration order if settings are known, else in the order of first contributions.
     pub agents: Vec<ParticipantView>,
     /// The judge.
@@ -32,8 +30,6 @@ pub struct View<'a> {
     sides: BTreeMap<AgentId, Position>,
     /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
-    /// The list of the parts that this report omits.
-    left_out: Option<&'a str>,
 }
 
 /// An agent or the judge, from settings or derived from the state.
@@ -59,7 +55,7 @@ impl<'a> View<'a> {
     /// The view of `debate`. Agents come from `configured`, matched by ids in the state, else from the state's
     /// settings, else from the contributions. The judge does too; a configured judge with another id is ignored if the
     /// debate's settings are known.
-    pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
+    pub fn new(debate: &'a Debate, configured: Option<&Settings>) -> Self {
         let own = debate.settings.as_ref();
         let known = |id: &AgentId| {
             let mut agents = configured.into_iter().chain(own).flat_map(|settings| &settings.agents);
@@ -79,22 +75,12 @@ impl<'a> View<'a> {
         };
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
-        Self { debate, events, agents, judge, sides, standing: None, left_out: None }
+        Self { debate, agents, judge, sides, standing: None }
     }
 
     /// Sets the status by its files: whether a process still runs it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
-    }
-
-    /// Adds the note on omitted parts of the record, which the report shows.
-    pub fn with_left_out(self, notice: Option<&'a str>) -> Self {
-        Self { left_out: notice, ..self }
-    }
-
-    /// The note on omitted parts of the record.
-    pub(super) fn left_out(&self) -> Option<&'a str> {
-        self.left_out
     }
 
     /// The outcome in one word, or its status.
@@ -264,12 +250,12 @@ mod tests {
     #[test]
     fn without_settings_everybody_is_reconstructed() {
         let debate_of_judge = debate(None, "judge-7");
-        let view = View::new(&debate_of_judge, &[], None);
+        let view = View::new(&debate_of_judge, None);
         let agents = ["agent-kiss agent-kiss kiss N/A", "agent-x agent-x architect N/A"];
         assert_eq!(shown(&view), [agents[0], agents[1], "judge-7 judge-7 generalist N/A"]);
         assert_eq!((view.agents[0].temperature, view.judge.temperature), (0.5, 0.3));
         let voted = debate(None, "agent-kiss");
-        assert_eq!(View::new(&voted, &[], None).judge.id.as_str(), "judge-main");
+        assert_eq!(View::new(&voted, None).judge.id.as_str(), "judge-main");
     }
 
     #[test]
@@ -288,14 +274,14 @@ mod tests {
             "agent-x agent-x architect N/A",
             "judge-main Technical Judge generalist gpt-5.6-luna",
         ];
-        assert_eq!(shown(&View::new(&debate_with, &[], None)), own_names);
+        assert_eq!(shown(&View::new(&debate_with, None)), own_names);
         let mut names = own_names;
         names[2] = "agent-kiss Keeper of simple things kiss gpt-5.6-luna";
         names[4] = "judge-main The chair generalist gpt-5.6-luna";
-        assert_eq!(shown(&View::new(&debate_with, &[], Some(&configured))), names);
-        assert_eq!(shown(&View::new(&debate_without, &[], Some(&configured))), names[2..]);
+        assert_eq!(shown(&View::new(&debate_with, Some(&configured))), names);
+        assert_eq!(shown(&View::new(&debate_without, Some(&configured))), names[2..]);
         configured.judge.id = AgentId::new("somebody-else");
-        assert_eq!(View::new(&debate_with, &[], Some(&configured)).judge.name, "Technical Judge");
-        assert_eq!(View::new(&debate_without, &[], Some(&configured)).judge.name, "The chair");
+        assert_eq!(View::new(&debate_with, Some(&configured)).judge.name, "Technical Judge");
+        assert_eq!(View::new(&debate_without, Some(&configured)).judge.name, "The chair");
     }
 }

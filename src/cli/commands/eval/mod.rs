@@ -14,7 +14,7 @@ use crate::cli::args::EvalArgs;
 use crate::cli::consent::{Offer, agree};
 use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::run_with_interrupts;
-use crate::cli::session::{config_files, debates, env_file};
+use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
@@ -43,8 +43,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let settings = settings(args, &environment)?;
     let subjects = subjects(args.debates(), terminal)?;
     let retries = if args.verbose { RetryNotices::told(terminal.color())? } else { RetryNotices::untold() };
-    let per_day = calls_per_day(args, &environment)?;
-    let (evaluators, prompt_warnings) = panel(&settings, &environment, per_day, &retries)?;
+    let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
     let destination = ScoresDestination::prepare(args.output.as_deref())?;
     terminal.warnings(settings.warnings.iter().chain(&prompt_warnings));
     for subject in &subjects {
@@ -93,7 +92,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     if calls.is_empty() {
         return Ok(());
     }
-    let forecast = Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None };
+    let forecast = Forecast { calls, purchase: None };
     let offer = Offer { forecast: Some(&forecast), limit: None, tools: false };
     if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
 }
@@ -143,13 +142,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
     if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
-/// The limit of calls in a day, from the command line or else the user's own configuration.
-fn calls_per_day(args: &EvalArgs, environment: &Environment) -> Result<Option<u32>, Error> {
-    let own = || Ok::<_, Error>(config_files(None, environment).vouch(Trust::of_user())?.standing_calls_per_day());
-    args.max_calls_per_day.map_or_else(own, |limit| Ok(Some(limit)))
-}
-
-/// Records the cost for the daily limits, since an evaluation leaves no journal.
+/// Records the cost for the daily limit, since an evaluation leaves no journal.
 pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
@@ -161,23 +154,21 @@ pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-/// The evaluators, and warnings about their prompts. `per_day` is the limit of calls in a day.
+/// The evaluators, and warnings about their prompts.
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
-    per_day: Option<u32>,
     retries: &RetryNotices,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
-    let caller = callers(settings, environment, per_day)?;
+    let caller = callers(settings, environment)?;
     let caller = |one: &EvaluatorSettings| Caller { observer: retries.observer_of(&one.id), ..caller(one) };
     Ok(evaluators(&settings.evaluators, caller))
 }
 
-/// Builds the callers of evaluators. `per_day` is the limit of calls in a day, if any.
+/// Builds the callers of evaluators.
 pub(super) fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,
-    per_day: Option<u32>,
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
@@ -189,10 +180,6 @@ pub(super) fn callers<'a>(
         false,
         &[],
     )?;
-    let models = match per_day {
-        Some(limit) => models.counted(&debates()?, limit),
-        None => models,
-    };
     let limits = CallerLimits {
         // The evaluation limits concurrency itself: waiting must not count as an evaluator's time.
         in_flight: Arc::new(ConcurrencyLimit::unbounded()),

@@ -24,7 +24,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{NOTHING_WRITTEN, agree_to_calls, callers, calls_per_day, not_evaluated, settings};
+use super::{NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, settings};
 
 /// One of the two answers.
 struct Answered {
@@ -112,7 +112,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     if answers[0].text.trim() == answers[1].text.trim() {
         return Err(UserError::input("the two answers are the same text").into());
     }
-    let caller = callers(&settings, &environment, calls_per_day(args, &environment)?)?;
+    let caller = callers(&settings, &environment)?;
     let judges: Vec<Judge> =
         settings.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     let is_rehearsal = judges.iter().all(|judge| judge.settings.provider == OFFLINE);

@@ -72,9 +72,7 @@ impl<E: Into<Error>> From<E> for Lacking {
 impl Groups<'_> {
     /// The path of a group's notes. The same problem and settings give the same group everywhere.
     pub(super) fn notes_path(&self, problem: &Problem) -> PathBuf {
-        let mut settings = Settings { base_dir: None, context_dir: None, ..self.settings.clone() };
-        // It changes no debate.
-        settings.debate.budget.max_calls_per_day = None;
+        let settings = Settings { base_dir: None, context_dir: None, ..self.settings.clone() };
         // Settings always have a JSON form.
         let settings = serde_json::to_string(&settings).unwrap_or_default();
         let name = identity([self.protocol.name, &settings, &problem.text], 8);

@@ -124,8 +124,7 @@ fn compare(
 ) -> Result<(), Error> {
     let args = lift.args;
     let evaluation = evaluation(args, &lift.set, environment)?;
-    let per_day = lift.sides().filter_map(|groups| groups.settings.debate.budget.max_calls_per_day).min();
-    let caller = callers(&evaluation, environment, per_day)?;
+    let caller = callers(&evaluation, environment)?;
     lift.judges =
         evaluation.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
     warnings.extend(evaluation.warnings.iter().filter(|_| args.judges.is_some()).cloned());

@@ -60,7 +60,7 @@ pub(super) fn load<'a>(
     settings.debate.trace = None;
     if settings.debate.budget.max_calls.is_some() {
         let message = "`debate.budget.maxCalls` is set, but comparisons do not count towards it";
-        let hint = "remove it from this configuration, and use --max-cost or `maxCallsPerDay`";
+        let hint = "remove it from this configuration, and use --max-cost";
         return Err(UserError::of(ErrorCategory::Configuration, message).with_hint(hint).into());
     }
     let arm = AgentSettings {

@@ -73,7 +73,7 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
 ///
 /// # Errors
 /// None or several match.
-pub(in crate::cli::commands) fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
+fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };

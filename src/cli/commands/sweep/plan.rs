@@ -12,7 +12,6 @@ use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::features;
 use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
 use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Variant};
@@ -109,7 +108,6 @@ fn resolve(
     }
     settings.debate.memory = false;
     settings.debate.trace = None;
-    features::check(&settings)?;
     warnings.extend(own);
     warnings.extend(model_warnings(&settings, today()));
     if settings.debate.seed.is_some() {

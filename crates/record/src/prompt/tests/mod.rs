@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::protocol::{ANSWER, ANSWER_FOR_TEXT, CLARIFY_AGAIN, PROTOCOLS};
+use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
 use super::values::TEMPLATES;
@@ -31,11 +31,7 @@ fn sample(prompt: &Prompt, values: &impl Serialize) -> PromptSample {
 /// The prompts of all protocols, each once.
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
-    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([
-        &ANSWER,
-        &ANSWER_FOR_TEXT,
-        &CLARIFY_AGAIN,
-    ]);
+    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([&ANSWER, &CLARIFY_AGAIN]);
     all.filter(|prompt| seen.insert(prompt.file)).collect()
 }
 

@@ -5,10 +5,8 @@ use maud::{Markup, html};
 use dialectic_base::severity::Severity;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
-use crate::report::prose::lines;
 
-use super::diff::{Difference, difference};
-use super::elements::{self, bar};
+use super::elements;
 use super::participants::Participants;
 use super::text::{markdown, name, verbatim};
 
@@ -34,11 +32,6 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
         },
         Block::Folded(what, inner) => html! { details { summary { (shown(what)) } (within(inner)) } },
         Block::Indented(what, inner) => html! { p { (shown(what)) } div.fate { (within(inner)) } },
-        Block::Changes(old, new) => match difference(&lines(old), &lines(new)) {
-            Difference::None => html! { p.note { "The text stayed as it was." } },
-            Difference::TooLong => html! { p.note { "The texts are too long to be compared." } },
-            Difference::Changes { shown, .. } => shown,
-        },
         Block::Warning(inner) => html! { div.notice.warn { (within(inner)) } },
         Block::Aside(inner) => html! {
             @for one in inner {
@@ -67,14 +60,10 @@ fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
         })
         .collect();
     let row = |row: &Vec<Phrase<'_>>| {
-        let colour = match row.first().and_then(|cell| cell.first()) {
-            Some(Piece::Agent(id)) => participants.find(id).map_or("judge", |member| member.colour.as_str()),
-            _ => "judge",
-        };
         html! {
             tr {
                 @for (at, (place, is_figure)) in kept.iter().enumerate() {
-                    @let cell = row.get(*place).map(|cell| coloured(cell, participants, colour));
+                    @let cell = row.get(*place).map(|cell| line(cell, participants));
                     @if at == 0 { th scope="row" { (cell.unwrap_or_default()) } }
                     @else if *is_figure { td.number { (cell.unwrap_or_default()) } }
                     @else { td { (cell.unwrap_or_default()) } }
@@ -89,11 +78,6 @@ fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
 
 /// A line on the page.
 pub(super) fn line(pieces: &[Piece<'_>], participants: &Participants<'_>) -> Markup {
-    coloured(pieces, participants, "judge")
-}
-
-/// A line whose bars have that colour.
-fn coloured(pieces: &[Piece<'_>], participants: &Participants<'_>, colour: &str) -> Markup {
     html! {
         @for piece in pieces {
             @match piece {
@@ -103,8 +87,7 @@ fn coloured(pieces: &[Piece<'_>], participants: &Participants<'_>, colour: &str)
                 Piece::Agent(id) => (participants.chip(id)),
                 Piece::Point(number) => a href={ "#" (anchor(number)) } { (number) },
                 Piece::Severity(severity) => (pill(*severity)),
-                Piece::Bar(value, most) => { " " (bar(colour, *value, *most)) }
-                Piece::Aside(pieces) => (coloured(pieces, participants, colour)),
+                Piece::Aside(pieces) => (line(pieces, participants)),
             }
         }
     }

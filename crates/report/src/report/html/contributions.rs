@@ -1,21 +1,16 @@
-//! Additional facts about contributions: usage, cuts, tool calls; and the summaries that replace them.
+//! Additional facts about contributions: usage and cuts; and the summaries that replace them.
 
 use maud::{Markup, html};
 
 use crate::report::View;
 use dialectic_base::figures::{counted, duration, thousands};
-use dialectic_base::tool_call::ToolCall;
 use dialectic_record::debate::{Contribution, Round, Summary};
 
-use super::critiques::beginning;
 use super::participants::Participants;
-use super::text::{markdown, name, noun, plain, verbatim, words};
-
-/// The characters of a collapsed call's arguments.
-const ARGUMENTS: usize = 90;
+use super::text::{beginning, markdown, name, words};
 
 /// The known usage of a contribution: model, tokens, time.
-pub(super) fn figures(contribution: &Contribution) -> Markup {
+fn figures(contribution: &Contribution) -> Markup {
     let metadata = &contribution.metadata;
     let model = metadata.model.as_deref().map(name);
     let tokens = metadata.tokens_used.filter(|taken| *taken > 0).map(tokens);
@@ -41,14 +36,14 @@ fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
 }
 
 /// A note that a text is incomplete.
-pub(super) fn cut(contribution: &Contribution) -> Markup {
+fn cut(contribution: &Contribution) -> Markup {
     html! {
         @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
     }
 }
 
 /// A collapsed contribution under a line that begins with `title`.
-pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution) -> Markup {
+pub(super) fn folded(title: &Markup, one: &Contribution) -> Markup {
     html! {
         details {
             summary {
@@ -56,11 +51,8 @@ pub(super) fn folded(title: &Markup, anchor: Option<String>, one: &Contribution)
                 " " span.change { (counted(words(&one.content), "word")) } " " small { (figures(one)) }
                 " " small.beginning { bdi { (beginning(&one.content)) } }
             }
-            // The anchor is inside, since browsers expand the target of a link.
-            div id=[anchor] tabindex="-1" {
-                (cut(one))
-                (markdown(&one.content, 4))
-            }
+            (cut(one))
+            (markdown(&one.content, 4))
         }
     }
 }
@@ -95,56 +87,5 @@ fn summary(summary: &Summary, when: &str, participants: &Participants<'_>) -> Ma
             }
             (markdown(&summary.summary, 4))
         }
-    }
-}
-
-/// The section of tool calls.
-pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    html! {
-        @for round in &view.debate.rounds {
-            @for contribution in &round.contributions {
-                @for (place, call) in contribution.metadata.tool_calls.iter().enumerate() {
-                    @let answer = answer(contribution, call, place);
-                    details {
-                        summary {
-                            span {
-                                (participants.chip(&contribution.agent_id)) " · round " (round.round_number) ", "
-                                (noun(view.debate, contribution.stage))
-                                @if let Some(target) = &contribution.target_agent_id {
-                                    " on " (participants.chip(target))
-                                }
-                            }
-                            " " code { (name(&call.name)) } " "
-                            small {
-                                bdi { (plain(&call.arguments, ARGUMENTS)) } " · " (answer.map_or("no answer", status))
-                            }
-                        }
-                        h3 { "Arguments" }
-                        (verbatim(&call.arguments))
-                        h3 { "Answer" }
-                        @if let Some(answer) = answer { (verbatim(answer)) }
-                        @else { p.none { "The record has no answer." } }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The tool's result: by the call's id, or by its index if ids do not match.
-fn answer<'v>(contribution: &'v Contribution, call: &ToolCall, place: usize) -> Option<&'v str> {
-    let results = &contribution.metadata.tool_results;
-    let at_place = results.get(place).filter(|result| result.tool_call_id == call.id);
-    let found = at_place.or_else(|| results.iter().find(|result| result.tool_call_id == call.id));
-    found.map(|result| result.content.as_str())
-}
-
-/// Whether it succeeded, according to the result.
-fn status(answer: &str) -> &'static str {
-    let answer: Option<serde_json::Value> = serde_json::from_str(answer).ok();
-    match answer.as_ref().and_then(|answer| answer.get("status")?.as_str()) {
-        Some("success") => "answered",
-        Some("error") => "error",
-        _ => "answer in another form",
     }
 }

@@ -1,4 +1,4 @@
-//! Common elements of sections: tables, scrolling boxes, drawings, times.
+//! Common elements of sections: tables and times.
 
 use maud::{Markup, Render, html};
 
@@ -51,31 +51,10 @@ pub(super) fn table(
 
 /// A box that scrolls sideways if its content is wider than the window, by keyboard too. `label` describes it to screen
 /// readers.
-pub(super) fn scrolling(label: &str, content: &Markup) -> Markup {
+fn scrolling(label: &str, content: &Markup) -> Markup {
     html! {
         div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
     }
-}
-
-/// A small bar for the ratio of `value` to `most`. Hidden from screen readers, since the number is next to it.
-pub(super) fn bar(colour: &str, value: u64, most: u64) -> Markup {
-    #[expect(clippy::cast_precision_loss, reason = "a bar is good to a pixel")]
-    let share = if most == 0 { 0.0 } else { value as f64 / most as f64 * 100.0 };
-    html! {
-        svg.bar aria-hidden="true" { rect.(colour) width={ (px(share)) "%" } height="4" {} }
-    }
-}
-
-/// A coordinate of a drawing.
-pub(super) fn px(value: f64) -> String {
-    let shown = format!("{value:.1}");
-    shown.strip_suffix(".0").map(str::to_owned).unwrap_or(shown)
-}
-
-/// Converts a count to a coordinate.
-#[expect(clippy::cast_precision_loss, reason = "a drawing has few elements")]
-pub(super) fn as_f64(count: usize) -> f64 {
-    count as f64
 }
 
 /// A time in UTC to the second.

@@ -18,18 +18,12 @@ pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Ma
     html! {
         @for one in asked {
             h3 { (plain(&one.question, QUESTION)) }
-            @let who = one.answered_by.as_ref().or(one.to.as_ref());
             @match &one.answer {
                 Some(answer) => {
-                    @if let Some(who) = who { p { (participants.chip(who)) " answered:" } }
+                    @if let Some(who) = &one.answered_by { p { (participants.chip(who)) " answered:" } }
                     (markdown(answer, 4))
                 }
-                None => p.note {
-                    @match who {
-                        Some(who) => { (participants.chip(who)) " has not answered." }
-                        None => "Not answered.",
-                    }
-                }
+                None => p.note { "Not answered." }
             }
         }
     }

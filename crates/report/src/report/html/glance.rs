@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn above_the_answer_stands_what_it_is_worth() {
         let debate = argued();
-        let page = page(&View::new(&debate, &[], None));
+        let page = page(&View::new(&debate, None));
         let (before, _) = page.split_once("<main>").unwrap();
         let (_, glance) = before.split_once("<dl class=\"story glance\">").unwrap();
         let glance = glance.split("</dl>").next().unwrap();
@@ -196,7 +196,7 @@ mod tests {
         solution.unfulfilled_major_requirements = vec!["One".to_owned(), "Two".to_owned()];
         solution.open_questions = (1..=5).map(|number| format!("Question {number}?")).collect();
         solution.unverified = vec!["D1".to_owned()];
-        let page = page(&View::new(&debate, &[], None));
+        let page = page(&View::new(&debate, None));
         let why = "(2 major requirements not fulfilled and the last changes were not rechecked)";
         assert!(page.contains(why), "{page}");
         // Three of five questions are said.

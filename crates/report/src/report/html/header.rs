@@ -3,20 +3,18 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::{counted, duration, named_cost};
+use dialectic_base::figures::{counted, duration, named_cost, sum_of_tokens, with_notional};
 use dialectic_record::debate::{Debate, OutcomeKind, Status};
 
-use super::calls::CallEntry;
 use super::elements::time;
 use super::page::title;
-use super::spending::Amounts;
 use super::text::name;
 
 /// The number of visible reasons; further ones are collapsed.
 const REASONS: usize = 2;
 
 /// The header of the page.
-pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) -> Markup {
+pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     let debate = view.debate;
     html! {
         header {
@@ -30,9 +28,8 @@ pub(super) fn header(view: &View<'_>, calls: &[CallEntry<'_>], glance: &Markup) 
             h1 dir="auto" { (title(view)) }
             p.verdict { (status(view)) (offline(debate)) }
             (notices(debate))
-            @if let Some(notice) = view.left_out() { p.note { (notice) } }
             (glance)
-            (facts(view, calls))
+            (facts(view))
         }
     }
 }
@@ -106,18 +103,18 @@ fn agents(view: &View<'_>) -> Markup {
 }
 
 /// The figures, in one line.
-fn facts(view: &View<'_>, calls: &[CallEntry<'_>]) -> Markup {
+fn facts(view: &View<'_>) -> Markup {
     let debate = view.debate;
-    let all = Amounts::of_debate(view, calls);
-    let is_paid = !debate.is_offline();
+    let usage = debate.total_usage();
+    let is_known = !debate.usage.is_empty();
+    let is_paid = is_known && !debate.is_offline();
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
-    let calls = all.calls.map_or("calls unknown".to_owned(), |calls| counted(calls, "call"));
     let facts = [
         Some(agents(view)),
         Some(html! { (counted(debate.rounds.len() as u64, "round")) }),
-        Some(html! { (calls) }),
-        is_paid.then(|| html! { (all.tokens()) " tokens" }),
-        is_paid.then(|| html! { (named_cost(all.cost)) }),
+        is_known.then(|| html! { (counted(usage.requests, "call")) }),
+        is_paid.then(|| html! { (sum_of_tokens(debate.total_tokens(), usage.silent_calls)) }),
+        is_paid.then(|| html! { (with_notional(named_cost(usage.cost_usd), usage.notional_usd)) }),
         took.map(|took| html! { (took) }),
         debate.created_at.map(|at| html! { "begun " (time(at)) }),
     ];

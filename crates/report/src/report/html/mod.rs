@@ -4,12 +4,8 @@
 //! turns text into markup. A section without content is empty.
 
 mod blocks;
-mod calls;
 mod contributions;
-mod critiques;
-mod diff;
 mod elements;
-mod evolution;
 mod follow_ups;
 mod glance;
 mod header;
@@ -17,15 +13,11 @@ mod objections;
 mod page;
 mod participants;
 mod problem;
-mod scores;
 mod set;
 mod solution;
 mod speeches;
-mod spending;
 mod story;
 mod text;
-mod timeline;
-mod usage;
 mod vote;
 
 pub use set::{SetDebate, SetPage, SetVariant};
@@ -42,13 +34,13 @@ use super::{View, subject};
 /// The report of a debate as an HTML page. The same debate gives the same page.
 pub fn html(view: &View<'_>) -> String {
     let participants = Participants::of(view);
-    let calls = calls::calls(view);
     let debate = view.debate;
     let shown = Ledger::shown(debate);
     let title = |yields, otherwise: &str| {
         capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
+    let texts = |yields| speeches::yielding(view, &participants, yields);
     let answer = |id, title: &str, body| PageSection::new(id, title, PagePart::Answer, body);
     let course = |id, title: &str, body| PageSection::new(id, title, PagePart::Debate, body);
     let run = |id, title: &str, body| PageSection::new(id, title, PagePart::Run, body);
@@ -60,30 +52,26 @@ pub fn html(view: &View<'_>) -> String {
         answer("problem", "Problem", problem::problem(view)),
         answer("participants", "Participants", participants::section(view, &participants)),
         course("story", "In short", story::story(view, &participants, &shown)),
-        course("team", "Team", of(&subject::team(debate))),
-        course("material", "Material", of(&subject::material(debate))),
-        course("timeline", "Timeline", timeline::timeline(view, &participants, &calls)),
-        course("clarifications", "Clarifications", problem::clarifications(view, &participants)),
-        course("proposals", &proposals, evolution::evolution(view, &participants)),
-        course("critiques", &critiques, critiques::critiques(view, &participants, &shown.ledger)),
-        course("answer-check", "Check of the answer", of(&subject::check(debate))),
         course("objections", "Objections", objections::objections(view, &participants, &shown)),
-        course("speeches", "Speeches", speeches::speeches(view, &participants)),
+        course("team", "Team", of(&subject::team(debate))),
+        course("clarifications", "Clarifications", problem::clarifications(view, &participants)),
+        course("proposals", &proposals, texts(ResultKind::Proposal)),
+        course("critiques", &critiques, texts(ResultKind::Critique)),
+        course("answer-check", "Check of the answer", of(&subject::check(debate))),
+        course("speeches", "Speeches", texts(ResultKind::Speech)),
         course("others", "Other texts", speeches::others(view, &participants)),
-        course("scores", "Scores", scores::scores(view, &participants)),
+        course("scores", "Scores", of(&subject::scores(debate))),
         course("agreement", "Agreement", of(&agreement)),
         course("arguments", "Kinds of argument", of(&subject::arguments(&debate.rounds))),
         course("vote", &vote::title(debate), vote::vote(view, &participants)),
         course("polls", "Polls", of(&subject::polls(debate))),
         course("judgement", "Judgement", of(&subject::verdict(view))),
         course("summaries", "Summaries", contributions::summaries(view, &participants)),
-        course("tools", "Tools", contributions::tools(view, &participants)),
-        run("usage", "Cost and tokens", usage::usage(view, &participants, &calls)),
-        run("failures", "Failures", calls::failures(view, &participants)),
+        run("usage", "Cost and tokens", of(&subject::usage(debate))),
         run("settings", "Settings", of(&subject::settings(debate))),
     ];
     let glance = glance::glance(view, &participants, &shown);
-    let page = page(view, &header::header(view, &calls, &glance), &sections);
+    let page = page(view, &header::header(view, &glance), &sections);
     // The whole page at once, so that nothing is missed: escaping handles markup, this handles control characters.
     sanitize(&page).into_owned()
 }

@@ -162,12 +162,11 @@ fn part_of_page(sections: &[&PageSection]) -> Markup {
 
 fn footer(view: &View<'_>) -> Markup {
     let id = name(view.debate.id.as_str());
-    let share = if view.left_out().is_some() { " --share" } else { "" };
     html! {
         footer {
             p {
                 "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate it with: "
-                code { "dialectic report -d " (id) (share) " -o report.html" }
+                code { "dialectic report -d " (id) " -o report.html" }
             }
             p {
                 "Times are in UTC. The page is self-contained: it loads and executes nothing."

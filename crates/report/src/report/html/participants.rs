@@ -25,13 +25,11 @@ pub(super) struct PanelMember<'v> {
     /// The id.
     pub(super) id: &'v AgentId,
     /// The display name, cut if it is absurdly long.
-    pub(super) name: String,
-    /// The number from 1; `J` for the judge.
-    pub(super) badge: String,
+    name: String,
     /// The number, if the stylesheet has no separate colour for it.
     high_number: Option<usize>,
     /// The class of its colour: `a1` to `a8`, `judge`.
-    pub(super) colour: String,
+    colour: String,
 }
 
 impl<'v> Participants<'v> {
@@ -50,7 +48,6 @@ impl<'v> Participants<'v> {
         participants.members.push(PanelMember {
             id: &view.judge.id,
             name: plain(&view.judge.name, SHORT),
-            badge: "J".to_owned(),
             high_number: None,
             colour: "judge".to_owned(),
         });
@@ -66,7 +63,6 @@ impl<'v> Participants<'v> {
         self.members.push(PanelMember {
             id,
             name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
-            badge: (place + 1).to_string(),
             high_number: Some(place + 1).filter(|number| *number > COLOURS),
             colour: format!("a{}", place % COLOURS + 1),
         });
@@ -90,11 +86,6 @@ impl<'v> Participants<'v> {
     /// An agent or the judge with badge and name; otherwise the bare id.
     pub(super) fn chip(&self, id: &AgentId) -> Markup {
         self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
-    }
-
-    /// The display name of an agent or the judge.
-    pub(super) fn name_of<'p>(&'p self, id: &'p AgentId) -> &'p str {
-        self.find(id).map_or(id.as_str(), |member| member.name.as_str())
     }
 }
 

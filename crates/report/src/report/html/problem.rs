@@ -1,19 +1,18 @@
-//! The problem, its attachments, and the agents' questions.
+//! The problem, and the agents' questions.
 
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::counted;
-use dialectic_record::debate::{Answerer, Attachment};
+use dialectic_record::debate::Answerer;
 
 use super::page::is_whole_title;
 use super::participants::Participants;
-use super::text::{markdown, name, typed, verbatim};
+use super::text::{markdown, name, typed};
 
 /// The recorded answer if the user gave none.
 const NOT_ANSWERED: &str = "NA";
 
-/// The problem without its title, and its attachments.
+/// The problem without its title, and its context.
 pub(super) fn problem(view: &View<'_>) -> Markup {
     let problem = if is_whole_title(view) { view.problem_below_title() } else { &view.debate.problem };
     html! {
@@ -21,16 +20,6 @@ pub(super) fn problem(view: &View<'_>) -> Markup {
         @if let Some(context) = &view.debate.context {
             h3 { "Context" }
             (typed(context, 4))
-        }
-        @if !view.debate.attachments.is_empty() {
-            h3 { "Attachments" }
-            @for Attachment { name: file, sha256, text } in view.debate.attachments.iter() {
-                details {
-                    summary { (name(file)) " " small { (counted(text.chars().count() as u64, "character")) } }
-                    p { small { "SHA-256 " code { (sha256) } } }
-                    (verbatim(text))
-                }
-            }
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Independent texts by round in their order.
+//! The texts of a debate by round, in their order.
 
 use maud::{Markup, html};
 
-use crate::report::View;
+use crate::report::{View, stages};
 use dialectic_record::debate::{Contribution, ResultKind};
 
 use super::contributions::folded;
 use super::participants::Participants;
 use super::text::noun;
 
-/// The section of the speeches.
-pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    rounds(view, participants, |yields| yields == Some(ResultKind::Speech))
+/// The texts of one kind.
+pub(super) fn yielding(view: &View<'_>, participants: &Participants<'_>, wanted: ResultKind) -> Markup {
+    rounds(view, participants, |yields| yields == Some(wanted))
 }
 
 /// The section of all other texts: those of unknown stages, and unexpected ones.
@@ -22,9 +22,10 @@ pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup
     })
 }
 
-fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: fn(Option<ResultKind>) -> bool) -> Markup {
+fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: impl Fn(Option<ResultKind>) -> bool) -> Markup {
     let said = view.debate.rounds.iter().map(|round| {
-        let belonging = round.contributions.iter().filter(|one| belongs(view.debate.yield_of(one)));
+        let new = round.contributions.iter().filter(|one| !one.metadata.carried_over);
+        let belonging = new.filter(|one| belongs(view.debate.yield_of(one)));
         (round.round_number, belonging.collect::<Vec<_>>())
     });
     html! {
@@ -38,7 +39,7 @@ fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: fn(Option<R
 fn text(view: &View<'_>, participants: &Participants<'_>, one: &Contribution) -> Markup {
     let title = html! {
         (participants.chip(&one.agent_id)) " · " (noun(view.debate, one.stage))
-        @if let Some(target) = &one.target_agent_id { " to " (participants.chip(target)) }
+        @if let Some(target) = &one.target_agent_id { " " (stages::preposition(view.debate, one.stage)) " " (participants.chip(target)) }
     };
-    folded(&title, None, one)
+    folded(&title, one)
 }

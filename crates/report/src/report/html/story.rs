@@ -420,7 +420,7 @@ mod tests {
 
     /// The summary of a page, a line per part.
     fn story_of(debate: &Debate) -> String {
-        let page = page(&View::new(debate, &[], None));
+        let page = page(&View::new(debate, None));
         let Some((_, story)) = page.split_once("<dl class=\"story\">") else { return String::new() };
         let parts = story.split("</dl>").next().unwrap_or_default().split("<dt>").skip(1).map(|part| {
             let pieces = part.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));

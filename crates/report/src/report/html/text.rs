@@ -8,11 +8,13 @@ use comrak::options::Plugins;
 use comrak::{Arena, parse_document};
 use maud::{Markup, PreEscaped, html};
 
-use crate::report::prose::{self, ProseLine, RENDERED_BYTES};
+use crate::report::prose::{self, RENDERED_BYTES};
 use dialectic_record::debate::{Debate, StageId};
 
 /// The maximum characters of a name or another short text.
 pub(super) const SHORT: usize = 60;
+/// The characters of the beginning of a collapsed text.
+const BEGINNING: usize = 110;
 /// The maximum growth by nested quotes and lists.
 const GROWTH: usize = 12;
 
@@ -91,37 +93,31 @@ pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
 }
 
-/// A model's Markdown, and its rendered lines.
-pub(super) fn markdown_and_lines(text: &str, top: u8) -> (Markup, Vec<ProseLine>) {
-    let mut lines = None;
-    let shown = shown(text, top, Breaks::Soft, &mut |document| lines = Some(prose::lines_of(document)));
-    (shown, lines.unwrap_or_else(|| prose::written(text)))
+/// The first words outside of headings.
+pub(super) fn beginning(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let prose: Vec<&str> = lines.take(2).collect();
+    plain(&prose.join(" ").replace(['*', '`'], ""), BEGINNING)
 }
 
 fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
-    shown(text, top, breaks, &mut |_| {})
-}
-
-/// A text as HTML. `read` receives the parsed document if the text is short enough.
-fn shown(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
     // Very long Markdown can nest deeply enough to stall a browser.
-    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks, read)).flatten();
+    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
         None => verbatim(text),
     }
 }
 
-fn render(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Option<String> {
+fn render(text: &str, top: u8, breaks: Breaks) -> Option<String> {
     let mut options = prose::options();
     options.render.hardbreaks = breaks == Breaks::Hard;
     options.render.escape = true;
     let arena = Arena::new();
     let document = parse_document(&arena, text, &options);
-    read(document);
     let levels = document.descendants().filter_map(|node| match node.data().value {
         NodeValue::Heading(heading) => Some(heading.level),
         _ => None,

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use dialectic_base::markdown::{cell, fenced, inline, line as first_of_line};
+use dialectic_base::markdown::{cell, inline, line as first_of_line};
 
 use crate::report::View;
 use crate::report::block::{Audience, Block, ListItem, Piece, TableBlock, TableHead};
-use crate::report::compare::{Line, changed, excerpt};
 
 use super::{Document, id};
 
@@ -43,7 +42,6 @@ pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
                 out.line(format_args!("{}\n", out.prose(line)));
                 write(out, blocks);
             }
-            Block::Changes(old, new) => changes(out, old, new),
             Block::Warning(blocks) => write(out, blocks),
             Block::Aside(blocks) => {
                 if out.reader.is_some() {
@@ -52,19 +50,6 @@ pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
             }
         }
     }
-}
-
-/// Changed lines with one line of context.
-fn changes(out: &mut Document<'_>, old: &str, new: &str) {
-    let Some(lines) = changed(old, new) else { return out.line("The texts are too long to be compared.\n") };
-    let written = |line: Option<&Line>| match line {
-        Some(Line { side, pieces }) => {
-            format!("{}{}", side.mark(), pieces.iter().map(|(_, text)| text.as_str()).collect::<String>())
-        }
-        None => "…".to_owned(),
-    };
-    let lines: Vec<String> = excerpt(&lines, 1).into_iter().map(written).collect();
-    out.line(format_args!("{}\n", fenced("diff", &lines.join("\n"))));
 }
 
 fn text_of(out: &mut Document<'_>, text: &str) {
@@ -148,7 +133,7 @@ impl Document<'_> {
             (Piece::Point(number), _) => escaped(number),
             (Piece::Severity(severity), _) => severity.name().to_owned(),
             (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, within),
-            (Piece::Aside(_), None) | (Piece::Bar(..), _) => String::new(),
+            (Piece::Aside(_), None) => String::new(),
         };
         line.iter().map(piece).collect()
     }

@@ -12,9 +12,9 @@ use std::{fmt, io};
 
 use chrono::Local;
 
-use dialectic_base::figures::{UNKNOWN, counted};
-use dialectic_base::markdown::{fence, heading, inline, line};
-use dialectic_record::debate::{Answerer, Attachment};
+use dialectic_base::figures::UNKNOWN;
+use dialectic_base::markdown::{fence, heading, inline};
+use dialectic_record::debate::Answerer;
 
 use super::block::TableBlock;
 use super::stages::{self, capitalized};
@@ -55,13 +55,9 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
     out.line(format_args!("# Debate: {}", heading(view.debate.given_title().unwrap_or(first_line))));
     out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
-    if let Some(notice) = view.left_out() {
-        out.line(format_args!("{notice}\n"));
-    }
     out.line("## Problem Description");
     out.fenced(problem);
     out.line("");
-    attachments(out, view);
 }
 
 /// Dashes as wide as each column's name. One is a dash shorter, as in older reports.
@@ -74,19 +70,6 @@ fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line(format_args!("{title}\n"));
     let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
     blocks::write_table(out, table, Some(&format!("{RULE}{more}")));
-    out.line("");
-}
-
-/// The names of the attachments; the record contains their texts.
-fn attachments(out: &mut Document<'_>, view: &View<'_>) {
-    if view.debate.attachments.is_empty() {
-        return;
-    }
-    out.line("## Attachments\n");
-    for Attachment { name, sha256, text } in view.debate.attachments.iter() {
-        let length = counted(text.chars().count() as u64, "character");
-        out.line(format_args!("- {}: {length}, SHA-256 {}", line(name), inline(sha256)));
-    }
     out.line("");
 }
 
@@ -135,9 +118,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
         out.fenced(&one.question);
         match &one.answer {
             Some(answer) => {
-                let agent = one.answered_by.as_ref().filter(|id| **id != view.judge.id);
-                let of = agent.map_or_else(String::new, |id| format!(" of {}", inline(view.name_of(id))));
-                out.line(format_args!("\nAnswer{of}:\n"));
+                out.line("\nAnswer:\n");
                 out.fenced(answer);
                 out.line("");
             }

@@ -25,7 +25,6 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let subjects = [
         ("Usage".to_owned(), subject::usage(debate)),
         ("Scores".to_owned(), subject::scores(debate)),
-        ("Material".to_owned(), subject::material(debate)),
         ("Team".to_owned(), subject::team(debate)),
         ("Agreement".to_owned(), subject::agreement(&debate.rounds, &debate.extensions)),
         ("Kinds of argument".to_owned(), subject::arguments(&debate.rounds)),

@@ -11,7 +11,7 @@ mod hostile;
 
 fn report_on(debate: &Debate, detail: ReportDetail) -> String {
     let mut report = Vec::new();
-    markdown(&View::new(debate, &[], None), detail, &mut report).unwrap();
+    markdown(&View::new(debate, None), detail, &mut report).unwrap();
     String::from_utf8(report).unwrap()
 }
 

@@ -37,7 +37,9 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
 
 /// The checkers and lenses of each draft, their findings and changes, and unchecked parts; empty without a draft.
 pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
-    let Some(first) = debate.checks.first() else { return Vec::new() };
+    if debate.checks.is_empty() {
+        return Vec::new();
+    }
     let mut blocks = Vec::new();
     blocks.extend(status(debate).map(|status| Block::Paragraph(line!["The answer: ", figure(status), "."])));
     let mut rows = Vec::new();
@@ -60,17 +62,6 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
     let table = TableBlock::new("small", "Objections to the draft", columns, rows);
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
-    }
-    let mut before = first;
-    for text in debate.checks.iter().skip(1).filter(|one| one.metadata.lens.is_none()) {
-        let title = if text.metadata.rethought {
-            "From this draft to one with another approach"
-        } else {
-            "From the draft to the final text"
-        };
-        blocks.push(Block::Heading(line![title]));
-        blocks.push(Block::Changes(before.without_answers(), text.without_answers()));
-        before = text;
     }
     blocks.extend(unverified(debate));
     blocks

@@ -71,10 +71,8 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
     let measured: Vec<(&Round, &Convergence)> =
         rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
     let Some((_, last)) = measured.last() else { return Vec::new() };
-    let percent = |value: Option<f64>| {
-        let shown = value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.0}")));
-        line![shown, Piece::Bar(whole(value), 100)]
-    };
+    let percent =
+        |value: Option<f64>| line![value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.0}")))];
     let rows = measured.iter().map(|(round, of)| {
         let agreed = of.matters.iter().filter(|matter| matter.agreed).count();
         vec![
@@ -108,11 +106,6 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
         Block::Table(TableBlock::new("small", "Agreement and stability over the rounds, in percent", columns, rows)),
         Block::List(items),
     ]
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage")]
-fn whole(value: Option<f64>) -> u64 {
-    value.unwrap_or_default().clamp(0.0, 100.0).round() as u64
 }
 
 /// The details of a round's agreement.

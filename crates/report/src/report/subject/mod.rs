@@ -16,7 +16,7 @@ mod weight;
 pub(crate) use answer::{partly_fulfilled, remaining};
 pub(crate) use check::{check, status};
 pub(crate) use contest::{agreement, arguments, challenged, material, team};
-pub(crate) use objections::{by_text, changes, counts, course, given_up, point, table, title};
+pub(crate) use objections::{by_text, changes, counts, course, given_up, is_met, point, table, title};
 pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
 pub(crate) use run::{ending, extent};

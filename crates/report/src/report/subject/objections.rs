@@ -119,10 +119,10 @@ fn state(one: &Objection) -> &'static str {
 }
 
 /// Whether the author, the critic or the judge states that a point was met.
-fn is_done(one: &Objection) -> bool {
-    let is_met = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
-    let is_met = one.ruling.as_ref().map(is_met);
-    !one.open && is_met.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
+pub(crate) fn is_met(one: &Objection) -> bool {
+    let meets = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
+    let by_judge = one.ruling.as_ref().map(meets);
+    !one.open && by_judge.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
 }
 
 /// A point's whole history in order.
@@ -130,7 +130,7 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
     blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &*one.point.text));
-    let remedy = if is_done(one) { "Resolved by" } else { "Asks for" };
+    let remedy = if is_met(one) { "Resolved by" } else { "Asks for" };
     blocks.extend(one.point.resolution.as_deref().map(|text| Block::said(line![remedy], text)));
     let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
     let said = one.story.iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));

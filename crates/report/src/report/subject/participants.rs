@@ -1,9 +1,7 @@
 //! The participants.
 
-use std::path::PathBuf;
-
 use dialectic_base::figures::UNKNOWN;
-use dialectic_record::debate::{AgentSettings, Position, SummarizationSettings};
+use dialectic_record::debate::{Position, SummarizationSettings};
 
 use crate::report::block::{Audience, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{ParticipantView, View};
@@ -46,10 +44,6 @@ fn table<'v>(view: &'v View<'_>, members: Vec<&'v ParticipantView>, has_sides: b
 
 fn row(member: &ParticipantView, is_judge: bool) -> [Phrase<'_>; 12] {
     let settings = member.settings.as_ref();
-    let path = |of: fn(&AgentSettings) -> &Option<PathBuf>| {
-        let path = settings.and_then(|settings| of(settings).as_ref());
-        path.map_or_else(|| line![UNKNOWN], |path| line![foreign(path.display().to_string())])
-    };
     let is_judge = is_judge && member.role != "judge";
     [
         line![&member.id],
@@ -61,8 +55,9 @@ fn row(member: &ParticipantView, is_judge: bool) -> [Phrase<'_>; 12] {
         line![foreign(&*member.provider)],
         line![figure(member.temperature)],
         line![settings.map_or_else(|| UNKNOWN.into(), |settings| figure(settings.enabled))],
-        path(|settings| &settings.system_prompt_path),
-        path(|settings| &settings.summary_prompt_path),
+        // No report shows paths of the machine.
+        line![UNKNOWN],
+        line![UNKNOWN],
         settings.map_or_else(|| line![UNKNOWN], |settings| summarization(&settings.summarization)),
     ]
 }

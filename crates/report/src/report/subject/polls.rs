@@ -2,7 +2,7 @@
 
 use dialectic_record::debate::{Debate, Polls};
 
-use crate::report::block::{Block, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
+use crate::report::block::{Block, TableBlock, TableHead, figure, foreign, joined, line, marked};
 use crate::report::stages::capitalized;
 
 /// Votes by choice and by voter, and the reasons; empty without polls.
@@ -10,10 +10,9 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
     let Some(polls) = Polls::of(debate) else { return Vec::new() };
     let names: Vec<String> = polls.held.iter().map(|poll| debate.words(poll.stage).noun.into_owned()).collect();
     let titles = || names.iter().map(|name| foreign(capitalized(name)));
-    let most = polls.choices.iter().flat_map(|choice| &choice.votes).copied().max().unwrap_or_default();
     let is_compared = polls.is_compared();
     let rows = polls.choices.iter().map(|choice| {
-        let votes = choice.votes.iter().map(|votes| line![figure(votes), Piece::Bar(*votes as u64, most as u64)]);
+        let votes = choice.votes.iter().map(|votes| line![figure(votes)]);
         let swing = is_compared.then(|| line![figure(choice.swing())]);
         [line![foreign(choice.name)]].into_iter().chain(votes).chain(swing).collect()
     });

@@ -1,13 +1,13 @@
 //! The settings of the debate.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use dialectic_record::debate::{Debate, PromptOrigin, PromptSources};
+use dialectic_record::debate::{Debate, PromptOrigin, PromptSources, Settings};
 
 use crate::report::block::{Block, TableBlock, TableHead, figure, foreign, line};
-use crate::report::compare::flat;
 
 /// The settings by key, the sources of prompts, and the complete saved settings. Agents and judge are described
 /// elsewhere.
@@ -23,10 +23,38 @@ pub(crate) fn settings(debate: &Debate) -> Vec<Block<'_>> {
     let columns = ["Setting", "Value"].map(TableHead::words);
     let table = TableBlock::new("small", "Settings by their keys", columns, rows.chain(seed));
     let mut blocks = vec![Block::Table(table)];
-    blocks.extend(debate.prompt_sources.as_ref().map(|sources| Block::Table(prompts(sources))));
     let json = serde_json::to_string_pretty(settings).unwrap_or_default();
     blocks.push(Block::Folded(line!["All settings as JSON"], vec![Block::Verbatim(json.into())]));
     blocks
+}
+
+/// Settings by key; agents' settings by id.
+fn flat(settings: &Settings) -> BTreeMap<String, Value> {
+    let mut flat = BTreeMap::new();
+    flatten("", &by_id(settings), &mut flat);
+    flat
+}
+
+/// Settings as JSON with agents as an object.
+fn by_id(settings: &Settings) -> Value {
+    let mut value = serde_json::to_value(settings).unwrap_or_default();
+    let Some(agents) = value.get_mut("agents") else { return value };
+    let list = agents.as_array().cloned().unwrap_or_default();
+    let named = list.into_iter().filter_map(|agent| Some((agent.get("id")?.as_str()?.to_owned(), agent)));
+    *agents = Value::Object(named.collect::<Map<String, Value>>());
+    value
+}
+
+fn flatten(at: &str, value: &Value, flat: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                let key = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                flatten(&key, value, flat);
+            }
+        }
+        _ => drop(flat.insert(at.to_owned(), value.clone())),
+    }
 }
 
 /// The sources of all prompts.

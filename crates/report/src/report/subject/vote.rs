@@ -2,15 +2,11 @@
 
 use dialectic_record::debate::{Decider, Voting};
 
-use crate::report::block::{Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, joined, line};
+use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, joined, line};
 
 /// The tally, the winner, and the dissent.
 pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
-    let most = voting.tally.values().copied().max().unwrap_or_default();
-    let rows = voting.tally.iter().map(|(candidate, votes)| {
-        let bar = Piece::Bar((*votes).into(), most.into());
-        vec![line![candidate], line![figure(votes), bar]]
-    });
+    let rows = voting.tally.iter().map(|(candidate, votes)| vec![line![candidate], line![figure(votes)]]);
     let columns = [TableHead::words("Candidate"), TableHead::figures("Votes")];
     let mut blocks = vec![
         Block::lead(line!["The texts were shown without names, in a different order to each voter."]),

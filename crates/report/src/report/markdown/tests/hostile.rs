@@ -118,7 +118,7 @@ fn expected(text: &str) -> Vec<String> {
     let (stage, titled) = (flat(&capitalized(text)), capitalized(&one));
     let member = |id: &str, temperature: &str| {
         let summarization = format!("{one}, from 5000 to 2500 characters");
-        format!("row {id} ¦ {one} ¦ {one} ¦ {one} ¦ {one} ¦ {temperature} ¦ true ¦ {one} ¦ {one} ¦ {summarization}")
+        format!("row {id} ¦ {one} ¦ {one} ¦ {one} ¦ {one} ¦ {temperature} ¦ true ¦ N/A ¦ N/A ¦ {summarization}")
     };
     let columns = format!("row {}", participants_columns().join(" ¦ "));
     let most = "18,446,744,073,709,551,615";
@@ -426,6 +426,6 @@ fn the_test_sees_what_an_unescaped_text_would_do() {
 #[test]
 fn an_error_of_the_stream_is_handed_on() {
     let mut room = [0; 100];
-    let written = markdown(&View::new(&debate("word"), &[], None), ReportDetail::Plain, &mut room.as_mut_slice());
+    let written = markdown(&View::new(&debate("word"), None), ReportDetail::Plain, &mut room.as_mut_slice());
     assert_eq!(written.unwrap_err().kind(), io::ErrorKind::WriteZero);
 }

@@ -1,6 +1,5 @@
-//! Replays the signals of a past debate in time.
+//! Plays the signals of a past debate in time.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -9,36 +8,12 @@ use tokio::time::{Instant, sleep_until};
 use dialectic_record::debate::Moment;
 use dialectic_record::signals::Signals;
 
-/// The speed of a replay.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Speed {
-    /// A multiple of the original speed.
-    Times(f64),
-    /// Without waiting.
-    Max,
-}
-
 /// A substitute for times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-impl FromStr for Speed {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "max" {
-            return Ok(Self::Max);
-        }
-        match text.parse::<f64>() {
-            Ok(0.0) => Ok(Self::Max),
-            Ok(times) if (0.001..=1e9).contains(&times) => Ok(Self::Times(times)),
-            _ => Err("expected a factor such as 1, 10 or 0.5, or `max`"),
-        }
-    }
-}
-
-/// Publishes the signals at their times, and none while it is `held`. Waits for watchers; a pause shifts the later
-/// signals.
-pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut held: watch::Receiver<bool>) {
+/// Publishes the signals `times` as fast as they came, without waiting if that is infinite, and none while it is `held`.
+/// Waits for watchers; a pause shifts the later signals.
+pub async fn play(moments: Vec<Moment>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for Moment { at, signal } in moments {
         loop {
@@ -48,7 +23,6 @@ pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals, mut hel
                 let _ = held.wait_for(|is_held| !is_held).await;
                 begun += since.elapsed();
             }
-            let Speed::Times(times) = speed else { break };
             let after = Duration::try_from_secs_f64(at.as_secs_f64() / times).unwrap_or(FOREVER).min(FOREVER);
             tokio::select! {
                 () = sleep_until(begun + after) => break,
@@ -67,14 +41,14 @@ mod tests {
     use dialectic_record::signals::Words;
 
     /// The arrival times of two signals, of which the second comes after 10 seconds.
-    async fn times(speed: Speed) -> [Duration; 2] {
+    async fn arrivals(times: f64) -> [Duration; 2] {
         let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let begun = Instant::now();
         let player =
             tokio::spawn(
-                async move { play(vec![moment(0), moment(10)], speed, &signals, watch::channel(false).1).await },
+                async move { play(vec![moment(0), moment(10)], times, &signals, watch::channel(false).1).await },
             );
         let mut took = [Duration::ZERO; 2];
         for took in &mut took {
@@ -88,10 +62,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn every_signal_comes_in_its_time() {
         let seconds = Duration::from_secs;
-        assert_eq!(times(Speed::Times(1.0)).await, [seconds(0), seconds(10)]);
-        assert_eq!(times(Speed::Times(10.0)).await, [seconds(0), seconds(1)]);
-        assert_eq!(times(Speed::Times(0.5)).await, [seconds(0), seconds(20)]);
-        assert_eq!(times(Speed::Max).await, [seconds(0), seconds(0)]);
+        assert_eq!(arrivals(1.0).await, [seconds(0), seconds(10)]);
+        assert_eq!(arrivals(10.0).await, [seconds(0), seconds(1)]);
+        assert_eq!(arrivals(f64::INFINITY).await, [seconds(0), seconds(0)]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -101,10 +74,7 @@ mod tests {
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let (pause, is_paused) = watch::channel(false);
         let begun = Instant::now();
-        let player =
-            tokio::spawn(
-                async move { play(vec![moment(0), moment(10)], Speed::Times(1.0), &signals, is_paused).await },
-            );
+        let player = tokio::spawn(async move { play(vec![moment(0), moment(10)], 1.0, &signals, is_paused).await });
         subscription.next().await.unwrap();
         tokio::time::sleep(Duration::from_secs(4)).await;
         pause.send_replace(true);
@@ -120,7 +90,7 @@ mod tests {
         let signals = Signals::new(panel());
         let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let moments = (0..10_000).map(|_| Moment { at: Duration::ZERO, signal: warning("x") }).collect();
-        let player = tokio::spawn(async move { play(moments, Speed::Max, &signals, watch::channel(false).1).await });
+        let player = tokio::spawn(async move { play(moments, f64::INFINITY, &signals, watch::channel(false).1).await });
         let mut taken = 0;
         while let Some(news) = subscription.next().await {
             assert!(matches!(news, dialectic_record::signals::Update::Signal(_)), "{news:?}");
@@ -128,15 +98,5 @@ mod tests {
         }
         assert_eq!(taken, 10_000);
         player.await.unwrap();
-    }
-
-    #[test]
-    fn a_speed_is_a_factor_or_none() {
-        assert_eq!("max".parse(), Ok(Speed::Max));
-        assert_eq!("0".parse(), Ok(Speed::Max));
-        assert_eq!("2.5".parse(), Ok(Speed::Times(2.5)));
-        for text in ["", "-1", "fast", "NaN", "inf", "1e-9", "1e300"] {
-            assert!(text.parse::<Speed>().is_err(), "{text}");
-        }
     }
 }

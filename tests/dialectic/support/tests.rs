@@ -1,7 +1,53 @@
+//! The mock refuses what real servers refuse.
+
 use serde_json::{Value, json};
 
-use super::{APIS, incoming, question, schema, with_schema};
 use crate::support::{Api, Incoming, violations};
+
+fn path(api: Api) -> &'static str {
+    match api {
+        Api::Responses => "/v1/responses",
+        Api::Chat => "/v1/chat/completions",
+    }
+}
+
+const APIS: [Api; 2] = [Api::Responses, Api::Chat];
+
+/// A request for text as this project would send it.
+fn question(api: Api, system: &str, prompt: &str) -> Value {
+    match api {
+        Api::Responses => json!({"model": "gpt-4", "temperature": 0.5, "instructions": system, "input": prompt}),
+        Api::Chat => json!({"model": "gpt-4", "temperature": 0.5, "messages": [
+            {"role": "system", "content": system}, {"role": "user", "content": prompt},
+        ]}),
+    }
+}
+
+fn with_schema(api: Api, schema: &Value) -> Value {
+    let mut body = question(api, "s", "p");
+    match api {
+        Api::Responses => {
+            body["text"] = json!({"format": {"type": "json_schema", "name": "n", "strict": true, "schema": schema}});
+        }
+        Api::Chat => {
+            let spec = json!({"name": "n", "strict": true, "schema": schema});
+            body["response_format"] = json!({"type": "json_schema", "json_schema": spec});
+        }
+    }
+    body
+}
+
+fn schema(keys: &[&str]) -> Value {
+    let properties: serde_json::Map<String, Value> =
+        keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": keys, "additionalProperties": false})
+}
+
+fn incoming(api: Api, body: &Value) -> Incoming {
+    let headers = [("content-type", "application/json"), ("authorization", "Bearer k")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    Incoming::read("POST", path(api), headers, body.to_string().as_bytes())
+}
 
 #[test]
 fn a_request_as_documented_has_no_violation() {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{Exchange, Purpose};
+use crate::support::{Exchange, Purpose};
 
 const MARKER: &str = "[REPLY-";
 

@@ -73,37 +73,35 @@ fn written(view: &View<'_>) -> [String; 3] {
     [html(view), text(ReportDetail::Plain), text(ReportDetail::Verbose)]
 }
 
+fn redacted(mut debate: Debate) -> Debate {
+    redact(&mut debate);
+    debate
+}
+
 #[test]
-fn nothing_that_is_left_out_is_in_any_form_of_a_report() {
+fn nothing_of_the_machine_is_in_any_form_of_a_report() {
     let debate = marked();
-    let whole = written(&View::new(&debate, &[], None)).concat();
-    // What no report shows in any case is checked all the same, in case one will.
-    let never = ["MARK-CHECK-ARGUMENTS", "MARK-CHECK-RESULT"];
-    for marker in MARKERS.iter().filter(|marker| !never.contains(marker)) {
-        assert!(whole.contains(marker), "{marker} is shown nowhere, so this test could not fail");
-    }
-    let shared = Shared::of(&debate);
-    let configured = shared_settings(debate.settings.as_ref().unwrap());
-    for settings in [None, Some(&configured)] {
-        let view = View::new(&shared.debate, &[], settings).with_left_out(Some(&shared.notice));
-        for report in written(&view) {
+    let record = serde_json::to_string(&debate).unwrap();
+    assert!(MARKERS.iter().all(|marker| record.contains(marker)), "what the record lacks cannot be shown");
+    let configured = debate.settings.clone();
+    let debate = redacted(debate);
+    for settings in [None, configured.as_ref()] {
+        for report in written(&View::new(&debate, settings)) {
             let found: Vec<&str> = MARKERS.into_iter().filter(|marker| report.contains(marker)).collect();
             assert!(found.is_empty(), "{found:?}");
-            assert!(report.contains("may quote it"), "it does not say what it left out");
         }
     }
-    let record = serde_json::to_string(&shared.debate).unwrap();
+    let record = serde_json::to_string(&debate).unwrap();
     assert!(!record.contains("MARK-"), "{record}");
-    insta::assert_snapshot!(shared.notice, @"Omitted so that this report can be shared: 1 attachment, 1 text of collected material, tool calls and their results (2 calls), paths, addresses of servers and the origins of prompts. The texts of the debate are complete and may quote it.");
 }
 
 #[test]
 fn texts_and_figures_stay() {
     let debate = argued();
-    let shared = Shared::of(&debate);
-    let rest = Debate { prompt_sources: None, settings: shared.debate.settings.clone(), ..debate.clone() };
-    assert_eq!(shared.debate, rest);
-    let [page, ..] = written(&View::new(&shared.debate, &[], None));
+    let shown = redacted(debate.clone());
+    let rest = Debate { prompt_sources: None, settings: shown.settings.clone(), ..debate };
+    assert_eq!(shown, rest);
+    let [page, ..] = written(&View::new(&shown, None));
     for text in ["Failover", "A write that is in flight"] {
         assert!(page.contains(text));
     }
@@ -149,6 +147,6 @@ fn servers_of_the_settings_are_known_by_host_and_port() {
         json!({"a": {"baseUrl": "http://user:pass@llm.corp:8000/v1"}, "b": {"baseUrl": "http://box/v1"}});
     state["error"] = json!("cannot reach llm.corp:8000 or llm.corp, in a box");
     let debate: Debate = serde_json::from_value(state).unwrap();
-    let error = Shared::of(&debate).debate.error.unwrap();
+    let error = redacted(debate).error.unwrap();
     assert_eq!(error, "cannot reach [address] or [address], in a box");
 }

@@ -1,69 +1,42 @@
-//! A debate for strangers to read: without attachments, tool calls and results, paths, addresses of servers, and the
-//! origins of prompts.
+//! A debate as reports may show it: without attachments, collected material, tool calls, and the paths and servers of the
+//! machine it ran on.
 //!
-//! The parts are removed from a copy of the record, so that no form of a report can show them. The texts of agents, the
-//! judge and the user stay as they are and may quote them; the report says so.
+//! They are removed from the record before a report is written, so that no form of a report can show them. The texts of
+//! agents, the judge and the user stay as they are and may quote them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use dialectic_base::figures::counted;
-use dialectic_record::debate::{
-    AgentSettings, Contribution, Debate, DebateSettings, Metadata, Settings, SummarizationSettings,
-};
+use dialectic_record::debate::{AgentSettings, Debate, DebateSettings, Metadata, Settings, SummarizationSettings};
 
 /// The replacement for a path.
 const PATH: &str = "[path]";
 /// The replacement for the address of a server.
 const ADDRESS: &str = "[address]";
 
-/// A debate without the parts that strangers must not see.
-#[derive(Debug)]
-pub struct Shared {
-    /// The remaining debate.
-    pub debate: Debate,
-    /// The list of omitted parts, as a sentence or two.
-    pub notice: String,
-}
-
-impl Shared {
-    /// A copy for strangers.
-    pub fn of(debate: &Debate) -> Self {
-        let known = Known { paths: known_paths(debate), addresses: known_addresses(debate) };
-        let mut debate = debate.clone();
-        let attachments = std::mem::take(&mut debate.attachments).len();
-        let material = debate.gathered.as_mut().map_or(0, |gathered| std::mem::take(&mut gathered.material).len());
-        let mut calls = 0;
-        let Debate { rounds, checks, follow_ups, .. } = &mut debate;
-        for one in rounds.iter_mut().flat_map(|round| &mut round.contributions).chain(checks) {
-            calls += without_tools(one);
-        }
-        for metadata in follow_ups.iter_mut().filter_map(|one| one.metadata.as_mut()) {
-            calls += forget_tools(metadata);
-        }
-        debate.prompt_sources = None;
-        debate.settings = debate.settings.as_ref().map(shared_settings);
-        hide_paths(&mut debate, &known);
-        let what = [
-            (attachments > 0).then(|| counted(attachments as u64, "attachment")),
-            (material > 0).then(|| format!("{} of collected material", counted(material as u64, "text"))),
-            (calls > 0).then(|| format!("tool calls and their results ({})", counted(calls as u64, "call"))),
-            Some(if debate.change.is_some() { "paths other than those of the change" } else { "paths" }.to_owned()),
-            Some("addresses of servers".to_owned()),
-            Some("the origins of prompts".to_owned()),
-        ];
-        let what: Vec<String> = what.into_iter().flatten().collect();
-        let notice = match what.split_last() {
-            Some((last, rest)) => format!("Omitted so that this report can be shared: {} and {last}.", rest.join(", ")),
-            None => String::new(),
-        };
-        Self { debate, notice: format!("{notice} The texts of the debate are complete and may quote it.") }
+/// Removes what no report shows.
+pub fn redact(debate: &mut Debate) {
+    let known = Known { paths: known_paths(debate), addresses: known_addresses(debate) };
+    debate.attachments = Arc::default();
+    debate.prompt_sources = None;
+    if let Some(gathered) = &mut debate.gathered {
+        gathered.material.clear();
     }
+    let Debate { rounds, checks, follow_ups, settings, .. } = debate;
+    for one in rounds.iter_mut().flat_map(|round| &mut round.contributions).chain(checks) {
+        let Metadata { tool_calls, tool_results, .. } = &one.metadata;
+        if !tool_calls.is_empty() || !tool_results.is_empty() {
+            forget_tools(&mut Arc::make_mut(one).metadata);
+        }
+    }
+    follow_ups.iter_mut().filter_map(|one| one.metadata.as_mut()).for_each(forget_tools);
+    *settings = settings.as_ref().map(without_machine);
+    hide_paths(debate, &known);
 }
 
 /// The settings without paths, servers and commands.
-pub fn shared_settings(settings: &Settings) -> Settings {
+fn without_machine(settings: &Settings) -> Settings {
     // Names every field of the settings themselves, so that a new one does not compile unnoticed. Those of an agent, the
     // debate and the summaries are kept unless they are removed here.
     let Settings {
@@ -110,18 +83,9 @@ fn summarization(settings: SummarizationSettings) -> SummarizationSettings {
     SummarizationSettings { prompt_path: None, ..settings }
 }
 
-/// Removes the tool calls from a text's metadata, and returns their number.
-fn without_tools(one: &mut Arc<Contribution>) -> usize {
-    let Metadata { tool_calls, tool_results, .. } = &one.metadata;
-    if tool_calls.is_empty() && tool_results.is_empty() {
-        return 0;
-    }
-    forget_tools(&mut Arc::make_mut(one).metadata)
-}
-
-fn forget_tools(metadata: &mut Metadata) -> usize {
-    let results = std::mem::take(&mut metadata.tool_results).len();
-    std::mem::take(&mut metadata.tool_calls).len().max(results)
+fn forget_tools(metadata: &mut Metadata) {
+    metadata.tool_calls.clear();
+    metadata.tool_results.clear();
 }
 
 /// The file names in the record itself, longest first.
