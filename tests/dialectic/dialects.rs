@@ -2,6 +2,7 @@
 //! the program makes of it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -64,7 +65,8 @@ fn regular(request: &Incoming) -> Reply {
     }
 }
 
-/// A line of the table: exit code, requests, outcome, cost, and the reason or the error.
+/// A line of the table: exit code, requests, outcome, cost, and the reason or the error. What else is under way when a
+/// debate fails depends on the moment: then only requests that got the recorded body count, and no cost.
 fn played(name: &str, when: When) -> String {
     let answer = recorded(name);
     let refusal =
@@ -92,7 +94,9 @@ fn played(name: &str, when: When) -> String {
     }
     let sandbox = Sandbox::new().model_server(&server).config(&configured).file("context/problem.md", "Design a queue");
     let finished = sandbox.run(["debate", "Design a queue", "--context", "context", "--quiet"]);
-    let (requests, code) = (server.requests().len(), finished.code.unwrap());
+    let code = finished.code.unwrap();
+    let counts = |request: &&Arc<Incoming>| code == 0 || when.is_met(request);
+    let requests = server.requests().iter().filter(counts).count();
     let line = match sandbox.debates().first() {
         Some(id) => {
             let state = sandbox.state(id);
@@ -100,9 +104,12 @@ fn played(name: &str, when: When) -> String {
             let usage = state["usage"].as_object().into_iter().flat_map(|usage| usage.values());
             let cost = usage.map(|model| model["costUsd"].as_f64()).sum::<Option<f64>>();
             let cost = cost.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.4}"));
+            let cost = if code == 0 { cost } else { "-".to_owned() };
             let reasons = state["outcome"]["reasons"].as_array().cloned().unwrap_or_default();
             let failure = state["failures"][0]["error"].as_str();
             let reason = reasons.first().and_then(Value::as_str).or(failure).unwrap_or_default();
+            // The texts depend on the sandbox's path.
+            let reason = if reason.contains(" characters of ") { "the judge was shown a part" } else { reason };
             format!("{} | {cost} | {reason}", state["outcome"]["kind"].as_str().unwrap_or("failed"))
         }
         None => {

@@ -189,7 +189,9 @@ impl Address {
 
     /// Whether its path lacks the version that nearly every server has.
     pub(super) fn lacks_version(&self) -> bool {
-        self.base.path() == "/"
+        let is_version =
+            |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        !self.base.path().split('/').any(is_version)
     }
 
     /// Scheme, host and port, for messages.

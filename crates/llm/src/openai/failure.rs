@@ -51,7 +51,8 @@ impl ServerRefusal {
             excerpt(&answer.body, address)
         };
         let message = if message.is_empty() { reason(answer.status) } else { message };
-        let hint = if address.lacks_version() { "; most base URLs end in `/v1`" } else { "" };
+        let names_model = message.to_lowercase().contains("model");
+        let hint = if address.lacks_version() && !names_model { "; most base URLs end in `/v1`" } else { "" };
         let is_missing = matches!(answer.status.as_u16(), 404 | 405 | 410);
         let url = is_missing.then(|| address.shown(path) + hint);
         Self { url, is_http_status: true, ..Self::of(answer.status.as_u16(), said, message, answer) }

@@ -252,6 +252,9 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
         .map(Usd::from_dollars)
 }
 
+/// The fields of messages whose texts come in pieces, or parts of their names.
+const GROWING: [&str; 7] = ["reason", "think", "text", "summary", "data", "content", "arguments"];
+
 /// Adds a piece of a message to what came of it: texts grow, other values replace. Parts with the same index are one.
 pub(super) fn grow(known: &mut Value, more: Value) {
     match (known, more) {
@@ -259,11 +262,15 @@ pub(super) fn grow(known: &mut Value, more: Value) {
         (Value::Object(known), Value::Object(more)) => {
             for (key, more) in more {
                 let known = known.entry(key.as_str()).or_insert(Value::Null);
-                let is_name = matches!(&*key, "role" | "type" | "id" | "name" | "format" | "signature" | "object");
-                if is_name { replace(known, more) } else { grow(known, more) }
+                let is_growing = GROWING.iter().any(|it| key.contains(it));
+                match (known, more) {
+                    (Value::String(known), Value::String(more)) if is_growing => known.push_str(&more),
+                    // Pieces repeat names as empty texts.
+                    (Value::String(_), Value::String(more)) if more.is_empty() => {}
+                    (known, more) => grow(known, more),
+                }
             }
         }
-        (Value::String(known), Value::String(more)) => known.push_str(&more),
         (Value::Array(known), Value::Array(more)) => {
             for part in more {
                 let index = part["index"].as_u64();
@@ -275,12 +282,6 @@ pub(super) fn grow(known: &mut Value, more: Value) {
             }
         }
         (known, more) => *known = more,
-    }
-}
-
-fn replace(known: &mut Value, more: Value) {
-    if !more.is_null() && more != "" {
-        *known = more;
     }
 }
 
