@@ -52,9 +52,10 @@ fn recorded(name: &str) -> Reply {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/llm/src/openai/tests/dialects");
     let body = std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let status = name.rsplit('.').nth(1).and_then(|part| part.parse().ok()).unwrap_or(200);
-    let kind = if name.ends_with(".sse") { "text/event-stream" } else { "application/json" };
+    let extension = name.rsplit('.').next();
+    let kind = if extension == Some("sse") { "text/event-stream" } else { "application/json" };
     let reply = Reply::raw(kind, body).status(status);
-    if name.ends_with(".body") { reply.header("content-encoding", "gzip") } else { reply }
+    if extension == Some("body") { reply.header("content-encoding", "gzip") } else { reply }
 }
 
 /// The regular answer, longer than what the judge can do without.
@@ -72,11 +73,11 @@ fn played(name: &str, when: When) -> String {
     let refusal =
         name.contains("first-answer").then(|| recorded(&format!("{}.400.json", name.split('.').next().unwrap())));
     let server = MockServer::with(move |request| match &refusal {
-        Some(refusal) if when.is_met(request) => match request.tool_results().is_empty() {
-            true => answer.clone(),
-            false if ["c2ln", "I should look."].iter().any(|it| request.sent.contains(it)) => regular(request),
-            false => refusal.clone(),
-        },
+        Some(_) if when.is_met(request) && request.tool_results().is_empty() => answer.clone(),
+        Some(refusal) if when.is_met(request) => {
+            let is_back = ["c2ln", "I should look."].iter().any(|it| request.sent.contains(it));
+            if is_back { regular(request) } else { refusal.clone() }
+        }
         _ if when.is_met(request) => answer.clone(),
         _ => regular(request),
     });

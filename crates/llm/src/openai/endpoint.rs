@@ -82,7 +82,7 @@ const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/re
 
 impl Endpoint {
     /// The endpoint with a base URL that does not name an API's path; that API is used unless another is configured.
-    pub(super) fn as_meant(mut self) -> Self {
+    pub(super) fn meant(mut self) -> Self {
         let url = self.base_url.trim().trim_end_matches('/');
         let meant = PATHS.into_iter().find_map(|(path, api)| Some((url.strip_suffix(path)?.to_owned(), api)));
         if let Some((base_url, api)) = meant {
@@ -256,7 +256,7 @@ mod tests {
             ("http://h", "http://h/responses"),
             ("https://h:8443/openai/v1?api-version=preview#x", "https://h:8443/openai/v1/responses"),
         ] {
-            let address = Address::new(endpoint(base, "k").as_meant()).unwrap();
+            let address = Address::new(endpoint(base, "k").meant()).unwrap();
             let mut asked = address.url("/responses");
             asked.set_query(None);
             assert_eq!(asked.as_str(), url);

@@ -46,10 +46,10 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
 ];
 
 /// The meaning of a word, if it is known. Google's compatible API adds its own reason after a colon.
-fn meaning(word: &str) -> Option<Option<FinishReason>> {
+fn meaning(word: &str) -> Option<&'static Option<FinishReason>> {
     let word = word.split(':').next().unwrap_or_default().trim();
     let is_it = |known: &&str| known.eq_ignore_ascii_case(word);
-    ENDS.iter().find(|(_, words)| words.iter().any(|known| is_it(&known))).map(|(end, _)| *end)
+    ENDS.iter().find(|(_, words)| words.iter().any(is_it)).map(|(end, _)| end)
 }
 
 /// Parses the server's finish reason; also returns its word if the [`FinishReason`] does not express it.
@@ -57,15 +57,15 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
     let word = word.unwrap_or_default().trim();
     let kept = || Some(truncate(word, KEPT).to_owned());
     match meaning(word) {
-        Some(Some(end @ (Complete | Length | Filtered))) if !word.contains(':') => (end, None),
-        Some(Some(end)) => (end, kept()),
+        Some(&Some(end @ (Complete | Length | Filtered))) if !word.contains(':') => (end, None),
+        Some(&Some(end)) => (end, kept()),
         Some(None) | None => (FinishReason::Unknown, kept()),
     }
 }
 
 /// Whether the word means that there is no answer, now or ever.
 pub(super) fn is_unfinished(word: &str) -> bool {
-    meaning(word) == Some(None)
+    meaning(word) == Some(&None)
 }
 
 #[cfg(test)]

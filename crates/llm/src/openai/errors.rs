@@ -236,13 +236,12 @@ impl ServerRefusal {
             // Waiting does not help with an exhausted balance, whatever the status.
             (Some(NoCredit), _) => ModelError::NoCredit { status, message },
             (Some(BadKey), _) | (None, 401) => ModelError::Unauthorized { status, message },
-            (Some(ModelFailed), _) => server_failed(message),
             // OpenRouter's 402, while earlier requests take up the credit; without a delay there is none left.
             (None, 402) if retry_after.is_none() => ModelError::NoCredit { status, message },
             (Some(TooFast), _) | (None, 402 | 429) => ModelError::RateLimited { status, retry_after, message },
             (None, 502..=504 | 529) if is_http_status => ModelError::Unavailable { status, retry_after, message },
             // A success status with an unspecified error means a faulty server; 424 is Bedrock's, 499 Google's.
-            (None, 200..=299 | 408 | 409 | 424 | 425 | 499 | 500..) => server_failed(message),
+            (Some(ModelFailed), _) | (None, 200..=299 | 408 | 409 | 424 | 425 | 499 | 500..) => server_failed(message),
             (None, _) => ModelError::Refused { status, message },
         }
     }

@@ -60,8 +60,7 @@ impl ServerRefusal {
 
     fn of(status: u16, fault: Fault, message: String, answer: &HttpAnswer) -> Self {
         let Fault { message: _, codes, param, retry_after } = fault;
-        let said = codes.iter().map(|code| format!("<{code}> ")).collect::<String>() + &message;
-        let said = said.to_lowercase();
+        let said = format!("<{}> {message}", codes.join("> <")).to_lowercase();
         let in_words = || {
             ["retry in ", "try again in ", "reset after ", "retry after "].iter().find_map(|words| {
                 let (_, wait) = said.split_once(words)?;
@@ -80,7 +79,7 @@ impl ServerRefusal {
     }
 }
 
-/// The value of an `error` field, an object or plain text, or MiniMax's status if it is a failure.
+/// The value of an `error` field, an object or plain text, or `MiniMax`'s status if it is a failure.
 pub(super) fn error_field(object: &Value) -> Option<&Value> {
     let status = object.get("base_resp").filter(|status| status["status_code"].as_i64().is_some_and(|code| code != 0));
     object.get("error").filter(|error| error.is_object() || error.is_string()).or(status)
@@ -104,7 +103,7 @@ fn says_something(error: &Value) -> bool {
     }
 }
 
-/// An error's code and type, Google's status and reasons, Anthropic's code in the details, MiniMax's status.
+/// An error's code and type, Google's status and reasons, Anthropic's code in the details, `MiniMax`'s status.
 fn codes(error: &Value) -> impl Iterator<Item = String> {
     let pointers = ["/code", "/type", "/status", "/details/error_code", "/innererror/code", "/status_code"];
     let codes = pointers.into_iter().filter_map(|pointer| error.pointer(pointer));
@@ -172,7 +171,7 @@ fn fault_in(body: &Value) -> Option<Fault> {
     Some(fault)
 }
 
-/// The message of an object, under FastAPI's or MiniMax's name if it has no other.
+/// The message of an object, under FastAPI's or `MiniMax`'s name if it has no other.
 fn message_of(object: &Value) -> Option<String> {
     ["message", "detail", "status_msg"]
         .into_iter()
@@ -188,8 +187,11 @@ fn prose(value: &Value) -> String {
 /// The HTTP status that corresponds to an error's code, if any.
 fn status_of_code(code: &str) -> Option<u16> {
     match code {
-        "rate_limit_exceeded" | "rate_limit_error" | "too_many_requests" | "insufficient_quota" => Some(429),
-        "RESOURCE_EXHAUSTED" => Some(429),
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "too_many_requests"
+        | "insufficient_quota"
+        | "RESOURCE_EXHAUSTED" => Some(429),
         "authentication_error" | "invalid_api_key" | "UNAUTHENTICATED" => Some(401),
         "invalid_request_error" | "invalid_prompt" | "context_length_exceeded" | "content_filter" => Some(400),
         "model_not_found" | "not_found_error" => Some(404),

@@ -63,7 +63,7 @@ pub(super) struct ReportedUsage(Value);
 
 impl ReportedUsage {
     /// The usage in an answer, if it is stated: in its own field, in the choice (Moonshot) or beside it (Groq), and a cost
-    /// beside either (OpenCode).
+    /// beside either (`OpenCode`).
     pub(super) fn of(answer: &Value) -> Option<Self> {
         let places = ["/usage", "/choices/0/usage", "/x_groq/usage", "/choices/0/message/usage"];
         let usage = places.into_iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());

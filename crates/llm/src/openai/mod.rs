@@ -72,7 +72,7 @@ impl OpenAiClient {
     /// # Errors
     /// The endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
-        let endpoint = endpoint.as_meant();
+        let endpoint = endpoint.meant();
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
         let presumed = Presumed {
@@ -234,9 +234,10 @@ fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
 /// The system text and the user's; the latter begins with the former for a model without system messages.
 fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
     let Request { system, prompt, .. } = request;
-    match capabilities.takes_system {
-        true => (Some(system), Cow::Borrowed(prompt)),
-        false => (None, Cow::Owned(format!("{system}\n\n{prompt}"))),
+    if capabilities.takes_system {
+        (Some(system), Cow::Borrowed(prompt))
+    } else {
+        (None, Cow::Owned(format!("{system}\n\n{prompt}")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a model refuses that the next request can do without, and how it is known: servers share no codes for this, so
 //! the words decide if status, code and parameter do not.
 
-use crate::Request;
+use crate::{Request, Turn};
 
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Missing, Streaming};
 use super::errors::Meaning;
@@ -118,8 +118,7 @@ impl ServerRefusal {
             }
         }
         let lowered = request.max_tokens.and_then(|asked| self.highest_limit(asked));
-        let is_replay =
-            request.turns.iter().any(|turn| turn.is_as_it_came()) || capabilities.asks_for_reasoning(request);
+        let is_replay = request.turns.iter().any(Turn::is_as_it_came) || capabilities.asks_for_reasoning(request);
         if capabilities.takes_temperature && self.refuses_temperature() {
             Some(Adjustment::NoTemperature)
         } else if capabilities.takes_system && self.says_any(NO_SYSTEM) {

@@ -211,7 +211,9 @@ fn take(
             data = tolerable.into();
         }
         let events = glued(&data).ok_or_else(|| broken("a chunk of the stream is not JSON"))?;
-        events.into_iter().for_each(|data| pieces.take(&ServerSentEvent { data, ..event }, sink));
+        for data in events {
+            pieces.take(&ServerSentEvent { data, ..event }, sink);
+        }
     } else {
         pieces.take(&ServerSentEvent { data: &data, ..event }, sink);
     }
@@ -269,7 +271,8 @@ impl Deltas {
             self.release(sink);
         }
         let may_repeat = self.count == 1 || self.text.len() >= TELLING;
-        if !continues && !(may_repeat && self.text.len() <= delta.len() && delta.starts_with(&self.text)) {
+        let repeats = may_repeat && self.text.len() <= delta.len() && delta.starts_with(&self.text);
+        if !continues && !repeats {
             return self.add(delta, sink);
         }
         self.held.push_str(delta);

@@ -16,6 +16,7 @@ use super::{REASONING, take_choice};
 
 /// The received part of an answer.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(in crate::openai) struct Chunks {
     text: Deltas,
     refusal: String,
