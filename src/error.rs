@@ -9,8 +9,6 @@ use dialectic_record::debate::DebateId;
 
 /// The exit code after an interrupt.
 pub const INTERRUPTED: u8 = 130;
-/// The advice after a part of paid work.
-pub const FINISHED_WORK: &str = "run the same command to continue; finished work is not repeated";
 
 /// Why the program fails.
 #[derive(Debug, thiserror::Error)]
@@ -18,9 +16,6 @@ pub enum Error {
     /// An error of another module.
     #[error(transparent)]
     Diagnosed(Box<dyn Diagnostic>),
-    /// The comparison of debates and arms was interrupted.
-    #[error("interrupted; everything that was paid for is kept")]
-    LiftInterrupted,
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
@@ -138,10 +133,9 @@ impl Error {
     }
 
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 8 the
-    /// budget of a set is spent, 75 try again
-    /// later (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
-    /// (`docs/commands.md`).
+    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again later
+    /// (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
+    /// (`docs/automation.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
@@ -154,7 +148,7 @@ impl Error {
             | Self::Detach(_)
             | Self::Runtime(_) => ErrorCategory::General,
             Self::Said { code } | Self::Coded { code, .. } => return *code,
-            Self::Interrupted(_) | Self::LiftInterrupted => return INTERRUPTED,
+            Self::Interrupted(_) => return INTERRUPTED,
         };
         match blame {
             ErrorCategory::General => 1,
@@ -170,7 +164,6 @@ impl Error {
         let hint = match self {
             Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
             Self::Coded { hint, .. } => return hint.clone(),
-            Self::LiftInterrupted => FINISHED_WORK.to_owned(),
             Self::Interrupted(id) => format!("continue with: dialectic resume {id}"),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),
             Self::Exists(_) => "name another file, or remove this one first".to_owned(),

@@ -1,14 +1,13 @@
 //! Language-model agents debate a problem, and a judge hands back one answer.
 //!
-//! This is the command line and the server, on top of the crates in `crates/`; `docs/architecture.md` walks through all
+//! This is the command line and the server, on top of the crates in `crates/`; `CONTRIBUTING.md` walks through all
 //! of it. The program itself is [`cli::main`].
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`change`] | a change to review, from git or a diff, none of which is trusted |
-//! | [`evaluation`] | scores the solutions of saved debates |
-//! | [`lift`] | compares debates with other ways to spend their money, blind |
+//! | [`evaluation`] | scores the solutions of saved debates, or compares two of them |
 //! | [`sweep`] | sets of debates: plans, a store that many machines share, and what a worker does |
 //! | [`mcp`] | serves debates to coding agents over the Model Context Protocol |
 //! | [`serve`] | serves debates to browsers, with an API for programs |
@@ -21,7 +20,7 @@
 //! A program that wants to run debates starts at [`dialectic_engine::runner`]; one that wants its own protocol, at
 //! [`dialectic_record::protocol`].
 //!
-//! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
+//! `CONTRIBUTING.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
 //! the runner; `trace` depends on the record and the signals, not on protocols.
 
 pub mod archive;
@@ -29,7 +28,6 @@ pub mod change;
 pub mod cli;
 pub mod error;
 pub mod evaluation;
-pub mod lift;
 pub mod mcp;
 pub mod remedy;
 pub mod serve;

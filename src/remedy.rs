@@ -10,8 +10,7 @@ pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
         Remedy::NameConfigOfRecord => ": --config <path>".to_owned(),
         Remedy::NameEnvFile(path) => format!(": --env-file {}", path.display()),
         Remedy::NameContext(path) => format!(": --context {}", path.display()),
-        Remedy::NameProvider => "`--provider` names it".to_owned(),
-        Remedy::NameModel => "`--model` names it".to_owned(),
+        Remedy::NameProvider => "write `provider/model`".to_owned(),
         Remedy::SetUp => "; or try `--offline`, which needs no key; or run `dialectic init`. With the \
                           program `claude` or `codex`, `-m claude` and `-m codex` need no key either"
             .to_owned(),

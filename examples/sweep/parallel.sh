@@ -17,8 +17,8 @@ one() {
     local attempt code
     for attempt in {1..20}; do
         code=0
-        dialectic sweep run "$1" --store "$2" --index "$3" --wait 900 --quiet || code=$?
-        # 75: try again. Anything else is final: 0 is finished, 8 is a spent budget, and others would fail again.
+        dialectic sweep run "$1" --store "$2" --index "$3" --quiet || code=$?
+        # 75: try again. Anything else is final: 0 is finished, and others would fail again.
         [[ $code -eq 75 ]] || return "$code"
         sleep "$attempt"
     done

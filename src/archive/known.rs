@@ -54,7 +54,7 @@ impl PastDebates {
             Some(AgentStanding {
                 agent_id: agent.id.clone(),
                 rating: Some(rating.rating),
-                brier: rating.calibration,
+                calibration: rating.calibration,
                 debates: rating.debates,
             })
         };

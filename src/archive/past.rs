@@ -24,7 +24,7 @@ impl PastDecision {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
         let ledger = Ledger::of(debate);
         let (evidence, mut dissent): (Vec<_>, Vec<_>) = ledger.objections.iter().partition(|one| is_evidence(one));
-        dissent.retain(|one| one.open || one.answer == Answered::Rejected || one.is_upheld_and_unmet());
+        dissent.retain(|one| one.open || one.answer == Answered::Rejected || one.is_unmet());
         let against = ballots(debate).filter(|ballot| {
             let winner = solution.base.as_ref().or(debate.voting.as_ref().and_then(|voting| voting.winner.as_ref()));
             winner.is_some() && ballot.target_agent_id.as_ref() != winner

@@ -7,7 +7,6 @@ use clap::{Args, Parser, ValueEnum};
 mod apart;
 mod eval;
 mod handling;
-mod lift;
 mod review;
 mod serve;
 mod set_up;
@@ -27,7 +26,6 @@ use super::output::report_format;
 pub(super) use apart::{AnswerArgs, By, McpArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
 pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs};
-pub(super) use lift::{LiftArgs, VariantArg};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use serve::ServeArgs;
 pub(super) use set_up::{
@@ -36,8 +34,7 @@ pub(super) use set_up::{
 };
 pub(super) use skill::{SkillArgs, SkillCommand};
 pub(super) use sweep::{
-    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepFetchArgs, SweepPlanArgs, SweepRunArgs,
-    SweepStatusArgs, store_of,
+    CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
 };
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -104,9 +101,9 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
-    #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
-    pub(super) panel: Option<String>,
+    /// Use models of all vendors whose keys are set, or of the programs that are installed
+    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    pub(super) mixed: bool,
 
     /// The roles that take part, separated by commas: your configured agents of that role, else built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
@@ -136,7 +133,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     pub(super) check: Option<u32>,
 
-    /// A council of two agents and one checker, with short answers: 7 calls at most
+    /// A council of two agents and one checker
     #[arg(help_heading = "Debate", long)]
     pub(super) quick: bool,
 
@@ -154,14 +151,6 @@ pub(super) struct DebateArgs {
 
     #[command(flatten)]
     pub(super) calls: CallsArgs,
-
-    /// Warn once when the debate has cost this many dollars
-    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(super) warn_cost: Option<Usd>,
-
-    /// The seed of every shuffle: the same seed gives the same order [default: random]
-    #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "NUMBER")]
-    pub(super) seed: Option<u32>,
 
     /// Print the calls that the debate would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
@@ -183,17 +172,13 @@ pub(super) struct DebateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
-    /// The model of all agents and the judge
+    /// The model of all agents and the judge: a name, `provider/model`, or the program `claude` or `codex`
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
     /// The judge's model
     #[arg(hide_short_help = true, long, value_name = "MODEL")]
     pub(super) judge_model: Option<String>,
-
-    /// The provider of these models: a built-in one, or a name from `providers`
-    #[arg(long, value_name = "NAME")]
-    pub(super) provider: Option<String>,
 }
 
 /// Options of a run, new or resumed.

@@ -12,7 +12,7 @@ use dialectic_base::severity::Severity;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{
-    Brief, CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, StopReason,
+    CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, StopReason,
 };
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, gist, summary};
@@ -173,7 +173,7 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        (None, None) => terminal.solution(&with_brief(debate, solution), !files.is_first),
+        (None, None) => terminal.solution(solution, !files.is_first),
     };
     tell_outcome(debate, files.took, args.quiet, terminal);
     if let Some(review) = files.review {
@@ -253,13 +253,6 @@ fn failure(debate: &Debate) -> Error {
 
 fn debate_failed(id: &DebateId, reason: &str) -> UserError {
     UserError::of(ErrorCategory::Provider, format!("the debate {id} failed: {reason}"))
-}
-
-/// The printed solution, preceded by the brief of a quick debate.
-pub(super) fn with_brief<'a>(debate: &Debate, solution: &'a str) -> Cow<'a, str> {
-    let brief = debate.final_solution.as_ref().and_then(|solution| solution.brief.as_ref());
-    let lines = brief.map(Brief::lines).unwrap_or_default();
-    if lines.is_empty() { solution.into() } else { format!("{}\n\n{solution}", lines.join("  \n")).into() }
 }
 
 fn reason(debate: &Debate) -> String {

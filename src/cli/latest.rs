@@ -42,7 +42,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether a question to `ask` is rather a debate: `latest`, a file, a whole id or the ending of exactly one.
+/// Whether a single argument of `ask` is a debate: `latest`, a file, a whole id or the ending of exactly one. Else it
+/// is a question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()

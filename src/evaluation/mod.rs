@@ -1,4 +1,4 @@
-//! Scores the solutions of saved debates with evaluators: models that took no part in them.
+//! Scores the solutions of saved debates with evaluators, models that took no part in them, or has them compare two.
 //!
 //! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] calls all of them concurrently and returns each answer or
 //! failure; [`output`] turns these into a table, JSON or CSV. Nothing here prints: warnings are returned as data.
@@ -9,6 +9,7 @@ mod compare;
 mod criterion;
 mod evaluator;
 pub mod output;
+pub mod pairwise;
 mod requirements;
 mod run;
 mod schema;

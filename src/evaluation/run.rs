@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
 use dialectic_engine::agent::{AnswerError, Ask};
-use dialectic_llm::FailedCall;
+use dialectic_llm::{Caller, FailedCall, Request};
 
 use super::statistics::mean;
 use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
 
 /// The maximum evaluations in flight, unless there are more evaluators.
-const IN_FLIGHT: usize = 16;
+pub(super) const IN_FLIGHT: usize = 16;
 
 /// The evaluations of one subject.
 pub struct Evaluated<'a> {
@@ -130,16 +130,26 @@ pub async fn evaluate<'a>(
     .await
 }
 
-/// Asks once, with a second request after an unreadable answer.
+/// An evaluator's attempt on a subject.
 async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Semaphore) -> Attempt<'a> {
     // The semaphore is never closed; proceeding without a permit would still be correct.
     let _permit = in_flight.acquire().await;
     let started = Instant::now();
+    let (outcome, usage) = ask(&evaluator.caller, evaluator.request(subject), EvaluatorAnswer::read).await;
+    Attempt { evaluator, outcome, latency: started.elapsed(), usage }
+}
+
+/// Asks once, with a second request after an unreadable answer.
+pub(super) async fn ask<T>(
+    caller: &Caller,
+    request: Request,
+    read: impl Fn(&str) -> Result<T, AnswerError>,
+) -> (Result<T, Skipped>, Usage) {
     let before = Arc::new(Mutex::new(Usage::NONE));
     let noted = Arc::clone(&before);
     let ask = Ask {
-        caller: evaluator.caller.clone(),
-        request: evaluator.request(subject),
+        caller: caller.clone(),
+        request,
         past: Vec::new(),
         on_reply: Arc::new(move |_, record| {
             let usage = Usage::of_answer(record.tokens, record.cost_usd);
@@ -147,7 +157,7 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
         }),
         tools: None,
     };
-    let ended = ask.json(EvaluatorAnswer::read).await;
+    let ended = ask.json(read).await;
     let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
     let (outcome, last) = match ended {
         Err(failed) => {
@@ -159,7 +169,7 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Se
             (outcome, Usage::of_answer(record.tokens, record.cost_usd))
         }
     };
-    Attempt { evaluator, outcome, latency: started.elapsed(), usage: before.and(last) }
+    (outcome, before.and(last))
 }
 
 impl<'a> EvaluationRun<'a> {

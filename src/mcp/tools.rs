@@ -103,7 +103,7 @@ fn of_debate() -> Value {
         "protocol": {"type": "string", "enum": Protocol::names(), "description": "The protocol; `council` is a good first choice"},
         "rounds": {"type": "integer", "minimum": 1, "maximum": 100},
         "check": {"type": "integer", "minimum": 0, "maximum": 3, "description": "The number of checkers that read the answer"},
-        "quick": {"type": "boolean", "description": "Two agents, one checker, short answers: 7 calls at most"},
+        "quick": {"type": "boolean", "description": "A council of two agents and one checker"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
         "offline": {"type": "boolean", "description": "Plays a prepared debate offline: calls no model and costs nothing"},
         "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars, below the server's own limit"}

@@ -149,7 +149,7 @@ fn read_row(entry: &Entry) -> DebateRow {
 
 fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
-    // Older debates did not record costs.
+    // The older program did not record costs.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
     DebateRow {
         id: id.to_owned(),

@@ -29,13 +29,12 @@ const LONGEST_NAME: usize = 255;
 const OF_AGENT: [&str; 9] =
     ["id", "name", "role", "model", "provider", "temperature", "maxTokens", "position", "criteria"];
 /// The keys of `debate` that a request may set.
-const OF_DEBATE: [&str; 21] = [
+const OF_DEBATE: [&str; 20] = [
     "protocol",
     "rounds",
     "terminationCondition",
     "critics",
     "check",
-    "quick",
     "synthesisMethod",
     "includeFullHistory",
     "historyLimit",

@@ -1,21 +1,22 @@
 //! The results of a set: a function of its plan and its finished debates, in the plan's order. Clocks, attempts,
 //! workers and lost calls do not count, so the results do not depend on how the work was distributed.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use csv::{IntoInnerError, WriterBuilder};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Recorded, fold};
+use dialectic_record::debate::{Debate, DebateId, OutcomeKind, Status};
+use dialectic_record::store::{Directory, Entry, JournalError, Readers, Record, StoreError, write_atomically};
 
-use super::group::{finished, left_out};
-use super::plan::{Plan, PlannedArm, PlannedDebate, SavedPlan, Variant, label};
-use super::segment::SegmentError;
+use super::plan::{PlannedDebate, SavedPlan};
+use super::segment::{SegmentError, Stored, check_set};
 use super::store::{AT_ONCE, Store};
-use crate::lift::{Arm, Bill, Done, LeftOut};
+use crate::error::{Error, in_full};
 
 /// The result of a debate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,12 +30,6 @@ pub struct Row {
     pub variant: String,
     /// The number among several equal debates, from 1.
     pub repeat: u32,
-    /// The debate with whose arms it is compared, or its own id; absent if there are no arms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<DebateId>,
-    /// The arm; absent if it is the debate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arm: Option<Arm>,
     /// The protocol.
     pub protocol: &'static str,
     /// Its outcome or status.
@@ -55,9 +50,6 @@ pub struct Row {
     pub output_tokens: u64,
     /// The cost; absent if a price is unknown.
     pub cost_usd: Option<Usd>,
-    /// The cost at list prices with cached input in full, to which arms are limited; absent without arms, or if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub full_cost_usd: Option<Usd>,
     /// The title.
     pub title: Option<String>,
     /// Its answer in Markdown.
@@ -73,39 +65,6 @@ pub struct Collected {
     pub missing: usize,
 }
 
-/// Checks that a store, unless it is empty, belongs to this plan.
-///
-/// # Errors
-/// It belongs to another plan, or cannot be read.
-pub async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
-    let Some(bytes) = store.get("set").await? else { return Ok(()) };
-    let set: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).unwrap_or_default();
-    let is_same = set.get("plan").is_some_and(|of| *of == plan.sha256);
-    if is_same { Ok(()) } else { Err(SegmentError::OtherSet { place: store.place() }) }
-}
-
-/// The debate that a journal records.
-pub(super) fn debate_of(store: &dyn Store, id: &DebateId, journal: &[u8]) -> Result<Debate, SegmentError> {
-    Ok(events_of(store, id, journal)?.0)
-}
-
-/// The debate that a journal records, with its events.
-pub(super) fn events_of(
-    store: &dyn Store,
-    id: &DebateId,
-    journal: &[u8],
-) -> Result<(Debate, Vec<Recorded>), SegmentError> {
-    let damaged = |fault: String| SegmentError::damaged(store, id, fault);
-    let lines = journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let events: Vec<Recorded> =
-        lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|error| damaged(error.to_string()))?;
-    let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
-    if debate.id != *id {
-        return Err(damaged(format!("it is the debate {}", debate.id)));
-    }
-    Ok((debate, events))
-}
-
 impl Collected {
     /// Reads the results of a plan's finished debates.
     ///
@@ -113,11 +72,15 @@ impl Collected {
     /// The store cannot be read, belongs to another set, or contains a damaged debate.
     pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
         check_set(plan, store).await?;
-        let read = |planned| Box::pin(Row::read(planned, store));
-        let groups: Vec<Vec<Row>> = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE).try_collect().await?;
-        let rows: Vec<Row> = groups.into_iter().flatten().collect();
-        let missing = plan.plan.records().count() - rows.len();
-        Ok(Self { rows, missing })
+        let row = async |planned: &PlannedDebate| {
+            let debate = Stored::read(store, &planned.id).await?.debate(store, &planned.id)?;
+            let finished = debate.filter(|(debate, _)| debate.status == Status::Completed);
+            Ok::<_, SegmentError>(finished.map(|(debate, _)| Row::of(planned, &debate)))
+        };
+        let debates = &plan.plan.debates;
+        let rows: Vec<Option<Row>> = Box::pin(stream::iter(debates).map(row).buffered(AT_ONCE)).try_collect().await?;
+        let rows: Vec<Row> = rows.into_iter().flatten().collect();
+        Ok(Self { missing: debates.len() - rows.len(), rows })
     }
 
     /// A line of JSON for each result.
@@ -139,10 +102,8 @@ impl Collected {
         let mut writer = WriterBuilder::new().from_writer(Vec::new());
         writer.write_record(COLUMNS)?;
         for row in &self.rows {
-            let Row { id, problem, variant, repeat, protocol, outcome, reasons, correct, confidence, .. } = row;
-            let Row {
-                rounds, input_tokens, output_tokens, cost_usd, title, group, arm, full_cost_usd, answer: _, ..
-            } = row;
+            let Row { id, problem, variant, repeat, protocol, outcome, reasons, correct, .. } = row;
+            let Row { confidence, rounds, input_tokens, output_tokens, cost_usd, title, answer: _, .. } = row;
             let or_empty = |value: Option<String>| value.unwrap_or_default();
             writer.write_record([
                 id.as_str(),
@@ -159,9 +120,6 @@ impl Collected {
                 &output_tokens.to_string(),
                 &or_empty(cost_usd.map(|cost| cost.dollars().to_string())),
                 &harmless(title.as_deref().unwrap_or_default()),
-                group.as_ref().map(DebateId::as_str).unwrap_or_default(),
-                arm.map(|arm| arm.protocol().name).unwrap_or_default(),
-                &or_empty(full_cost_usd.map(|cost| cost.dollars().to_string())),
             ])?;
         }
         writer.into_inner().map_err(IntoInnerError::into_error)
@@ -169,7 +127,7 @@ impl Collected {
 }
 
 /// The titles of the table's columns.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 14] = [
     "id",
     "problem",
     "variant",
@@ -184,9 +142,6 @@ const COLUMNS: [&str; 17] = [
     "outputTokens",
     "costUsd",
     "title",
-    "group",
-    "arm",
-    "fullCostUsd",
 ];
 
 /// A text that no spreadsheet reads as a formula, since models write titles.
@@ -196,99 +151,74 @@ fn harmless(text: &str) -> String {
 }
 
 impl Row {
-    /// The rows of a debate and its arms, as far as they are finished.
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<Self>, SegmentError> {
-        let mut rows = Vec::new();
-        let debate = finished(store, &planned.id).await?;
-        rows.extend(debate.as_ref().map(|done| Self::of(planned, None, done)));
-        let mut single = None;
-        for arm in &planned.arms {
-            match finished(store, &arm.id).await? {
-                Some(done) => {
-                    rows.push(Self::of(planned, Some(arm), &done));
-                    single = single.or((arm.arm == Arm::Single).then_some(done));
-                }
-                None => rows.extend(
-                    left_out(planned, arm, debate.as_ref(), single.as_ref())
-                        .map(|why| Self::without(planned, arm, why)),
-                ),
-            }
-        }
-        Ok(rows)
-    }
-
-    /// The row of an arm that is left out.
-    fn without(planned: &PlannedDebate, arm: &PlannedArm, why: LeftOut) -> Self {
-        let nothing = Done { debate: Debate::default(), bill: Bill::default() };
-        Self { reasons: vec![format!("left out: {why}")], correct: None, ..Self::of(planned, Some(arm), &nothing) }
-    }
-
-    fn of(planned: &PlannedDebate, arm: Option<&PlannedArm>, done: &Done) -> Self {
-        let Done { debate, bill } = done;
+    fn of(planned: &PlannedDebate, debate: &Debate) -> Self {
         let solution = debate.final_solution.as_ref();
         let answer = solution.map(|solution| solution.description.clone());
         let usage = debate.total_usage();
         let outcome = debate.outcome.as_ref();
         let right = planned.problem.answer.as_ref();
-        let reasons = outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default();
         Self {
-            id: arm.map_or(&planned.id, |arm| &arm.id).clone(),
+            id: planned.id.clone(),
             problem: planned.problem.id.clone(),
             variant: planned.variant.name.clone(),
             repeat: planned.repeat,
-            group: (!planned.arms.is_empty()).then(|| planned.id.clone()),
-            arm: arm.map(|arm| arm.arm),
-            protocol: arm.map_or(planned.variant.protocol, |arm| arm.arm.protocol()).name,
+            protocol: planned.variant.protocol.name,
             outcome: outcome.map(|outcome| outcome.kind),
-            reasons,
+            reasons: outcome.map(|outcome| outcome.reasons.clone()).unwrap_or_default(),
             correct: right.map(|right| right.is_in(answer.as_deref().unwrap_or_default())),
             confidence: solution.and_then(|solution| solution.confidence),
             rounds: debate.current_round,
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
             cost_usd: usage.cost_usd,
-            full_cost_usd: bill.full().filter(|_| !planned.arms.is_empty()),
             title: solution.and_then(|solution| solution.title.clone()),
             answer,
         }
     }
 }
 
-/// The results of a variant.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OfVariant {
-    /// The name, with that of an arm.
-    pub name: String,
-    /// The finished debates.
-    pub finished: u64,
-    /// The number of planned debates.
-    pub planned: u64,
-    /// The number of full outcomes.
-    pub full: u64,
-    /// The number of right answers, and of answers that a program can check.
-    pub right: (u64, u64),
-    /// The cost; absent if a price is unknown.
-    pub cost: Option<Usd>,
+/// Writes the records of debates that have ended, also without an answer, to a directory, and returns the paths of their
+/// states; `None` for a debate that has not ended.
+///
+/// # Errors
+/// The store cannot be read, belongs to another set, contains a damaged debate, or the directory cannot be written.
+pub async fn write_records(
+    plan: &SavedPlan,
+    store: &dyn Store,
+    directory: &Directory,
+) -> Result<Vec<Option<PathBuf>>, Error> {
+    check_set(plan, store).await?;
+    let write = async |planned: &PlannedDebate| write_record(store, &planned.id, directory).await;
+    Box::pin(stream::iter(&plan.plan.debates).map(write).buffered(AT_ONCE)).try_collect().await
 }
 
-impl Collected {
-    /// The results of each variant, in the plan's order.
-    pub fn by_variant(&self, plan: &Plan) -> Vec<OfVariant> {
-        let of = |name: &str, arm: Option<Arm>| {
-            let rows = || self.rows.iter().filter(move |row| row.variant == name && row.arm == arm);
-            OfVariant {
-                name: label(name, arm),
-                finished: rows().count() as u64,
-                planned: plan.debates.iter().filter(|debate| debate.variant.name == name).count() as u64,
-                full: rows().filter(|row| row.outcome == Some(OutcomeKind::Full)).count() as u64,
-                right: (
-                    rows().filter(|row| row.correct == Some(true)).count() as u64,
-                    rows().filter(|row| row.correct.is_some()).count() as u64,
-                ),
-                cost: rows().map(|row| row.cost_usd).sum(),
-            }
-        };
-        let arms = |variant: &Arc<Variant>| std::iter::once(None).chain(variant.against.clone().into_iter().map(Some));
-        plan.variants.iter().flat_map(|variant| arms(variant).map(|arm| of(&variant.name, arm))).collect()
+/// A record that is there is replaced only if the store has more of it, as of a failed debate that was resumed.
+async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
+    let stored = Stored::read(store, id).await?;
+    let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);
+    if !matches!(status, Some(Status::Completed | Status::Failed)) {
+        return Ok(None);
     }
+    let (state, path) = (directory.state_path(id), directory.journal_path(id));
+    let before = match fs::read(&path) {
+        Ok(before) => before,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(source) => return Err(StoreError::from(JournalError::Read { path, source }).into()),
+    };
+    if stored.journal.len() <= before.len() || !stored.journal.starts_with(&before) {
+        return Ok(Some(state));
+    }
+    directory.create()?;
+    write_atomically(&path, Readers::Owner, |out| out.write_all(&stored.journal))?;
+    let written = Record::reopen(&Entry::of_state(&state)).and_then(|(record, _)| record.write_state());
+    written.map_err(|error| {
+        // A journal that cannot be read is of no use.
+        if before.is_empty() {
+            drop(fs::remove_file(&path));
+        } else {
+            drop(write_atomically(&path, Readers::Owner, |out| out.write_all(&before)));
+        }
+        SegmentError::damaged(store, id, in_full(&error))
+    })?;
+    Ok(Some(state))
 }

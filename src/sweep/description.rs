@@ -11,7 +11,8 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::TerminationKind;
 
 use crate::error::UserError;
-use crate::lift::{Arm, Problem, ProblemSet};
+
+use super::problems::{Problem, ProblemSet};
 
 /// The maximum number of debates in a set.
 pub const MOST_DEBATES: usize = 1_000_000;
@@ -54,10 +55,9 @@ pub struct VariantDescription {
     pub model: Option<String>,
     /// The judge's model.
     pub judge_model: Option<String>,
-    /// The provider of these models.
-    pub provider: Option<String>,
-    /// A ready-made panel, or a file with agents and a judge.
-    pub panel: Option<String>,
+    /// Models of several vendors.
+    #[serde(default)]
+    pub mixed: bool,
     /// The roles that take part.
     pub agents: Option<Vec<String>>,
     /// The number of rounds.
@@ -74,8 +74,6 @@ pub struct VariantDescription {
     pub offline: bool,
     /// The cost limit of one debate.
     pub max_cost: Option<Usd>,
-    /// The arms of each debate.
-    pub against: Option<Vec<Arm>>,
 }
 
 /// The file.
@@ -91,8 +89,6 @@ struct File {
     repeats: NonZeroU32,
     max_cost: Option<Usd>,
     budget: Option<Usd>,
-    #[serde(default)]
-    against: Vec<Arm>,
 }
 
 /// The location of problems.
@@ -127,7 +123,7 @@ impl Description {
         let mut json = serde_json::Deserializer::from_str(&text);
         let file: File = serde_path_to_error::deserialize(&mut json).map_err(|error| fault(said(&error)))?;
         json.end().map_err(|error| fault(error.to_string()))?;
-        let File { problems, attach, mut variants, repeats, max_cost, budget, against } = file;
+        let File { problems, attach, mut variants, repeats, max_cost, budget } = file;
         if variants.is_empty() {
             variants.push(VariantDescription { name: "default".to_owned(), ..VariantDescription::default() });
         }
@@ -140,7 +136,6 @@ impl Description {
                 return Err(fault(format!("two variants have the name `{}`", variant.name)));
             }
             variant.max_cost = variant.max_cost.or(max_cost);
-            variant.against.get_or_insert_with(|| against.clone());
         }
         let amounts = variants.iter().map(|variant| ("maxCost", variant.max_cost)).chain([("budget", budget)]);
         let mut nothing = amounts.filter(|(_, amount)| amount.is_some_and(|amount| amount <= Usd::ZERO));
@@ -256,7 +251,6 @@ mod tests {
                 "`variants[0].round`: unknown field",
             ),
             (r#"{"problems": ["a.md"], "variants": [{"name": "a"}, {"name": "a"}]}"#, "two variants have the name `a`"),
-            (r#"{"problems": ["a.md"], "against": ["best-of"]}"#, "`against[0]`: unknown variant `best-of`"),
             (r#"{"problems": ["a.md"]} x"#, "trailing characters"),
         ] {
             let error = described(text).unwrap_err().to_string();

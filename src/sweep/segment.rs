@@ -1,34 +1,23 @@
-//! The journal of a debate in a store: segments of whole lines, numbered without gaps, each created once.
+//! The journal of a debate in a store: segments of whole lines, numbered without gaps. Each is created once and stays, so
+//! the name of the next one is a fence: of two workers that continue a debate, one creates it, and the other stops.
 
-use futures_util::future::join_all;
-use serde::{Deserialize, Serialize};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-use dialectic_record::debate::DebateId;
+use dialectic_record::debate::{Debate, DebateId, Recorded, fold};
+use dialectic_record::store::{Replica, ReplicaError};
 
-use super::budget::Claim;
-use super::store::{AT_ONCE, Store, StoreFault};
+use super::plan::SavedPlan;
+use super::store::{AT_ONCE, Creation, SharedStore, Store, StoreFault};
+use crate::error::in_full;
 
-/// The first line of a segment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Header {
-    /// The number, from 1.
-    pub segment: u64,
-    /// The number of times a worker has taken the debate. The first segment of an epoch has no lines.
-    pub epoch: u32,
-    /// The worker that wrote it.
-    pub worker: String,
-    /// Whether the worker released the debate: another may continue at once.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub released: bool,
-    /// The reason, if the debate has failed for good and holds nothing of the set's budget: it is resumed on request only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-    /// The entry that the worker is about to create in the set's budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Claim>,
-}
+/// The object that names a store's plan.
+const SET: &str = "set";
 
 /// Why a debate in a store cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -79,116 +68,209 @@ impl SegmentError {
     }
 }
 
-/// The place of a debate in the store.
-pub(super) fn prefix(id: &DebateId) -> String {
-    format!("debates/{id}")
+/// Takes a store for a plan.
+///
+/// # Errors
+/// It belongs to another plan, or cannot be used.
+pub(super) async fn claim_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
+    match store.create(SET, plan.sha256.as_bytes()).await? {
+        Creation::Acknowledged => Ok(()),
+        Creation::Taken => Err(SegmentError::OtherSet { place: store.place() }),
+    }
 }
 
-/// The name of the object of a finished debate.
-pub(super) fn finished_name(id: &DebateId) -> String {
-    format!("{}/finished", prefix(id))
+/// Checks that a store, unless it is empty, belongs to this plan.
+///
+/// # Errors
+/// It belongs to another plan, or cannot be read.
+pub(super) async fn check_set(plan: &SavedPlan, store: &dyn Store) -> Result<(), SegmentError> {
+    match store.get(SET).await? {
+        Some(of) if of != plan.sha256.as_bytes() => Err(SegmentError::OtherSet { place: store.place() }),
+        Some(_) | None => Ok(()),
+    }
 }
 
-pub(super) fn segments(id: &DebateId) -> String {
-    format!("{}/segments", prefix(id))
+fn segments(id: &DebateId) -> String {
+    format!("debates/{id}/segments")
 }
 
-pub(super) fn beats(id: &DebateId) -> String {
-    format!("{}/beats", prefix(id))
-}
-
-pub(super) fn segment_name(id: &DebateId, segment: u64) -> String {
+fn segment_name(id: &DebateId, segment: u64) -> String {
     format!("{}/{segment:08}", segments(id))
 }
 
-pub(super) fn beat_name(id: &DebateId, epoch: u32, beat: u64) -> String {
-    format!("{}/{epoch:08}-{beat:08}", beats(id))
+/// The object with the whole journal of a completed debate: readers need one request instead of one for each segment.
+fn journal_name(id: &DebateId) -> String {
+    format!("debates/{id}/journal")
 }
 
-/// The bytes of a segment: its header, then whole lines of the journal.
-pub(super) fn segment_bytes(header: &Header, lines: &[u8]) -> Vec<u8> {
-    // A header always has a JSON form.
-    let mut bytes = serde_json::to_vec(header).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes.extend_from_slice(lines);
-    bytes
-}
-
-/// The header of a segment and its lines.
-fn opened(bytes: &[u8]) -> Option<(Header, &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == b'\n')?;
-    let header = serde_json::from_slice(bytes.get(..end)?).ok()?;
-    let lines = bytes.get(end + 1..)?;
-    (lines.is_empty() || lines.ends_with(b"\n")).then_some((header, lines))
-}
-
-/// All segments of a debate.
-#[derive(Debug, Clone, Default)]
-pub struct Chain {
-    /// Their headers, in order.
-    pub headers: Vec<Header>,
-    /// The journal.
+/// What a store has of a debate.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// The journal; empty if the debate was not started.
     pub journal: Vec<u8>,
+    /// Whether it is completed, and its journal one object.
+    pub is_compact: bool,
+    segments: u64,
 }
 
-impl Chain {
-    /// Reads the segments of a debate that is not finished.
+impl Stored {
+    /// Reads a debate.
     ///
     /// # Errors
     /// The store cannot be read, or a segment is missing or was changed.
     pub async fn read(store: &dyn Store, id: &DebateId) -> Result<Self, SegmentError> {
-        let numbers = numbers_of(store, id).await?;
-        let damaged = |fault: String| SegmentError::damaged(store, id, fault);
-        let mut chain = Self::default();
-        for numbers in numbers.chunks(AT_ONCE) {
-            let names: Vec<String> = numbers.iter().map(|number| segment_name(id, *number)).collect();
-            let read = join_all(names.iter().map(|name| store.get(name))).await;
-            for (number, bytes) in numbers.iter().zip(read) {
-                if *number != chain.headers.len() as u64 + 1 {
-                    return Err(damaged(format!("the segment {} is missing", chain.headers.len() + 1)));
-                }
-                let bytes = bytes?.ok_or_else(|| damaged(format!("the segment {number} is missing")))?;
-                let opened = opened(&bytes).filter(|(header, _)| header.segment == *number);
-                let (header, lines) = opened.ok_or_else(|| damaged(format!("the segment {number} was changed")))?;
-                let epoch = chain.headers.last().map_or(0, |last| last.epoch);
-                if header.epoch < epoch || header.epoch > epoch + 1 {
-                    return Err(damaged(format!("the epoch of the segment {number} is out of order")));
-                }
-                chain.headers.push(header);
-                chain.journal.extend_from_slice(lines);
+        if let Some(journal) = store.get(&journal_name(id)).await? {
+            return Ok(Self { journal, is_compact: true, segments: 0 });
+        }
+        let names = store.list(&segments(id)).await?;
+        let damaged =
+            |number: u64, fault: &str| SegmentError::damaged(store, id, format!("the segment {number} {fault}"));
+        let read = (1..).zip(names).map(async |(number, name)| {
+            let is_next = name == format!("{number:08}");
+            let bytes = if is_next { store.get(&segment_name(id, number)).await? } else { None };
+            let bytes = bytes.ok_or_else(|| damaged(number, "is missing"))?;
+            match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(end) if bytes.ends_with(b"\n") => Ok(bytes[end + 1..].to_vec()),
+                _ => Err(damaged(number, "was changed")),
             }
+        });
+        let lines: Vec<Vec<u8>> = stream::iter(read).buffered(AT_ONCE).try_collect().await?;
+        Ok(Self { segments: lines.len() as u64, journal: lines.concat(), is_compact: false })
+    }
+
+    /// The debate that the journal records, with its events; `None` if it was not started.
+    ///
+    /// # Errors
+    /// It is damaged, or another debate.
+    pub fn debate(&self, store: &dyn Store, id: &DebateId) -> Result<Option<(Debate, Vec<Recorded>)>, SegmentError> {
+        let damaged = |fault: String| SegmentError::damaged(store, id, fault);
+        let lines = self.journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let events: Vec<Recorded> =
+            lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(|error| damaged(error.to_string()))?;
+        if events.is_empty() {
+            return Ok(None);
         }
-        Ok(chain)
-    }
-
-    /// The last claim on the set's budget.
-    pub fn claim(&self) -> Option<Claim> {
-        self.headers.iter().rev().find_map(|header| header.claim)
-    }
-
-    /// The number of times a worker has taken the debate; 0 if it was not started.
-    pub fn epoch(&self) -> u32 {
-        self.headers.last().map_or(0, |last| last.epoch)
+        let debate = fold(&events).map_err(|error| damaged(error.to_string()))?;
+        if debate.id != *id {
+            return Err(damaged(format!("it is the debate {}", debate.id)));
+        }
+        Ok(Some((debate, events)))
     }
 }
 
-/// The numbers of a debate's segments, in order.
-pub(super) async fn numbers_of(store: &dyn Store, id: &DebateId) -> Result<Vec<u64>, SegmentError> {
-    let names = store.list(&segments(id)).await?;
-    let mut numbers = Vec::with_capacity(names.len());
-    for name in names {
-        match name.parse::<u64>() {
-            Ok(number) if name == format!("{number:08}") => numbers.push(number),
-            _ => return Err(SegmentError::damaged(store, id, format!("`{name}` is not a segment"))),
-        }
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
+/// Creates the object with the whole journal of a completed debate. The segments have the same, so this may fail.
+pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
+    drop(store.create(&journal_name(id), journal).await);
 }
 
-/// The header of one segment; `None` if there is no such segment.
-pub(super) async fn header_of(store: &dyn Store, id: &DebateId, segment: u64) -> Result<Option<Header>, SegmentError> {
-    let Some(bytes) = store.get(&segment_name(id, segment)).await? else { return Ok(None) };
-    let opened = opened(&bytes).map(|(header, _)| header).filter(|header| header.segment == segment);
-    opened.map(Some).ok_or_else(|| SegmentError::damaged(store, id, format!("the segment {segment} was changed")))
+/// Writes the lines of a running debate's journal into its next segments, one segment at a time; lines that are added in
+/// the meantime go into the next one together.
+#[derive(Debug, Clone)]
+pub(super) struct SegmentWriter(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: SharedStore,
+    id: DebateId,
+    /// The first line of each segment, unique to the worker: a store acknowledges equal bytes to both of two workers.
+    header: String,
+    /// Lines that no segment has yet.
+    pending: Mutex<Vec<u8>>,
+    /// The number of the next segment, locked while it is created.
+    next: tokio::sync::Mutex<u64>,
+    end: OnceLock<WriterEnd>,
+    has_ended: CancellationToken,
+}
+
+/// Why a writer writes no more.
+#[derive(Debug)]
+pub(super) enum WriterEnd {
+    /// Another worker has created the next segment.
+    TakenOver,
+    /// The store does not take it.
+    Fault(StoreFault),
+}
+
+impl WriterEnd {
+    /// What a worker says whose debate another one continues.
+    pub(super) const TAKEN_OVER: &str = "another worker continues it";
+
+    fn error(&self) -> ReplicaError {
+        let reason = match self {
+            Self::TakenOver => Self::TAKEN_OVER.to_owned(),
+            Self::Fault(fault) => in_full(fault),
+        };
+        ReplicaError { reason }
+    }
+}
+
+impl SegmentWriter {
+    /// Continues after what is stored.
+    pub(super) fn after(stored: &Stored, store: &SharedStore, id: &DebateId, worker: &str) -> Self {
+        Self(Arc::new(Inner {
+            store: Arc::clone(store),
+            id: id.clone(),
+            header: format!("{{\"worker\":\"{worker}\"}}\n"),
+            pending: Mutex::default(),
+            next: tokio::sync::Mutex::new(stored.segments + 1),
+            end: OnceLock::new(),
+            has_ended: CancellationToken::new(),
+        }))
+    }
+
+    /// Why it writes no more.
+    pub(super) fn end(&self) -> Option<&WriterEnd> {
+        self.0.end.get()
+    }
+
+    /// Resolves when it writes no more.
+    pub(super) async fn ended(&self) {
+        self.0.has_ended.cancelled().await;
+    }
+
+    /// Stores the pending lines, even if nobody waits for it: the name of a segment of unknown fate is neither free nor
+    /// known to be taken.
+    fn store(&self) -> JoinHandle<Result<(), ReplicaError>> {
+        let writer = self.clone();
+        tokio::spawn(async move { writer.0.create_next().await })
+    }
+}
+
+impl Inner {
+    async fn create_next(&self) -> Result<(), ReplicaError> {
+        let mut next = self.next.lock().await;
+        if let Some(end) = self.end.get() {
+            return Err(end.error());
+        }
+        let lines = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let bytes = [self.header.as_bytes(), &lines].concat();
+        let end = match self.store.create(&segment_name(&self.id, *next), &bytes).await {
+            Ok(Creation::Acknowledged) => {
+                *next += 1;
+                return Ok(());
+            }
+            Ok(Creation::Taken) => WriterEnd::TakenOver,
+            Err(fault) => WriterEnd::Fault(fault),
+        };
+        let error = self.end.get_or_init(|| end).error();
+        self.has_ended.cancel();
+        Err(error)
+    }
+}
+
+impl Replica for SegmentWriter {
+    fn take(&self, line: &[u8], is_paid: bool) {
+        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(line);
+        if is_paid {
+            drop(self.store());
+        }
+    }
+
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+        let stored = self.store();
+        Box::pin(async { stored.await.unwrap_or_else(|died| Err(ReplicaError { reason: died.to_string() })) })
+    }
 }

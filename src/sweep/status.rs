@@ -2,29 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
-use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 
 use dialectic_base::money::Usd;
-use dialectic_record::debate::Status;
+use dialectic_record::debate::{Event, Recorded, Status};
 
-use super::budget::{self, Sums};
-use super::collect::{check_set, events_of};
-use super::group::left_out;
-use super::plan::{Plan, PlannedDebate, PlannedRecord, SavedPlan};
-use super::segment::SegmentError;
-use super::store::{AT_ONCE, SharedStore, Store};
-use super::{Finished, Lost, Stored};
-use crate::error::Error;
-use crate::lift::{Arm, Bill, Done};
+use super::plan::{Plan, PlannedDebate, SavedPlan};
+use super::segment::{SegmentError, Stored, check_set};
+use super::store::{AT_ONCE, Store};
 
 /// The progress of a set or a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// The planned debates and arms.
+    /// The planned debates.
     pub debates: u64,
     /// The finished debates.
     pub finished: u64,
@@ -42,6 +35,16 @@ pub struct Progress {
     pub lost: Lost,
 }
 
+/// Calls in flight when their worker was lost. They may have been paid for, and were repeated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lost {
+    /// The number of calls.
+    pub calls: u32,
+    /// Their maximum cost, as far as prices are known.
+    pub usd: Usd,
+}
+
 /// The state of a set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,23 +52,31 @@ pub struct SetStatus {
     /// The whole set.
     #[serde(flatten)]
     pub all: Progress,
-    /// The debates of each variant, by its name, and their arms, by both names.
+    /// The debates of each variant, by its name.
     pub variants: BTreeMap<String, Progress>,
-    /// The set's budget, if a worker has opened it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub budget: Option<BudgetStatus>,
 }
 
-/// The state of a set's budget.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BudgetStatus {
-    /// The budget.
-    pub budget_usd: Usd,
-    /// The amount that running debates may still spend.
-    pub held_usd: Usd,
-    /// The amount that can still be granted.
-    pub left_usd: Usd,
+impl Lost {
+    /// The calls that were lost in these events. At its end a debate has none in flight.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Self {
+        let mut open: Vec<(u64, Usd)> = Vec::new();
+        let mut lost = Self::default();
+        for recorded in events {
+            match &recorded.event {
+                Event::CostReserved { usd, .. } => open.push((recorded.seq, *usd)),
+                Event::Resumed => {
+                    lost.calls = lost.calls.saturating_add(u32::try_from(open.len()).unwrap_or(u32::MAX));
+                    lost.usd += open.drain(..).map(|(_, usd)| usd).sum();
+                }
+                event => {
+                    if let Some(number) = event.call().and_then(|call| call.reservation) {
+                        open.retain(|(seq, _)| *seq != number);
+                    }
+                }
+            }
+        }
+        lost
+    }
 }
 
 impl Default for Progress {
@@ -92,58 +103,25 @@ impl AddAssign<&Self> for Progress {
 }
 
 impl Progress {
-    /// The state of each record of a group, with the name of its row.
-    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Vec<(String, Self)>, SegmentError> {
-        let mut all: Vec<(String, Self)> = Vec::new();
-        let (mut debate, mut single) = (None, None);
-        for record in planned.records() {
-            let (mut one, done) = Self::read_one(&record, store).await?;
-            match record.arm {
-                None => debate = done,
-                Some(arm) if arm.arm == Arm::Single => single = done,
-                Some(arm) if one.waiting > 0 => {
-                    if left_out(planned, arm, debate.as_ref(), single.as_ref()).is_some() {
-                        one = Self { debates: 1, finished: 1, ..Self::default() };
-                    }
-                }
-                Some(_) => {}
-            }
-            all.push((record.label(&planned.variant.name), one));
-        }
-        Ok(all)
+    /// A debate that was not started.
+    fn waiting(planned: &PlannedDebate) -> Self {
+        Self { debates: 1, waiting: 1, expected_usd: planned.likely, ..Self::default() }
     }
 
-    /// The state of a record; with the record if it is finished.
-    async fn read_one(planned: &PlannedRecord<'_>, store: &dyn Store) -> Result<(Self, Option<Done>), SegmentError> {
-        let one = Self { debates: 1, ..Self::default() };
-        let id = planned.id;
-        let mut done = None;
-        let read = match Stored::read(store, id).await? {
-            Stored::Nothing => Self { waiting: 1, expected_usd: planned.likely, ..one },
-            Stored::Finished(Finished { header, journal }) => {
-                let (debate, events) = events_of(store, id, &journal)?;
-                let cost = debate.total_cost();
-                done = Some(Done { debate, bill: Bill::of(&events) });
-                Self { finished: 1, cost_usd: cost, expected_usd: cost, lost: header.lost, ..one }
+    /// The state of a debate.
+    async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Self, SegmentError> {
+        let stored = Stored::read(store, &planned.id).await?;
+        let Some((debate, events)) = stored.debate(store, &planned.id)? else { return Ok(Self::waiting(planned)) };
+        let cost = debate.total_cost();
+        let one = Self { debates: 1, cost_usd: cost, expected_usd: cost, lost: Lost::of(&events), ..Self::default() };
+        Ok(match debate.status {
+            Status::Completed => Self { finished: 1, ..one },
+            Status::Failed => Self { failed: 1, ..one },
+            Status::Pending | Status::Running | Status::Paused => {
+                let expected = planned.likely.zip(cost).map(|(likely, cost)| likely.max(cost));
+                Self { running: 1, expected_usd: expected, ..one }
             }
-            // A worker took it and has recorded nothing yet.
-            Stored::Begun(chain) if chain.journal.is_empty() => {
-                Self { running: 1, expected_usd: planned.likely, ..one }
-            }
-            Stored::Begun(chain) => {
-                let (debate, events) = events_of(store, id, &chain.journal)?;
-                let lost = Lost::of(&events);
-                let cost = debate.total_cost();
-                let begun = Self { cost_usd: cost, lost, ..one };
-                if debate.status == Status::Failed {
-                    Self { failed: 1, expected_usd: cost, ..begun }
-                } else {
-                    let expected = planned.likely.zip(cost).map(|(likely, cost)| likely.max(cost));
-                    Self { running: 1, expected_usd: expected, ..begun }
-                }
-            }
-        };
-        Ok((read, done))
+        })
     }
 }
 
@@ -152,43 +130,27 @@ impl SetStatus {
     pub fn of_nothing(plan: &Plan) -> Self {
         let mut status = Self::default();
         for planned in &plan.debates {
-            for record in planned.records() {
-                let one = Progress { debates: 1, waiting: 1, expected_usd: record.likely, ..Progress::default() };
-                status.count(record.label(&planned.variant.name), &one);
-            }
+            status.count(planned, &Progress::waiting(planned));
         }
         status
     }
 
-    fn count(&mut self, name: String, one: &Progress) {
+    fn count(&mut self, planned: &PlannedDebate, one: &Progress) {
         self.all += one;
-        *self.variants.entry(name).or_default() += one;
+        *self.variants.entry(planned.variant.name.clone()).or_default() += one;
     }
 
     /// Reads the state of a plan's debates. Changes nothing.
     ///
     /// # Errors
     /// The store cannot be read, belongs to another set, or is damaged.
-    pub async fn read(plan: &SavedPlan, store: &SharedStore) -> Result<Self, Error> {
-        check_set(plan, &**store).await?;
-        let read = |planned: &'_ PlannedDebate| {
-            let (planned, store) = (planned.clone(), Arc::clone(store));
-            async move { Progress::read(&planned, &*store).await }
-        };
-        let mut debates = stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE);
+    pub async fn read(plan: &SavedPlan, store: &dyn Store) -> Result<Self, SegmentError> {
+        check_set(plan, store).await?;
+        let read = async |planned| Ok::<_, SegmentError>((planned, Progress::read(planned, store).await?));
+        let mut debates = Box::pin(stream::iter(&plan.plan.debates).map(read).buffered(AT_ONCE));
         let mut status = Self::default();
-        while let Some(records) = debates.try_next().await? {
-            for (name, progress) in records {
-                status.count(name, &progress);
-            }
-        }
-        if let Some(budget) = plan.plan.budget {
-            let sums = budget::Chain::read_sums(Arc::clone(store), budget).await?;
-            status.budget = sums.map(|Sums { balance, held }| BudgetStatus {
-                budget_usd: budget,
-                held_usd: held,
-                left_usd: balance,
-            });
+        while let Some((planned, progress)) = debates.try_next().await? {
+            status.count(planned, &progress);
         }
         Ok(status)
     }

@@ -1,60 +1,41 @@
-//! A worker: runs debates of a plan, several at once, and continues abandoned ones.
+//! A worker: runs debates of a plan, several at once, and continues interrupted ones.
 
-mod group;
-mod queue;
-mod tally;
-mod turn;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc::UnboundedSender;
+use futures_util::stream::{self, Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_base::diagnostic::ErrorCategory;
-use dialectic_base::money::Usd;
-use dialectic_engine::runner::{Runner, Services};
-use dialectic_record::debate::DebateId;
-use dialectic_record::store::Directory;
+use dialectic_engine::engine::RunEnding;
+use dialectic_engine::runner::{Failed, Run, Runner, Services};
+use dialectic_record::debate::{DebateId, Status};
+use dialectic_record::store::{Directory, Entry};
 
-use super::budget;
-use super::lease::Times;
 use super::plan::{Machine, PlannedDebate, SavedPlan};
-use super::segment::SegmentError;
-use super::store::{Creation, SharedStore};
-use super::takeover::is_finished;
-use crate::error::{Error, UserError, in_full};
+use super::segment::{SegmentError, SegmentWriter, Stored, WriterEnd, claim_set, compact};
+use super::store::SharedStore;
+use crate::error::{Error, in_full};
 
-pub use queue::RunOptions;
-pub use tally::Tally;
-
-/// The time for calls in flight after a worker is told to stop. Engines send SIGKILL 30 seconds after SIGTERM.
-const TO_ANSWER: Duration = Duration::from_secs(25);
+pub use super::tally::{Ended, Tally};
 
 /// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";
 
-/// The object that identifies a store's set.
-const SET: &str = "set";
-
 /// A worker of a set.
-#[derive(Clone)]
-pub struct Worker(Arc<Inner>);
-
-struct Inner {
+pub struct Worker {
     store: SharedStore,
-    budget: Option<budget::Chain>,
     machine: Machine,
     services: Services,
-    times: Times,
-    /// The name in the store, unique to this process.
-    name: Arc<str>,
+    /// Unique to this process.
+    name: String,
     /// The directory of running debates' journals.
-    directory: Directory,
+    directory: PathBuf,
     stop: Stop,
-    news: UnboundedSender<News>,
+    /// Why the store cannot be reached: the next debate would not reach it either.
+    cut_off: OnceLock<String>,
 }
 
 /// Tells a worker to stop.
@@ -66,64 +47,17 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
-/// A change of a worker's debates.
-#[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// A debate runs.
-    Running(DebateId),
-    /// A debate stopped running.
-    Left(DebateId),
-    /// This worker is done with a debate, whether it ran here or not.
-    Ended(DebateId, Ended),
-}
-
-/// How a worker's part in a debate ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ended {
-    /// It is finished.
-    Finished {
-        /// The known cost, if this worker finished it.
-        cost: Option<Usd>,
-        /// Whether another worker finished it earlier.
-        before: bool,
-    },
-    /// It has no answer, now or from before. It is resumed on request only.
-    Failed {
-        /// The reason.
-        reason: String,
-    },
-    /// The budget of the set has no room for it.
-    Spent {
-        /// The cost limit.
-        limit: Usd,
-        /// The rest of the budget.
-        left: Usd,
-    },
-    /// It cannot run as planned, or not on this machine.
-    Refused {
-        /// The reason, with its causes.
-        reason: String,
-        /// The category that determines the exit code.
-        blame: ErrorCategory,
-    },
-    /// It should be tried again.
-    Later {
-        /// The reason, as a clause.
-        reason: String,
-    },
-}
-
-/// The identity of a store's set.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Set {
-    /// The SHA-256 of the plan.
-    plan: String,
-    /// The times of its workers.
-    times: Times,
+/// How a worker runs its debates.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOptions {
+    /// The number of debates at once.
+    pub jobs: usize,
+    /// Whether to resume debates that have failed.
+    pub retry_failed: bool,
 }
 
 impl Worker {
-    /// A worker for the plan's debates. `directory` holds its own files; `news` receives changes of the debates.
+    /// A worker for the plan's debates. `directory` holds its own files.
     ///
     /// # Errors
     /// The store cannot be used, or belongs to another set.
@@ -131,35 +65,14 @@ impl Worker {
         plan: &SavedPlan,
         store: SharedStore,
         machine: Machine,
-        times: Times,
         directory: &Path,
         stop: Stop,
-        news: UnboundedSender<News>,
-    ) -> Result<Self, Error> {
-        let set = Set { plan: plan.sha256.clone(), times };
-        // It always has a JSON form.
-        let mut bytes = serde_json::to_vec(&set).unwrap_or_default();
-        bytes.push(b'\n');
-        if store.create(SET, &bytes).await? == Creation::Taken {
-            let found = store.get(SET).await?.and_then(|bytes| serde_json::from_slice::<Set>(&bytes).ok());
-            let place = store.place();
-            return Err(match found {
-                Some(found) if found.plan == set.plan => UserError::input(format!(
-                    "the workers of the set in {place} use a different interval between beats"
-                ))
-                .with_hint("all workers of a set need the same version of the program")
-                .into(),
-                _ => SegmentError::OtherSet { place }.into(),
-            });
-        }
-        let budget = match plan.plan.budget {
-            Some(budget) => Some(budget::Chain::open(Arc::clone(&store), budget).await?),
-            None => None,
-        };
-        let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>()).into();
+    ) -> Result<Self, SegmentError> {
+        claim_set(plan, &*store).await?;
+        let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
         let services = Services::new(machine.environment.clone()).sharing_models();
-        let directory = Directory::at(directory);
-        Ok(Self(Arc::new(Inner { store, budget, machine, services, times, name, directory, stop, news })))
+        let (directory, cut_off) = (directory.to_owned(), OnceLock::new());
+        Ok(Self { store, machine, services, name, directory, stop, cut_off })
     }
 
     /// Checks a debate of each variant, before anything is paid.
@@ -167,28 +80,146 @@ impl Worker {
     /// # Errors
     /// An unfinished debate cannot run on this machine.
     pub async fn check(&self, debates: &[PlannedDebate]) -> Result<(), Error> {
-        let runner = Runner::new(self.0.directory.clone(), self.0.services.clone());
+        let runner = Runner::new(Directory::at(&self.directory), self.services.clone());
         let mut checked: Vec<&str> = Vec::new();
         for debate in debates {
             let variant = debate.variant.name.as_str();
             if checked.contains(&variant) {
                 continue;
             }
-            let prepared = runner.prepare(debate.spec(&self.0.machine));
+            let prepared = runner.prepare(debate.spec(&self.machine));
             match prepared.and_then(|prepared| prepared.check_limit()) {
                 Ok(()) => checked.push(variant),
                 // The debate is finished, so it need not run here.
-                Err(_) if is_finished(&*self.0.store, &debate.id).await? => {}
+                Err(_) if Stored::read(&*self.store, &debate.id).await?.is_compact => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(())
     }
+
+    /// Runs debates. Each ends once, in whatever order.
+    pub fn run(
+        &self,
+        debates: Vec<PlannedDebate>,
+        options: RunOptions,
+    ) -> impl Stream<Item = (DebateId, Ended)> + use<'_> {
+        let run = move |debate: PlannedDebate| async move {
+            let ended = self.debate(&debate, options.retry_failed).await.unwrap_or_else(|ended| ended);
+            (debate.id, ended)
+        };
+        stream::iter(debates).map(run).buffer_unordered(options.jobs)
+    }
+
+    /// Runs a debate from what the store has of it.
+    async fn debate(&self, debate: &PlannedDebate, retry_failed: bool) -> Result<Ended, Ended> {
+        if self.stop.begun.is_cancelled() {
+            return Err(Ended::Later { reason: STOPPED.to_owned() });
+        }
+        if let Some(reason) = self.cut_off.get() {
+            return Err(Ended::Later { reason: reason.clone() });
+        }
+        let (store, id) = (&*self.store, &debate.id);
+        let stored = Stored::read(store, id).await.map_err(|error| self.unread(&error))?;
+        if stored.is_compact {
+            return Ok(Ended::Finished { cost: None, before: true });
+        }
+        if let Some((past, _)) = stored.debate(store, id)? {
+            match past.status {
+                Status::Completed => {
+                    compact(store, id, &stored.journal).await;
+                    return Ok(Ended::Finished { cost: None, before: true });
+                }
+                Status::Failed if !retry_failed => return Ok(Ended::failed(past.error)),
+                Status::Pending | Status::Running | Status::Paused | Status::Failed => {}
+            }
+        }
+        let own = self.directory.join(id.as_str());
+        let directory = Directory::at(&own);
+        let ended = self.start(debate, &stored, &directory).await;
+        if let Ok(Ended::Finished { .. }) = &ended
+            && let Ok(journal) = fs::read(directory.journal_path(id))
+        {
+            compact(store, id, &journal).await;
+        }
+        // Everything of it is in the store.
+        drop(fs::remove_dir_all(&own));
+        ended
+    }
+
+    /// The store cannot be read.
+    fn unread(&self, error: &SegmentError) -> Ended {
+        let ended = Ended::of(error);
+        if let Ended::Later { reason } = &ended {
+            self.cut_off.get_or_init(|| reason.clone());
+        }
+        ended
+    }
+
+    /// Starts or continues a debate, and waits for its end.
+    async fn start(&self, debate: &PlannedDebate, stored: &Stored, directory: &Directory) -> Result<Ended, Ended> {
+        let runner = Runner::new(directory.clone(), self.services.clone());
+        let spec = debate.spec(&self.machine);
+        let prepared = if stored.journal.is_empty() {
+            let prepared = runner.prepare(spec)?;
+            prepared.check_limit()?;
+            prepared
+        } else {
+            restore(&directory.journal_path(&debate.id), &stored.journal)?;
+            let saved = runner.open(&Entry::of_state(&directory.state_path(&debate.id)), &[])?;
+            runner.take_over(saved, spec)?
+        };
+        let writer = SegmentWriter::after(stored, &self.store, &debate.id, &self.name);
+        let run = prepared.copied_to(debate.id.clone(), Arc::new(writer.clone())).begin()?.kept().run();
+        Ok(self.ended(run, &writer).await)
+    }
+
+    /// Waits for the end of a run, and stops it when the worker is told to or another worker took over.
+    async fn ended(&self, run: Run, writer: &SegmentWriter) -> Ended {
+        let controls = run.controls();
+        let wait = run.wait();
+        tokio::pin!(wait);
+        let mut is_pausing = false;
+        let ended = loop {
+            tokio::select! {
+                ended = &mut wait => break ended,
+                () = writer.ended(), if !controls.is_interrupted() => controls.interrupt(),
+                () = self.stop.now.cancelled(), if !controls.is_interrupted() => controls.interrupt(),
+                () = self.stop.begun.cancelled(), if !is_pausing => {
+                    is_pausing = true;
+                    controls.pause();
+                }
+            }
+        };
+        let later = |reason: &str| Ended::Later { reason: reason.to_owned() };
+        match (writer.end(), ended) {
+            (Some(WriterEnd::TakenOver), _) => Ended::TakenOver,
+            (Some(WriterEnd::Fault(fault)), _) => Ended::of(fault),
+            (None, Err(Failed { source, .. })) => Ended::from(source),
+            (None, Ok(finished)) => match finished.ending {
+                RunEnding::Completed => Ended::Finished { cost: finished.debate.total_cost(), before: false },
+                RunEnding::Failed => Ended::failed(finished.debate.error),
+                RunEnding::ServerGone => later("its server is unreachable"),
+                RunEnding::LimitReached => later("its subscription is used up"),
+                RunEnding::Paused | RunEnding::Suspended => later(STOPPED),
+            },
+        }
+    }
 }
 
-impl Inner {
-    fn tell(&self, news: News) {
-        // The receiver may be gone.
-        drop(self.news.send(news));
-    }
+/// Writes a journal that was begun elsewhere into a file that only this user can read.
+fn restore(path: &Path, journal: &[u8]) -> Result<(), Ended> {
+    use io::Write as _;
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)?.write_all(journal)
+    };
+    write().map_err(|error: io::Error| Ended::Refused {
+        reason: format!("cannot write {}: {}", path.display(), in_full(&error)),
+        blame: ErrorCategory::General,
+    })
 }

@@ -162,10 +162,6 @@ pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) ->
 /// The choices of a call. Reasons are content, and are only included with content.
 pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
     match event {
-        Event::Contributed { contribution, .. } => {
-            let choice = contribution.metadata.choice.iter();
-            choice.map(|choice| KeyValue::new("dialectic.ballot.choice", choice.clone())).collect()
-        }
         Event::Polled { vote, .. } => vec![KeyValue::new("dialectic.ballot.choice", vote.clone())],
         Event::Judged { judgement, .. } => of_winner("judgement", judgement.winner.as_ref(), &judgement.scores),
         _ => Vec::new(),

@@ -102,7 +102,7 @@ impl Diagnostic for TraceConfigError {
                 variables.join("=... and ")
             ),
             Self::Stranger(error) => return error.hint(),
-            Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
+            Self::Invalid { .. } => "see docs/automation.md for what each variable holds".to_owned(),
         })
     }
 

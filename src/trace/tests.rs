@@ -10,7 +10,7 @@ use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::Usd;
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_record::debate::fixture::{
-    CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching,
+    CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, completed, key, pitching,
 };
 use dialectic_record::debate::{
     AgentId, CallDescription, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION,
@@ -240,7 +240,7 @@ fn a_debate_is_stages_with_agents_with_calls() {
         .enter(CRITIQUE)
         .contribute(&critique, Some(record()))
         .end(&critique, Some(&record()))
-        .event(Event::Completed { outcome: None })
+        .event(completed())
         .close();
     insta::assert_snapshot!(trace.outline(), @r"
     dialectic debate 0..15
@@ -459,7 +459,6 @@ fn a_trace_has_the_stages_of_the_protocol_and_its_results() {
         attributes.extend(pairs.map(|pair| format!("{}: {} = {}", span.name, pair.key, pair.value)));
     }
     insta::assert_snapshot!(attributes.join("\n"), @r#"
-    applause: dialectic.ballot.choice = encore
     show-of-hands: dialectic.ballot.choice = against
     ruling: dialectic.judgement.scores = {"agent-architect":72.5,"agent-kiss":65.0}
     ruling: dialectic.judgement.winner = agent-architect

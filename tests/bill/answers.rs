@@ -36,16 +36,12 @@ pub(crate) fn answer(asked: &Asked, tokens: u64, random: &mut ChaCha12Rng) -> St
         }
         "challenge the agreement" => json!({"claims": [], "points": []}).to_string(),
         "assess" => assessment(asked).to_string(),
-        "synthesise" | "merge" | "write the answer" | "finalise" if again || asked.schema().is_some() => {
+        "synthesise" | "write the answer" | "finalise" if again || asked.schema().is_some() => {
             assessment(asked).to_string()
         }
-        "synthesise" | "merge" | "write the answer" => {
+        "synthesise" | "write the answer" => {
             let text = prose(tokens, random);
             format!("## Design\n\n{text}\n\n## Requirements Coverage\n\n- All.\n\n```json\n{}\n```", assessment(asked))
-        }
-        "review" => {
-            let choice = if random.random_bool(0.4) { "accept" } else { "rewrite" };
-            json!({"choice": choice, "confidence": 70, "reason": format!("1. {}", prose(tokens, random))}).to_string()
         }
         "critique" => format!("1. [major] {}", prose(tokens, random)),
         "check" if random.random_bool(0.4) => "No objections.".to_owned(),

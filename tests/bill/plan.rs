@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, Price};
 use crate::provider::{Closing, Fault, Provider, Terms, seed_of};
 
 const ROLES: [&str; 4] = ["architect", "kiss", "testing", "security"];
-const PROTOCOLS: [&str; 7] = ["dialectic", "council", "review", "arena", "oxford", "lincoln-douglas", "roundtable"];
+const PROTOCOLS: [&str; 6] = ["dialectic", "council", "arena", "oxford", "lincoln-douglas", "roundtable"];
 
 /// Who wrote the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,7 +248,6 @@ impl Plan {
                     && count("revision") == self.agents
             }
             "council" => count("proposal") == self.agents && count("review") == self.agents,
-            "review" => count("draft") + count("rewrite") == 1 && count("review") == self.agents - 1,
             _ => {
                 let debaters = if self.protocol == "roundtable" { self.agents } else { 2 };
                 let mut speakers: Vec<&str> = said.iter().filter_map(|one| one["agentId"].as_str()).collect();
@@ -282,7 +281,6 @@ fn debate_of(protocol: &str, is_calm: bool, random: &mut ChaCha12Rng) -> Value {
         "summarization": {"enabled": random.random_bool(0.5), "threshold": 1500, "maxLength": 600},
     });
     if protocol == "dialectic" {
-        debate["synthesisMethod"] = json!((["judge", "judge", "voting", "merge"][random.random_range(0..4)]));
         let kind = ["fixed", "fixed", "quality", "convergence", "resolved"][random.random_range(0..5)];
         debate["terminationCondition"] = json!({"type": kind, "threshold": 95});
     }

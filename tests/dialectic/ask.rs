@@ -186,7 +186,7 @@ fn a_question_that_was_killed_or_failed_is_asked_again() {
     assert_eq!(state["followUps"].as_array().unwrap().len(), 1);
     assert!(state["followUps"][0]["answer"].is_string());
     let nothing = sandbox.run(["ask", &id]).expect_code(2);
-    assert!(nothing.stderr.contains(&format!("`{id}` is a debate, and the question is missing")), "{nothing}");
+    assert!(nothing.stderr.contains("the question is missing"), "{nothing}");
     sandbox.run(["ask"]).expect_code(2);
     sandbox.run(["ask", &id, "  "]).expect_code(2);
     sandbox.assert_state_is_the_fold(&id);

@@ -52,14 +52,13 @@ fn assessed(text: &str) -> Reply {
 
 fn script(request: &Incoming, verdict: &str) -> Reply {
     match request.task() {
-        "propose" | "draft" | "refine" | "revise" | "rework" | "rewrite" | "write your last word" => {
+        "propose" | "refine" | "revise" | "rework" | "write your last word" => {
             let answers = on_listed(request, verdict, BYTES / 2);
             Reply::text(format!("{}\n\n## Response to critiques\n\n{answers}", padded("# Plan\n\n", BYTES / 2 - 40)))
         }
         "critique" => {
             Reply::text(on_listed(request, "maintained", BYTES / 3) + "\n" + &points(30, BYTES - BYTES / 3 - 1))
         }
-        "review" => Reply::json(json!({"choice": "rewrite", "confidence": 70, "reason": points(30, BYTES - 60)})),
         "review the texts" => {
             let texts = ["1", "2", "3"].map(|number| format!("## Text {number}\n\n{}\n", points(15, BYTES / 3 - 60)));
             Reply::text(texts.concat() + "## Approach to give up\n\n- Text 1: no lock lasts. Instead: leases.")
@@ -100,7 +99,7 @@ fn read(journal: &[String]) -> Vec<(Call, usize)> {
 
 #[test]
 fn no_call_reads_more_than_a_dry_run_says_however_many_points_were_made_and_accepted() {
-    for protocol in ["dialectic", "council", "review", "arena"] {
+    for protocol in ["dialectic", "council", "arena"] {
         for verdict in ["accepted", "partly", "rejected"] {
             let server = MockServer::with(move |request| {
                 let reply = script(request, verdict);

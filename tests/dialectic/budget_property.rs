@@ -20,8 +20,8 @@ use dialectic_llm::{
     StatedUsage, request_bytes,
 };
 use dialectic_record::debate::{
-    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status, SynthesisMethod,
-    TerminationKind, Timestamp, default_settings,
+    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status, TerminationKind,
+    Timestamp, default_settings,
 };
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Directory, JournalContents, JournalError, Record, StoreError};
@@ -33,7 +33,6 @@ struct Graph {
     agents: usize,
     rounds: u32,
     concurrency: usize,
-    synthesis: SynthesisMethod,
     termination: TerminationKind,
     clarify: bool,
     summaries: bool,
@@ -81,8 +80,6 @@ enum Disturbance {
 }
 
 fn graphs(protocol: &'static str) -> impl Strategy<Value = Graph> {
-    let synthesis =
-        prop_oneof![Just(SynthesisMethod::Judge), Just(SynthesisMethod::Voting), Just(SynthesisMethod::Merge)];
     let termination =
         prop_oneof![Just(TerminationKind::Fixed), Just(TerminationKind::Convergence), Just(TerminationKind::Quality)];
     let billing = prop_oneof![
@@ -93,7 +90,7 @@ fn graphs(protocol: &'static str) -> impl Strategy<Value = Graph> {
         Just(Billing::Silent)
     ];
     let faults = prop_oneof![2 => Just(Faults::None), 1 => Just(Faults::Billed)];
-    let shape = (1_usize..6, 1_u32..4, 1_usize..9, synthesis, termination);
+    let shape = (1_usize..6, 1_u32..4, 1_usize..9, termination);
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let kind = prop_oneof![Just(Disturbance::Interrupted), Just(Disturbance::Killed)];
     let disturbance = (kind, (1_u64..3_000).prop_map(Duration::from_millis));
@@ -101,7 +98,7 @@ fn graphs(protocol: &'static str) -> impl Strategy<Value = Graph> {
     // From a limit that is refused to one that is never reached.
     (shape, switches, -0.1_f64..1.0, billing, faults, disturbances, any::<u64>()).prop_map(
         move |(shape, switches, limit, billing, faults, disturbances, seed)| {
-            let (agents, rounds, concurrency, synthesis, termination) = shape;
+            let (agents, rounds, concurrency, termination) = shape;
             let (clarify, summaries, own_limit) = switches;
             let limit = 10_f64.powf(limit);
             Graph {
@@ -110,7 +107,6 @@ fn graphs(protocol: &'static str) -> impl Strategy<Value = Graph> {
                 agents: if protocol == "arena" { agents.max(2) } else { agents },
                 rounds,
                 concurrency,
-                synthesis,
                 termination,
                 clarify,
                 summaries,
@@ -252,7 +248,6 @@ fn settings(graph: &Graph) -> Settings {
     settings.prices = ["model-a", "model-b"].map(|model| (model.to_owned(), PRICES)).into();
     let debate = &mut settings.debate;
     debate.rounds = graph.rounds;
-    debate.synthesis_method = graph.synthesis;
     debate.termination_condition.kind = graph.termination;
     debate.interactive_clarifications = graph.clarify;
     debate.timeout_per_round = u64::from(u32::MAX);
@@ -435,29 +430,4 @@ fn holds_of(protocol: &'static str, few: u32) {
     assert!(thoroughness() == 1 || (seen.finished > 0 && seen.held > 0), "{seen:?}");
     // An arena is stopped more rarely than so few cases show: its last round holds most of its calls.
     assert!(thoroughness() == 1 || seen.stopped > 0 || protocol == "arena", "{seen:?}");
-}
-
-/// The text that a vote chose is the answer unless its check finds something: no money is kept for a judge's text.
-#[test]
-fn the_check_of_a_text_that_a_vote_chose_is_not_forgone_for_a_text_that_nobody_writes() {
-    let graph = Graph {
-        protocol: "dialectic",
-        agents: 1,
-        rounds: 2,
-        concurrency: 1,
-        synthesis: SynthesisMethod::Voting,
-        termination: TerminationKind::Fixed,
-        clarify: false,
-        summaries: true,
-        own_limit: false,
-        limit: 1.404_567_882_201_806_6,
-        billing: Billing::Silent,
-        faults: Faults::None,
-        disturbances: Vec::new(),
-        seed: 1_017_991_209_956_935_423,
-    };
-    let Course { billed, limit, ended } = in_process::block_on(run(&graph));
-    let (ending, debate) = ended.unwrap();
-    assert_eq!((ending, debate.rounds.len(), debate.check_forgone), (RunEnding::Completed, 2, false));
-    assert!(billed <= limit);
 }

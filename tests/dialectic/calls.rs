@@ -29,7 +29,7 @@ fn needed(sandbox: &Sandbox, problem: &str) -> (usize, usize) {
 #[test]
 fn a_debate_makes_no_more_calls_than_it_may_and_ends_with_an_answer() {
     let server = MockServer::start();
-    for protocol in ["dialectic", "review", "arena"] {
+    for protocol in ["dialectic", "arena"] {
         if protocol == "arena" {
             server.set_script(|request| arena::script(request, arena::Related::Not, &[]));
         }

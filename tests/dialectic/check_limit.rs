@@ -13,18 +13,11 @@ fn assessed(text: &str) -> Reply {
     Reply::text(answer(text, &assessment))
 }
 
-/// Every lens finds something grave, so that the answer is written anew; every reviewer demands another text. No answer
-/// is short.
+/// Every lens finds something grave, so that the answer is written anew. No answer is short.
 fn script(request: &Incoming) -> Reply {
     let reply = match request.task() {
         "check" => Reply::text("1. [major] Clocks: they drift. Resolved by: the store's time."),
         "finalise" => assessed("# The final text\n\n## Response to the check\n\n- D1 accepted (Clocks): done."),
-        "amend" => Reply::text(
-            "# The final text\n\n## Requirements Coverage\n\nAll.\n\n## Response to the check\n\n- D1 accepted (Clocks): done.",
-        ),
-        "review" => Reply::json(
-            json!({"choice": "rewrite", "confidence": 70, "reason": "1. [major] Clocks: they drift. Resolved by: the store's time."}),
-        ),
         "review the texts" => Reply::text("## Text 1\n\nNo objections.\n\n## Text 2\n\nNo objections.\n"),
         _ => default_reply(request),
     };
@@ -87,47 +80,39 @@ fn a_limit_that_buys_all_but_the_check_delivers_the_draft_and_says_so() {
 #[test]
 fn the_check_is_bought_whole_and_before_a_second_round() {
     let server = dear_server();
-    for (protocol, written) in [("dialectic", "final"), ("review", "amend")] {
-        let debate = json!({"protocol": protocol, "rounds": 2, "check": 3});
-        let (one, all, _) = prices(&server, &debate);
-        let mut seen = Vec::new();
-        for step in 0..=12 {
-            let limit = one + (1.4 * all - one) * f64::from(step) / 12.0;
-            let (state, kinds, told) = run(&server, &debate, limit);
-            let rounds = state["rounds"].as_array().unwrap().len();
-            let is_checked = kinds.len() > 1;
-            if is_checked {
-                assert_eq!(kinds[1..], ["check", "check", "check", written], "${limit}: {told}");
-            }
-            let reasons = state["outcome"]["reasons"].to_string();
-            assert_eq!(reasons.contains("the answer was not checked"), !is_checked, "${limit}: {reasons}");
-            seen.push((rounds, is_checked));
+    let debate = json!({"rounds": 2, "check": 3});
+    let (one, all, _) = prices(&server, &debate);
+    let mut seen = Vec::new();
+    for step in 0..=12 {
+        let limit = one + (1.4 * all - one) * f64::from(step) / 12.0;
+        let (state, kinds, told) = run(&server, &debate, limit);
+        let rounds = state["rounds"].as_array().unwrap().len();
+        let is_checked = kinds.len() > 1;
+        if is_checked {
+            assert_eq!(kinds[1..], ["check", "check", "check", "final"], "${limit}: {told}");
         }
-        assert!(seen.is_sorted(), "{protocol}: a higher limit buys less: {seen:?}");
-        seen.dedup();
-        assert_eq!(seen, [(1, false), (1, true), (2, true)], "{protocol}");
+        let reasons = state["outcome"]["reasons"].to_string();
+        assert_eq!(reasons.contains("the answer was not checked"), !is_checked, "${limit}: {reasons}");
+        seen.push((rounds, is_checked));
     }
+    assert!(seen.is_sorted(), "a higher limit buys less: {seen:?}");
+    seen.dedup();
+    assert_eq!(seen, [(1, false), (1, true), (2, true)]);
 }
 
 #[test]
 fn what_is_foreseen_of_a_limit_counts_the_check_and_what_is_written_after_it() {
     let server = MockServer::with(script);
-    for (protocol, words) in [("dialectic", "checks and final texts"), ("review", "checks and amendments")] {
-        let debate = json!({"protocol": protocol, "rounds": 2, "check": 3});
-        let (one, all, refused) = prices(&server, &debate);
-        assert!(refused.contains(&format!("all 2 rounds with {words}: likely $")), "{refused}");
-        for (limit, is_bought) in [(one, false), (all - 0.0001, false), (all, true)] {
-            let dry = ["debate", "--dry-run", "--max-cost", &format!("{limit:.4}"), PROBLEM];
-            let dry = sandbox(&server, &debate).run(dry).expect_code(0).stderr;
-            assert_eq!(
-                dry.contains(&format!("without {words}; the whole debate can use ${all:.4}")),
-                !is_bought,
-                "{dry}"
-            );
-        }
-        let (state, kinds, told) = run(&server, &debate, all);
-        assert_eq!((state["rounds"].as_array().unwrap().len(), kinds.len()), (2, 5), "{told}");
-        assert_eq!(state["outcome"]["kind"], "full", "{told}");
-        assert!(!told.contains("no room"), "{told}");
+    let (debate, words) = (json!({"rounds": 2, "check": 3}), "checks and final texts");
+    let (one, all, refused) = prices(&server, &debate);
+    assert!(refused.contains(&format!("all 2 rounds with {words}: likely $")), "{refused}");
+    for (limit, is_bought) in [(one, false), (all - 0.0001, false), (all, true)] {
+        let dry = ["debate", "--dry-run", "--max-cost", &format!("{limit:.4}"), PROBLEM];
+        let dry = sandbox(&server, &debate).run(dry).expect_code(0).stderr;
+        assert_eq!(dry.contains(&format!("without {words}; the whole debate can use ${all:.4}")), !is_bought, "{dry}");
     }
+    let (state, kinds, told) = run(&server, &debate, all);
+    assert_eq!((state["rounds"].as_array().unwrap().len(), kinds.len()), (2, 5), "{told}");
+    assert_eq!(state["outcome"]["kind"], "full", "{told}");
+    assert!(!told.contains("no room"), "{told}");
 }

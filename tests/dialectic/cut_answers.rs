@@ -53,9 +53,6 @@ fn whatever_call_it_was() {
             assert!(reasons.iter().any(|reason| reason.starts_with(subject)), "{subject}: {reasons:?}");
             assert_eq!(reasons.len(), count, "{reasons:?}");
         }
-        let voting = config(&["architect", "kiss"], &json!({"rounds": 1, "synthesisMethod": "voting"}));
-        let reasons = reasons(&voting, Purpose::Vote, ending);
-        assert!(reasons[0].starts_with("agent-architect's vote in round 1"), "{reasons:?}");
     }
 }
 

@@ -9,8 +9,6 @@ fn reply(request: &Incoming) -> Reply {
     match (request.purpose, request.model()) {
         (Purpose::Clarify, _) => Reply::json(json!({"questions": [{"id": "q1", "text": "Which region?"}]})),
         (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
-        (Purpose::Vote, "model-kiss") => Reply::text("I abstain."),
-        (Purpose::Vote, _) => Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is first."})),
         (Purpose::Refine, "model-kiss") => Reply::error(400, "no"),
         (Purpose::Synthesize, _) => Reply::text("Use a ring."),
         (Purpose::Assess, _) => Reply::json(json!({
@@ -30,7 +28,7 @@ fn cut(server: &MockServer, id: &str, lines: &[String]) -> Sandbox {
 
 #[test]
 fn a_reply_of_the_judge_is_not_paid_for_again_whatever_form_it_has() {
-    // The first is what judges were asked for by versions before this one, cut.
+    // The first is the form that the older program asked for, cut.
     for (text, solution) in [
         (r##"{"solutionMarkdown": "# Ring\n\nUse it.", "tradeoffs": ["space"], "confidence": 7"##, "# Ring\n\nUse it."),
         ("I would rather talk.", "I would rather talk."),
@@ -70,29 +68,4 @@ fn a_debate_that_had_to_fail_fails_behind_every_line_too() {
     place.run(["resume", &id, "--quiet"]).expect_code(3);
     assert_eq!(place.state(&id)["status"], "failed");
     assert_eq!(server.requests().len(), before, "a debate that has to fail calls nobody");
-}
-
-#[test]
-fn finished_early_behind_any_line_a_debate_is_voted_on_all_the_same() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Vote => Reply::json(json!({"choice": "1", "confidence": 60, "reason": "It is first."})),
-        _ => default_reply(request),
-    });
-    let debate = json!({"rounds": 1, "synthesisMethod": "voting"});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    let id = sandbox.only_debate();
-    let journal = sandbox.journal(&id);
-    let is = |line: &String, kind| line.contains(&format!("\"type\":\"{kind}\""));
-    let first = journal.iter().position(|line| is(line, "contributed")).unwrap();
-    let voted = journal.iter().position(|line| is(line, "voted")).unwrap();
-    for length in first + 1..=voted {
-        let place = cut(&server, &id, &journal[..length]);
-        place.run(["resume", &id, "--finish", "--quiet"]).expect_code(0);
-        let state = place.state(&id);
-        let last = &journal[length - 1];
-        assert_eq!(state["status"], "completed", "behind line {length}: {last}");
-        assert!(state["voting"]["winner"].is_string(), "behind line {length}: {last}");
-        place.run(["verify", &id]).expect_code(0);
-    }
 }

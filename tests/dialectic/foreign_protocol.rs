@@ -208,7 +208,7 @@ fn it_shows_under_its_own_words() {
     assert!(markdown.contains("Pitch") && markdown.contains("Votes"), "{markdown}");
     sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
     let page = sandbox.read("page.html");
-    for part in ["A pitch of model-kiss.", ">pitch<", ">Votes", ">report<", "Use what was chosen."] {
+    for part in ["A pitch of model-kiss.", " · pitch<", ">Votes", "Use what was chosen."] {
         assert!(page.contains(part), "the page lacks {part}: {page}");
     }
     sandbox.run(["verify", id]).expect_code(0);

@@ -35,7 +35,6 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/report/src/report/review/sarif.rs", "ruling", "a key of a result's properties"),
     ("crates/report/src/report/review/json.rs", "ruling", "a key of a finding"),
     ("crates/report/src/report/review/json.rs", "findings", "a key of a review"),
-    ("crates/record/src/debate/contribution.rs", "rewrite", "the choice of a reviewer"),
 ];
 
 /// Arms and fallbacks that stand for what they do not name, by the file and how they begin, with the reason.
@@ -43,8 +42,7 @@ const CATCH_ALLS: &[(&str, &str, &str)] = &[
     ("crates/record/src/debate/fork.rs", "rposition(..)", "a protocol without rounds: there is none to be within"),
     ("crates/report/src/display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
     ("crates/engine/src/engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),
-    ("src/sweep/finished.rs", "Event: event =>", "settles the reservation of whatever event has a call"),
-    ("src/lift/bill.rs", "Event: event =>", "prices the call of whatever event has one"),
+    ("src/sweep/status.rs", "Event: event =>", "settles the reservation of whatever event has a call"),
     (
         "crates/report/src/report/html/calls.rs",
         "Event: (_, Some((key, settled)))",
@@ -115,7 +113,7 @@ struct Row {
 
 /// Who may know whom, as the documentation says.
 fn documented() -> Vec<Row> {
-    let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     let (_, table) = text.split_once("| crate | holds | knows | does without |").expect("the table of crates");
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));

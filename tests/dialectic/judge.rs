@@ -290,27 +290,24 @@ fn a_request_of_the_judge_that_its_model_is_known_not_to_read_is_shortened_befor
         (Purpose::Critique, _) => Reply::text(format!("1. [minor] Short: {}", prose(request.digest, 8))),
         _ => short_reply(request),
     });
-    for method in ["judge", "merge"] {
-        let mut settings = config(&["architect", "kiss"], &json!({"synthesisMethod": method}));
-        settings["models"] = json!({"model-judge": {"contextWindow": WINDOW}});
-        settings["judge"]["maxTokens"] = json!(500);
-        let sandbox = Sandbox::new().model_server(&server).config(&settings);
-        let before = asked(&server, Purpose::Synthesize).len();
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        assert!(finished.stderr.contains("the longest texts shortened"), "{method}: {finished}");
-        let sent = asked(&server, Purpose::Synthesize);
-        assert_eq!(sent.len(), before + 1, "{method}: one request, which is not refused");
-        let sent = sent[before].text();
-        // At the shortest tokens that a forecast knows, and with room for the answer.
-        assert!(sent.len() / 4 + 500 <= WINDOW, "{method}: {} bytes", sent.len());
-        assert!(sent.contains("LONG ") && sent.contains("more characters are left out here]"), "{method}");
-        assert!(sent.contains(&format!("KISS {}", prose(1, 12))), "{method}");
-        let state = sandbox.state(&sandbox.only_debate());
-        let reasons = state["outcome"]["reasons"].as_array().unwrap();
-        assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
-        let shortened = &state["finalSolution"]["shortened"];
-        assert!(shortened["to"].as_u64() > Some(5000) && shortened["to"].as_u64() < shortened["from"].as_u64());
-    }
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["models"] = json!({"model-judge": {"contextWindow": WINDOW}});
+    settings["judge"]["maxTokens"] = json!(500);
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stderr.contains("the longest texts shortened"), "{finished}");
+    let sent = asked(&server, Purpose::Synthesize);
+    assert_eq!(sent.len(), 1, "one request, which is not refused");
+    let sent = sent[0].text();
+    // At the shortest tokens that a forecast knows, and with room for the answer.
+    assert!(sent.len() / 4 + 500 <= WINDOW, "{} bytes", sent.len());
+    assert!(sent.contains("LONG ") && sent.contains("more characters are left out here]"));
+    assert!(sent.contains(&format!("KISS {}", prose(1, 12))));
+    let state = sandbox.state(&sandbox.only_debate());
+    let reasons = state["outcome"]["reasons"].as_array().unwrap();
+    assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
+    let shortened = &state["finalSolution"]["shortened"];
+    assert!(shortened["to"].as_u64() > Some(5000) && shortened["to"].as_u64() < shortened["from"].as_u64());
 }
 
 #[test]

@@ -49,7 +49,6 @@ mod last_answer;
 mod learned;
 mod ledger;
 mod ledger_corpus;
-mod lift;
 mod list;
 mod mcp;
 mod models;

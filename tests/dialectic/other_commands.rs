@@ -52,10 +52,10 @@ fn the_help_of_debate() {
                                  working directory]
 
     Who debates:
-      -m, --model <MODEL>    The model of all agents and the judge
-          --provider <NAME>  The provider of these models: a built-in one, or a name from `providers`
-          --panel <PANEL>    Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with
-                             agents and a judge
+      -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, or the
+                             program `claude` or `codex`
+          --mixed            Use models of all vendors whose keys are set, or of the programs that are
+                             installed
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
@@ -69,15 +69,14 @@ fn the_help_of_debate() {
                              configuration's, else dialectic]
           --check <N>        The number of checkers that read the answer before you get it, from 0 to 3
                              [default: the configuration's, else 3]
-          --quick            A council of two agents and one checker, with short answers: 7 calls at
-                             most
+          --quick            A council of two agents and one checker
           --clarify          Let the agents ask you questions before they begin
 
     Cost:
           --max-cost <USD>  The cost limit in dollars, including the judge's answer
           --max-calls <N>   The maximum number of model calls, including retries
-          --dry-run         Print every call that the debate would make, with its tokens and cost, and
-                            call nothing
+          --dry-run         Print the calls that the debate would make, their tokens and their likely
+                            and maximum cost, and call nothing
 
     Output:
           --serve          Watch and steer the debate in a browser; the page stays until you press
@@ -93,7 +92,7 @@ fn the_help_of_debate() {
 
     Examples:
       dialectic debate "Design a rate limiting system"
-      dialectic debate -p problem.md --panel mixed --max-cost 0.50
+      dialectic debate -p problem.md --mixed --max-cost 0.50
       git diff | dialectic debate -a security,testing --attach - "Is this safe to merge?"
     "#);
 }
@@ -127,7 +126,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, code-review, arena, single, self-refine, best-of-n
+    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena, single, self-refine, best-of-n
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);

@@ -29,8 +29,6 @@ struct Copied {
     acknowledged: watch::Sender<u64>,
     /// It takes no reservation after this many.
     reservations: usize,
-    /// Whether it says that nothing may be sent.
-    is_silent: bool,
 }
 
 impl Copied {
@@ -40,7 +38,6 @@ impl Copied {
             taken: watch::Sender::new(0),
             acknowledged: watch::Sender::new(0),
             reservations,
-            is_silent: false,
         })
     }
 
@@ -73,13 +70,15 @@ impl Copied {
 }
 
 impl Replica for Copied {
-    fn take(&self, seq: u64, line: &[u8], _: bool) {
+    fn take(&self, line: &[u8], _: bool) {
         assert!(line.ends_with(b"\n"));
-        self.lines.lock().unwrap().push(serde_json::from_slice(line).unwrap());
-        self.taken.send_replace(seq);
+        let line: Value = serde_json::from_slice(line).unwrap();
+        self.taken.send_replace(line["seq"].as_u64().unwrap());
+        self.lines.lock().unwrap().push(line);
     }
 
-    fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+        let seq = *self.taken.borrow();
         Box::pin(async move {
             let is_reservation = |line: &&Value| line["type"] == "cost-reserved" && line["seq"].as_u64() <= Some(seq);
             let reservations = self.lines.lock().unwrap().iter().filter(is_reservation).count();
@@ -89,10 +88,6 @@ impl Replica for Copied {
             self.acknowledged.subscribe().wait_for(|acknowledged| *acknowledged >= seq).await.unwrap();
             Ok(())
         })
-    }
-
-    fn may_send(&self) -> Result<(), ReplicaError> {
-        if self.is_silent { Err(ReplicaError { reason: "its last beat is too old".to_owned() }) } else { Ok(()) }
     }
 }
 
@@ -179,15 +174,6 @@ async fn a_copy_that_takes_no_more_ends_the_run_with_nothing_more_sent() {
         let failed = |recorded: &&Recorded| matches!(recorded.event, Event::CallFailed { .. } | Event::Failed { .. });
         assert_eq!(went.events.iter().filter(failed).count(), 0, "no call failed: it was not made");
     }
-}
-
-#[tokio::test]
-async fn what_the_copy_has_is_not_sent_when_it_says_so() {
-    let mut copied = Copied::taking(usize::MAX);
-    Arc::get_mut(&mut copied).unwrap().is_silent = true;
-    let went = run(&default_settings(), copied, None).await;
-    assert!(matches!(went.ended, Err(EngineError::Store(StoreError::Replica(_)))));
-    assert_eq!(went.asked, 0);
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::fixtures::states;
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, redactions, short_reply};
-use crate::synthesis::label_of;
 
 /// A fixture beside the saved states.
 fn fixture(name: &str) -> String {
@@ -237,22 +236,16 @@ fn a_report_does_not_replace_the_debate() {
     assert!(sandbox.files() == before);
 }
 
-/// A debate in which much happened: an agent fails, the vote is tied, a score is unreadable.
+/// A debate in which much happened: an agent fails, a score is unreadable.
 fn eventful(server: &MockServer) -> Sandbox {
-    let vote = |request: &Incoming, refinement: &str| {
-        let choice = label_of(request, refinement);
-        Reply::json(json!({"choice": choice, "confidence": 60, "reason": "It is `shorter`."}))
-    };
     server.set_script(move |request| match (request.purpose, request.model()) {
         (Purpose::Confidence, _) => Reply::text("certainly"),
         (Purpose::Critique, "model-kiss") => Reply::error(400, "no <b>critiques</b> | here"),
         (Purpose::Refine, model) => Reply::text(format!("Refined by {model}.")),
-        (Purpose::Vote, "model-kiss") => vote(request, "Refined by model-architect."),
-        (Purpose::Vote, _) => vote(request, "Refined by model-kiss."),
         _ => short_reply(request),
     });
     let debate = json!({
-        "rounds": 1, "synthesisMethod": "voting", "terminationCondition": {"type": "quality", "threshold": 90},
+        "rounds": 1, "terminationCondition": {"type": "quality", "threshold": 90},
     });
     let mut settings = config(&["architect", "kiss"], &debate);
     settings["prices"] = json!({"model-kiss": {"inputPerMTok": 1000.0, "outputPerMTok": 2000.0}});

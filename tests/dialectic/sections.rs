@@ -130,58 +130,15 @@ fn in_a_dialectic() {
 }
 
 #[test]
-fn in_a_review() {
-    let script = |request: &Incoming| match request.task() {
-        "draft" => Reply::text(unasked("the draft")),
-        "review" if request.prompt().contains("By the draft.") => {
-            Reply::json(json!({"choice": "rewrite", "confidence": 70, "reason": "1. [major] Keys: one for all."}))
-        }
-        "review" => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
-        "rewrite" => Reply::text(format!("{}\n\n{SECTION}", text("the rewrite"))),
-        _ => crate::support::default_reply(request),
-    };
-    let server = MockServer::with(script);
-    let (printed, state) =
-        debated(&server, &["architect", "kiss"], &json!({"protocol": "review", "rounds": 3}), "Design a queue");
-    let reviews = prompts(&server, &["review"]);
-    assert_shows(&reviews[0], &unasked("the draft"));
-    assert_shows(&reviews[1], &text("the rewrite"));
-    assert_shows(&prompts(&server, &["rewrite"])[0], &unasked("the draft"));
-    let assess = &prompts(&server, &["assess"])[0];
-    for whole in [assess, &printed] {
-        assert_shows(whole, &text("the rewrite"));
-        assert!(!whole.contains(SECTION), "{whole}");
-    }
-    assert_eq!(state["outcome"]["kind"], "full");
-    // A draft that is accepted at once is delivered whole.
-    let server = MockServer::with(|request| match request.task() {
-        "draft" => Reply::text(unasked("the draft")),
-        "review" => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
-        _ => crate::support::default_reply(request),
-    });
-    let (printed, _) =
-        debated(&server, &["architect", "kiss"], &json!({"protocol": "review", "rounds": 2}), "Design a queue");
-    assert_shows(&prompts(&server, &["assess"])[0], &unasked("the draft"));
-    assert_shows(&printed, &unasked("the draft"));
-}
-
-#[test]
-fn in_a_vote() {
+fn in_a_text_that_its_author_criticised() {
     let server = MockServer::with(|request| match request.purpose {
         Purpose::Propose => Reply::text(unasked(request.model())),
         Purpose::Critique => Reply::text("1. [major] Keys: one for all."),
         Purpose::Refine => Reply::text(format!("{}\n\n{SECTION}", text(request.model()))),
-        Purpose::Vote => {
-            let label = crate::synthesis::label_of(request, "By model-kiss.");
-            Reply::json(json!({"choice": label, "confidence": 70, "reason": "It holds."}))
-        }
         _ => crate::support::default_reply(request),
     });
-    let debate = json!({"rounds": 1, "synthesisMethod": "voting"});
-    let (printed, _) = debated(&server, &["architect", "kiss"], &debate, "Design a queue");
-    for prompt in prompts(&server, &["vote"]) {
-        assert_shows(&prompt, &text("model-kiss"));
-    }
+    let (printed, _) = debated(&server, &["kiss"], &json!({"protocol": "self-refine", "rounds": 1}), "Design a queue");
+    assert_shows(&prompts(&server, &["critique"])[0], &unasked("model-kiss"));
     assert_shows(&printed, &text("model-kiss"));
     assert!(!printed.contains("KEYS ARE SPLIT"), "{printed}");
 }

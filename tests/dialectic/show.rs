@@ -68,8 +68,9 @@ fn older_debates_are_read_and_stay_as_they_were() {
         match one["type"].as_str().unwrap() {
             "critique" => one["content"] = json!("1. **Failover**: a write is lost.\n2. The header has no name."),
             "refinement" => {
-                one["content"] =
-                    json!("A queue.\n\n## Response to Critiques\n\n- 1.1 rejected: the client repeats it.");
+                one["content"] = json!(
+                    "A queue.\n\n## Response to Critiques\n\n- 1.1 rejected: the client repeats it.\n- 2.1 rejected: the client repeats it."
+                );
             }
             _ => {}
         }

@@ -21,12 +21,19 @@ assert there == sorted(debates), f"planned {sorted(debates)}, in the store {ther
 asked = [json.loads(line) for line in log.read_text().splitlines()]
 recorded, lost = {}, 0
 for debate in debates:
-    header, *events = (store / "debates" / debate / "finished").read_text().splitlines()
-    lost += json.loads(header)["lost"]["calls"]
-    for event in events:
-        at = datetime.fromisoformat(json.loads(event)["at"].replace("Z", "+00:00")).timestamp()
-        for call in re.findall(r"call-[0-9a-f]{12}", event):
+    underway = set()
+    for line in (store / "debates" / debate / "journal").read_text().splitlines():
+        event = json.loads(line)
+        at = datetime.fromisoformat(event["at"].replace("Z", "+00:00")).timestamp()
+        for call in re.findall(r"call-[0-9a-f]{12}", line):
             recorded.setdefault(call, at)
+        if event["type"] == "cost-reserved":
+            underway.add(event["seq"])
+        elif event["type"] == "resumed":
+            lost += len(underway)
+            underway.clear()
+        else:
+            underway.discard((event.get("call") or {}).get("reservation"))
 
 times = Counter(one["call"] for one in asked)
 again = sum(count - 1 for count in times.values())

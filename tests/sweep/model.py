@@ -2,7 +2,8 @@
 
 Each answer names its question by a hash, `call-0123456789ab`, so a record shows which questions it has answers of. With
 `--kills`, the server stops the process that asked, which names itself in the header `X-Worker`, in five ways: before its
-answer, just after it, a little later, with SIGTERM before its answer, and with SIGSTOP for longer than its lease.
+answer, just after it, a little later, with SIGTERM before its answer, and, once, with SIGSTOP during its call: then the
+file LOG.stopped names the process.
 
     model.py LOG [--kills] [--delay SECONDS]
 
@@ -21,8 +22,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # Every so many new questions, their worker is stopped.
 EVERY = 18
-# Longer than the lease and the takeover that the test sets.
-STOPPED = 10
 
 log = open(sys.argv[1], "a", buffering=1)
 kills = "--kills" in sys.argv
@@ -57,7 +56,8 @@ def note(name, worker):
         is_new = name not in seen
         seen.add(name)
         if kills and worker and is_new and len(seen) % EVERY == 0:
-            return ["before", "after", "later", "term", "stop"][len(seen) // EVERY % 5]
+            kill = len(seen) // EVERY
+            return "stop" if kill == 3 else ["before", "after", "later", "term"][kill % 4]
     return None
 
 
@@ -84,10 +84,12 @@ class Model(BaseHTTPRequestHandler):
             send(worker, signal.SIGKILL)
         if how == "term":
             send(worker, signal.SIGTERM)
-        if how == "stop":
-            send(worker, signal.SIGSTOP)
-            threading.Timer(STOPPED, send, (worker, signal.SIGCONT)).start()
         time.sleep(delay)
+        if how == "stop":
+            # Calls that it made at the same time are under way by now.
+            send(worker, signal.SIGSTOP)
+            with open(sys.argv[1] + ".stopped", "w") as stopped:
+                stopped.write(f"{worker}\n")
         text = f"1. [minor] Load: it was not measured, says {name}. Resolved by: a test.\n"
         form = body.get("response_format", {})
         if form.get("type") == "json_schema":

@@ -56,9 +56,7 @@ impl Tokens {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
-    /// The model as configured.
     pub model: String,
-    /// The configured provider.
     pub provider: String,
     /// The model that the server reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -53,21 +53,15 @@ pub fn remedy_of_warning(warning: &str) -> Option<Remedy> {
 /// An action that a front end offers: the command line as an option or a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
-    /// Name this configuration.
     NameConfig(PathBuf),
     /// Name the configuration that started a saved debate.
     NameConfigOfRecord,
-    /// Name this environment file.
     NameEnvFile(PathBuf),
-    /// Name this directory as context.
     NameContext(PathBuf),
     /// Name the provider of a model.
     NameProvider,
-    /// Name the model of a provider.
-    NameModel,
     /// Set up a provider, or use one without a key.
     SetUp,
-    /// Use the offline provider.
     GoOffline,
     /// Set a cost limit for this question.
     LimitQuestion,
@@ -75,11 +69,8 @@ pub enum Remedy {
     LimitCallsOfQuestion,
     /// Change this key of the configuration.
     Set(&'static str),
-    /// Resume this debate.
     Resume(String),
-    /// List the saved debates.
     List,
-    /// Verify the record.
     Verify,
     /// Show the debate so far.
     Show,

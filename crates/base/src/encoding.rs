@@ -16,7 +16,6 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 pub struct NotUtf8 {
     /// How many bytes at its beginning are UTF-8.
     pub valid_up_to: usize,
-    /// The likely encoding.
     pub seems: Encoding,
 }
 

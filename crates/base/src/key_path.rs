@@ -16,7 +16,6 @@ pub enum Segment {
 pub struct KeyPath(pub Vec<Segment>);
 
 impl KeyPath {
-    /// The document itself.
     pub fn root() -> Self {
         Self::default()
     }

@@ -102,29 +102,6 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-/// Amounts as whole picodollars, for sums that must stay exact: a number of dollars is exact up to 9,000 dollars.
-pub mod exact {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::Usd;
-
-    /// Writes whole picodollars.
-    ///
-    /// # Errors
-    /// The serializer's.
-    pub fn serialize<S: Serializer>(amount: &Usd, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(amount.0)
-    }
-
-    /// Reads whole picodollars.
-    ///
-    /// # Errors
-    /// It is no such number.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Usd, D::Error> {
-        u64::deserialize(deserializer).map(Usd)
-    }
-}
-
 /// The limit of a debate: in dollars, in calls, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetLimit {

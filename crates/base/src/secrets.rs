@@ -20,7 +20,6 @@ const DIRECTORIES: &str = "\
 const DIRECTORIES_IN: &[(&str, &str)] =
     &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
 
-/// Secret files, by exact name.
 const NAMES: &str = "\
     .envrc .flaskenv .dev.vars .netrc _netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pgpass pgpass.conf .my.cnf \
     .mylogin.cnf .htpasswd htpasswd .htdigest .git-credentials .gitconfig .dockercfg .dockerconfigjson \
@@ -30,11 +29,9 @@ const NAMES: &str = "\
     key3.db key4.db cookies.sqlite cookies.txt wallet.dat secring.gpg shadow gshadow .token .secret .secrets \
     .vault_pass .vault-pass .vault_password";
 
-/// Beginnings of file names.
 const BEGINNINGS: &str = "\
     id_rsa id_dsa id_ecdsa id_ed25519 ssh_host_ client_secret";
 
-/// Endings of file names.
 const ENDINGS: &str = "\
     .pem .key .p12 .pfx .pkcs12 .p8 .ppk .jks .keystore .bks .kdb .kdbx .keytab .keychain .keychain-db .agekey \
     .ovpn .tfvars .tfvars.json .tfstate .kubeconfig .secret .secrets .token";

@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct ToolCall {
     /// The provider's id of the call.
     pub id: String,
-    /// The tool.
     pub name: String,
     /// The arguments, JSON as text, exactly as the model wrote them.
     pub arguments: String,
 }
 
-/// A tool's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the [`ToolCall`] that it answers.

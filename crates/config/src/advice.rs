@@ -9,7 +9,6 @@ use dialectic_engine::access::is_program;
 use dialectic_engine::agent::{facts_of, limits_of};
 use dialectic_llm::models::{current_near, family, named};
 use dialectic_record::debate::{AgentSettings, Settings};
-use dialectic_record::protocol::{REVIEW, author_and_reviewers};
 
 /// Warns of models that are retired on `day`, and of output limits above a model's maximum.
 pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
@@ -54,22 +53,4 @@ pub fn one_family(settings: &Settings) -> Option<String> {
         "All agents and the judge belong to one family of models ({family}). Mixed panels debate better: \
              give one agent, or the judge, a `provider` and `model` of another family."
     ))
-}
-
-/// A warning about reviewers of the protocol `review` whose models belong to the author's family and may share its
-/// blind spots.
-pub fn related_reviewers(settings: &Settings) -> Option<String> {
-    if settings.debate.protocol != REVIEW.name {
-        return None;
-    }
-    let (author, reviewers) = author_and_reviewers(settings)?;
-    let related = reviewers.iter().filter(|one| one.provider != OFFLINE && family(&one.model) == family(&author.model));
-    let related: Vec<&str> = related.filter(|one| family(&one.model).is_some()).map(|one| one.id.as_str()).collect();
-    (!related.is_empty()).then(|| {
-        let (author, reviewers) = (&author.id, related.join(", "));
-        format!(
-            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another \
-                 family finds more."
-        )
-    })
 }

@@ -9,7 +9,9 @@ use dialectic_base::money::Price;
 use dialectic_base::provider::{OFFLINE, preset};
 use dialectic_engine::access::{headers, url_fault};
 use dialectic_engine::agent::SUMMARIZATION_METHODS;
-use dialectic_record::debate::{ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind};
+use dialectic_record::debate::{
+    ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, SynthesisMethod,
+};
 use dialectic_record::protocol::Protocol;
 
 use super::findings::Diagnostics;
@@ -52,6 +54,10 @@ pub(super) fn check_summarization(of: &Value, path: &KeyPath, findings: &mut Dia
 pub(super) fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Diagnostics) {
     let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
     let name = protocol.name;
+    if debate.synthesis_method != SynthesisMethod::Judge {
+        let method = debate.synthesis_method.name();
+        findings.warn(format!("`debate.synthesisMethod`: `{method}` means `judge`: the judge writes the solution"));
+    }
     if debate.memory && !has(ResultKind::Material) {
         findings.warn(format!("`debate.memory` has no effect: the protocol `{name}` does not use past debates"));
     }

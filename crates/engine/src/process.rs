@@ -53,7 +53,6 @@ pub enum ProcessError {
     /// It ended with a status other than 0.
     #[error("it failed ({status}){}", behind(complaint))]
     Failed {
-        /// The status.
         status: std::process::ExitStatus,
         /// The standard error.
         complaint: String,

@@ -20,14 +20,18 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
 
-    /// Have the evaluators compare two answers to one problem, blind and in both orders: two debates, or text files
-    /// with an answer each
+    /// Have the evaluators compare answers in pairs, blind and in both orders: two debates, two text files with an answer
+    /// each, or two variants of a set, as in `plan.jsonl:council plan.jsonl:single`
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pub(in crate::cli) pairwise: Vec<String>,
 
     /// The problem of `--pairwise` if neither answer is a debate
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     pub(in crate::cli) problem_file: Option<PathBuf>,
+
+    /// The store of the set that `--pairwise` compares variants of [default: next to the plan, with the ending `.store`]
+    #[arg(long, value_name = "DIR|s3://...", requires = "pairwise", conflicts_with_all = ["debates", "named", "problem_file"])]
+    pub(in crate::cli) store: Option<String>,
 
     /// Print the comparison of `--pairwise` as JSON
     #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]

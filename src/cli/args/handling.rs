@@ -112,7 +112,7 @@ pub(in crate::cli) enum DebatePart {
 }
 
 #[derive(Debug, Args)]
-#[command(allow_missing_positional = true)]
+#[command(override_usage = "dialectic ask [OPTIONS] [PATH-OR-ID] <QUESTION>")]
 pub(in crate::cli) struct AskArgs {
     /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
     /// terminal]
@@ -120,7 +120,7 @@ pub(in crate::cli) struct AskArgs {
     pub(in crate::cli) debate: Option<String>,
 
     /// The question; `-` reads it from standard input
-    pub(in crate::cli) question: String,
+    pub(in crate::cli) question: Option<String>,
 
     /// The cost limit of the answer, in dollars [default: the rest of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]

@@ -8,7 +8,6 @@ use std::str::FromStr;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::examples;
-use crate::sweep::Times;
 
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
@@ -23,17 +22,14 @@ pub(in crate::cli) enum SweepCommand {
     #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
     Plan(SweepPlanArgs),
     /// Run debates of a plan: skip finished and failed ones, and resume interrupted ones
-    #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8 --wait 120"]))]
+    #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8"]))]
     Run(SweepRunArgs),
     /// Show the progress and the cost of a set
     #[command(after_help = examples(&["dialectic sweep status plan.jsonl", "dialectic sweep status plan.jsonl --json"]))]
     Status(SweepStatusArgs),
     /// Collect the results of a set, in the plan's order
-    #[command(after_help = examples(&["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.html"]))]
+    #[command(after_help = examples(&["dialectic sweep collect plan.jsonl > results.jsonl", "dialectic sweep collect plan.jsonl -o results.csv", "dialectic sweep collect plan.jsonl --records debates"]))]
     Collect(SweepCollectArgs),
-    /// Copy debates that have ended from the store, to read them with `show`, `report` and `verify`
-    #[command(after_help = examples(&["dialectic sweep fetch plan.jsonl", "dialectic sweep fetch plan.jsonl 3f9a --dir debates"]))]
-    Fetch(SweepFetchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -65,19 +61,7 @@ pub(in crate::cli) struct PlanArgs {
     /// The store of the debates: a directory that all machines share, or `s3://bucket/prefix` [default: next to the
     /// plan, with the ending `.store`]
     #[arg(long, value_name = "DIR|s3://...")]
-    store: Option<String>,
-}
-
-impl PlanArgs {
-    /// The given store, else the plan's.
-    pub(in crate::cli) fn store(&self) -> String {
-        store_of(&self.plan, self.store.as_ref())
-    }
-}
-
-/// The store of a plan: as given, or the one that belongs to the plan.
-pub(in crate::cli) fn store_of(plan: &Path, given: Option<&String>) -> String {
-    given.cloned().unwrap_or_else(|| plan.with_extension("store").display().to_string())
+    pub(in crate::cli) store: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -100,16 +84,6 @@ pub(in crate::cli) struct SweepRunArgs {
     /// Run this many debates at once in this process
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(in crate::cli) jobs: u16,
-
-    /// Wait this many seconds for a debate that another process holds [default: until it is known whether that process
-    /// still runs, at most 90 seconds]
-    #[arg(long, value_name = "SECONDS")]
-    pub(in crate::cli) wait: Option<u64>,
-
-    /// For tests: milliseconds between beats, before a worker without a beat stops, and before another worker takes
-    /// over
-    #[arg(long, hide = true, value_name = "BEAT,STOP,TAKEOVER", default_value_t)]
-    pub(in crate::cli) times: Times,
 
     /// The configuration with this machine's providers [default: ./debate-config.json]
     #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
@@ -139,8 +113,7 @@ pub(in crate::cli) struct SweepCollectArgs {
     #[command(flatten)]
     pub(in crate::cli) plan: PlanArgs,
 
-    /// Write to a file: `.csv` a table, `.html` a page, otherwise lines of JSON [default: lines of JSON to standard
-    /// output]
+    /// Write to a file: `.csv` a table, otherwise lines of JSON [default: lines of JSON to standard output]
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) output: Option<PathBuf>,
 
@@ -151,41 +124,20 @@ pub(in crate::cli) struct SweepCollectArgs {
     /// Exit with 75 and write nothing unless every debate is finished
     #[arg(long)]
     pub(in crate::cli) complete: bool,
+
+    /// Write the record of each debate that has ended to a directory, for `show` and `report`, and print their paths
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "format", "complete"])]
+    pub(in crate::cli) records: Option<PathBuf>,
 }
 
 impl SweepCollectArgs {
     /// The given form, else the one for the file's ending.
     pub(in crate::cli) fn format(&self) -> CollectFormat {
         let of_ending = |path: &Path| {
-            let is = |ending| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
-            match path {
-                _ if is("csv") => CollectFormat::Csv,
-                _ if is("html") || is("htm") => CollectFormat::Html,
-                _ => CollectFormat::Jsonl,
-            }
+            let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+            if is_table { CollectFormat::Csv } else { CollectFormat::Jsonl }
         };
         self.format.or_else(|| self.output.as_deref().map(of_ending)).unwrap_or(CollectFormat::Jsonl)
-    }
-}
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct SweepFetchArgs {
-    #[command(flatten)]
-    pub(in crate::cli) plan: PlanArgs,
-
-    /// The debates: ids, or beginnings or endings of ids [default: all that have ended]
-    #[arg(value_name = "ID")]
-    pub(in crate::cli) debates: Vec<String>,
-
-    /// The directory to copy them to [default: next to the plan, with the ending `.debates`]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-}
-
-impl SweepFetchArgs {
-    /// The directory to copy to.
-    pub(in crate::cli) fn directory(&self) -> PathBuf {
-        self.dir.clone().unwrap_or_else(|| self.plan.plan.with_extension("debates"))
     }
 }
 
@@ -196,8 +148,6 @@ pub(in crate::cli) enum CollectFormat {
     Jsonl,
     /// A table, with a row for each debate
     Csv,
-    /// A page
-    Html,
 }
 
 /// A part of a set.

@@ -19,7 +19,6 @@ use crate::error::{Error, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::OFFLINE;
-use dialectic_base::sanitize::one_line;
 use dialectic_config::{Overrides, capture_environment};
 use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::{PreparedQuestion, renew_limit, spent_by};
@@ -28,13 +27,16 @@ use dialectic_record::store::read_state;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    if args.debate.is_none() && is_debate(&args.question, &debates()?)? {
-        let message = format!("`{}` is a debate, and the question is missing", one_line(&args.question));
-        let hint = "write the question after the debate: dialectic ask latest \"What if the budget is halved?\"";
-        return Err(UserError::input(message).with_hint(hint).into());
-    }
-    let question = read(&args.question)?;
-    let entry = or_latest_said(args.debate.as_deref(), "ask", terminal)?;
+    let (name, question) = match (args.debate.as_deref(), args.question.as_deref()) {
+        (name, Some(question)) => (name, question),
+        (Some(word), None) if !is_debate(word, &debates()?)? => (None, word),
+        (_, None) => {
+            let hint = "write it after the debate: dialectic ask latest \"What if the budget is halved?\"";
+            return Err(UserError::input("the question is missing").with_hint(hint).into());
+        }
+    };
+    let question = read(question)?;
+    let entry = or_latest_said(name, "ask", terminal)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);

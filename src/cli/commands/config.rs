@@ -15,8 +15,8 @@ use crate::trace::TraceDestination;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{
-    Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, related_reviewers, schema,
-    show, users_environment, usual_model,
+    Loaded, Overrides, STARTER, SettingRow, capture_environment, model_warnings, one_family, schema, show,
+    users_environment, usual_model,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Services;
@@ -84,7 +84,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
     terminal.notice(&format!("The configuration is valid: {agents} and a judge, at most {rounds}."));
-    for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
+    if let Some(advice) = one_family(settings) {
         terminal.notice(&advice);
     }
     Ok(())

@@ -11,7 +11,6 @@ use std::time::Duration;
 use flate2::read::GzDecoder;
 
 use crate::cli::args::DemoArgs;
-use crate::cli::conclusion::with_brief;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, INTERRUPTED, UserError};
 use dialectic_base::diagnostic::ErrorCategory;
@@ -62,7 +61,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
     // New users should not start in a pager.
-    terminal.solution(&with_brief(&debate, solution), false)?;
+    terminal.solution(solution, false)?;
     if is_watched {
         terminal.notice("");
     }

@@ -28,8 +28,8 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let mut parent = branch.parent().clone();
     provenance.lend_programs(&mut parent.settings);
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
-    let ModelArgs { model, judge_model, provider } = args.models.clone();
-    let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
+    let ModelArgs { model, judge_model } = args.models.clone();
+    let overrides = Overrides { model, judge_model, offline, ..Overrides::default() };
     let wanted = changes(args, &parent.settings);
     check_changes(&parent.settings, &wanted)?;
     let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
@@ -76,7 +76,6 @@ fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
         let rounds = rounds.filter(|rounds| *rounds != parent.debate.rounds);
         changes.push(format!("debate.protocol={name}"));
         changes.extend(rounds.map(|rounds| format!("debate.rounds={rounds}")));
-        changes.extend(parent.debate.quick.then(|| "debate.quick=false".to_owned()));
     }
     let changes = changes.iter().filter_map(|change| change.parse::<SettingChange>().ok());
     let changes = changes.filter(|change| !args.set.iter().any(|own| own.path() == change.path()));

@@ -118,7 +118,7 @@ fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<L
 }
 
 fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
-    // Older debates did not record costs.
+    // The older program did not record costs.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
     ListRow {
         id: debate.id.to_string(),

@@ -3,9 +3,9 @@
 use clap::Subcommand;
 
 use super::args::{
-    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, LiftArgs,
-    ListArgs, ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs,
-    ServeArgs, ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
+    AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, ListArgs,
+    ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs,
+    ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -22,7 +22,6 @@ mod dry_run;
 mod eval;
 mod fork;
 mod init;
-mod lift;
 mod list;
 mod man;
 mod mcp;
@@ -83,7 +82,7 @@ commands! {
         /// Debate a problem and print the solution
         Debate(Box<DebateArgs>) = debate with run, [
             "dialectic debate \"Design a rate limiting system\"",
-            "dialectic debate -p problem.md --panel mixed --max-cost 0.50",
+            "dialectic debate -p problem.md --mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
         /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
@@ -105,7 +104,7 @@ commands! {
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [
             "dialectic fork latest --at 2.critique --set debate.rounds=4",
-            "dialectic fork latest --at start --model gpt-5.6-luna --provider openai",
+            "dialectic fork latest --at start --model openai/gpt-5.6-luna",
         ];
         /// Show, start and steer debates in a browser, or through an HTTP API
         Serve(ServeArgs) = serve, [
@@ -171,15 +170,9 @@ commands! {
             "dialectic eval --offline -d latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
             "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
+            "dialectic eval -c evaluators.json --pairwise plan.jsonl:council plan.jsonl:single",
         ];
-        /// Measure whether debates beat other ways to spend the same money
-        Lift(Box<LiftArgs>) = lift, [
-            "dialectic lift examples/lift --offline",
-            "dialectic lift examples/lift --judges evaluators.json --repeat 3 --dry-run",
-            "dialectic lift sums.jsonl --against self-refine --max-cost 20",
-            "dialectic lift examples/lift --judges evaluators.json --variant a.json --variant protocol=council",
-        ];
-        /// Run sets of debates on Slurm, GNU parallel, Kubernetes or AWS Batch
+        /// Run sets of debates on Slurm, GNU parallel or Kubernetes
         Sweep(SweepArgs) = sweep, [
             "dialectic sweep plan sweep.json -o plan.jsonl",
             "dialectic sweep run plan.jsonl --jobs 8",

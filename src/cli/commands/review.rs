@@ -19,9 +19,9 @@ use dialectic_config::{
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{ChangeSet, Debate, Solution, Status};
-use dialectic_record::protocol::CODE_REVIEW;
+use dialectic_record::protocol::REVIEW;
 
-use super::debate::{panel, today};
+use super::debate::today;
 use super::dry_run;
 
 /// The maximum number of bytes of a diff from a pipe.
@@ -64,12 +64,8 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
     };
     let read = receipt(&set);
-    let spec = Spec {
-        attachments,
-        change: Some(Arc::new(set)),
-        provenance,
-        ..Spec::new(problem, &CODE_REVIEW, settings.clone())
-    };
+    let spec =
+        Spec { attachments, change: Some(Arc::new(set)), provenance, ..Spec::new(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
         return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
@@ -203,19 +199,17 @@ fn environment(
 }
 
 fn overrides(args: &ReviewArgs) -> Overrides {
+    let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
     Overrides {
         agents: args.agents.clone(),
         model: args.models.model.clone(),
         judge_model: args.models.judge_model.clone(),
-        provider: args.models.provider.clone(),
-        panel: args.panel.as_deref().map(panel),
-        rounds: Some(CODE_REVIEW.default_rounds),
-        protocol: Some(CODE_REVIEW.name.to_owned()),
-        offline: if args.offline { Switch::On } else { Switch::AsConfigured },
+        mixed: switch(args.mixed),
+        rounds: Some(REVIEW.default_rounds),
+        protocol: Some(REVIEW.name.to_owned()),
+        offline: switch(args.offline),
         max_cost: args.max_cost,
-        warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        seed: args.seed,
         ..Overrides::default()
     }
 }

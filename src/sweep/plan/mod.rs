@@ -1,7 +1,7 @@
 //! The plan of a set: JSON lines that a worker on another machine can run without any other file.
 //!
-//! The first line contains what all debates share: problems, attachments, variants with their settings and prompts, and
-//! the set's budget. Each further line is a debate. A plan contains only the names of providers: their addresses, keys
+//! The first line contains what all debates share: problems, attachments, and variants with their settings and
+//! prompts. Each further line is a debate. A plan contains only the names of providers: their addresses, keys
 //! and commands belong to the machine that runs the debate.
 
 mod prompts;
@@ -24,17 +24,14 @@ use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings, Terms};
 use dialectic_record::protocol::Protocol;
 
+use super::Answer;
 use crate::error::UserError;
-use crate::lift::{Answer, Arm};
 
 pub use prompts::Prompts;
-use prompts::built_in;
 
 /// A set of debates.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The maximum total cost of its debates.
-    pub budget: Option<Usd>,
     /// The problems, each used by at least one debate.
     pub problems: Vec<Arc<PlannedProblem>>,
     /// The variants, each used by at least one debate.
@@ -78,8 +75,6 @@ pub struct Variant {
     pub protocol: &'static Protocol,
     /// The prompts.
     pub prompts: Prompts,
-    /// The arms of each debate: none, or a single answer and then others.
-    pub against: Vec<Arm>,
 }
 
 /// A debate of a plan.
@@ -98,21 +93,6 @@ pub struct PlannedDebate {
     /// The likely cost; absent if a price is unknown.
     pub likely: Option<Usd>,
     /// The maximum cost without tool use; absent if a price is unknown.
-    pub most: Option<Usd>,
-    /// Its arms, in the order in which they run. With them it is a group.
-    pub arms: Vec<PlannedArm>,
-}
-
-/// An arm of a planned debate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedArm {
-    /// The arm.
-    pub arm: Arm,
-    /// A hash of its debate and what decides the arm.
-    pub id: DebateId,
-    /// The likely cost; absent if a price is unknown.
-    pub likely: Option<Usd>,
-    /// The maximum cost; absent if a price is unknown.
     pub most: Option<Usd>,
 }
 
@@ -211,7 +191,7 @@ impl Variant {
         let mut settings = settings.clone();
         let prompts = Prompts::pack(protocol, &mut settings)?;
         let settings = Self::portable(settings, protocol)?;
-        Ok(Self { name, settings, protocol, prompts, against: Vec::new() })
+        Ok(Self { name, settings, protocol, prompts })
     }
 
     /// The settings without those of a machine or a person. Workers run only such settings, because a plan may come
@@ -273,50 +253,7 @@ impl PlannedProblem {
     }
 }
 
-/// A record of a plan: a debate or an arm.
-#[derive(Debug, Clone, Copy)]
-pub struct PlannedRecord<'a> {
-    /// The arm; absent if it is the debate.
-    pub arm: Option<&'a PlannedArm>,
-    /// The id.
-    pub id: &'a DebateId,
-    /// The likely cost; absent if a price is unknown.
-    pub likely: Option<Usd>,
-    /// The maximum cost; absent if a price is unknown.
-    pub most: Option<Usd>,
-}
-
-/// The name of a variant's debates, or of their arms, in results.
-pub fn label(variant: &str, arm: Option<Arm>) -> String {
-    arm.map_or_else(|| variant.to_owned(), |arm| format!("{variant}, {}", arm.protocol().name))
-}
-
-impl PlannedRecord<'_> {
-    /// Its [`label`].
-    pub fn label(&self, variant: &str) -> String {
-        label(variant, self.arm.map(|arm| arm.arm))
-    }
-}
-
 impl PlannedDebate {
-    /// The debate and its arms.
-    pub fn records(&self) -> impl Iterator<Item = PlannedRecord<'_>> {
-        let debate = PlannedRecord { arm: None, id: &self.id, likely: self.likely, most: self.most };
-        let arms = self.arms.iter().map(|arm| PlannedRecord {
-            arm: Some(arm),
-            id: &arm.id,
-            likely: arm.likely,
-            most: arm.most,
-        });
-        std::iter::once(debate).chain(arms)
-    }
-
-    /// The bytes of the problem and its attachments.
-    pub fn bytes(&self) -> usize {
-        let attached = self.problem.attachments.iter().map(|one| one.name.len() + one.text.len());
-        self.problem.text.len() + attached.sum::<usize>()
-    }
-
     /// The seed of its shuffles.
     pub fn seed(&self) -> u32 {
         let hash = Sha256::digest(self.id.as_str());
@@ -347,7 +284,7 @@ impl PlannedDebate {
 
 impl Plan {
     /// All problems in all variants, each repeated. The costs are not known yet.
-    pub fn of(budget: Option<Usd>, problems: Vec<PlannedProblem>, variants: Vec<Variant>, repeats: u32) -> Self {
+    pub fn of(problems: Vec<PlannedProblem>, variants: Vec<Variant>, repeats: u32) -> Self {
         let problems: Vec<Arc<PlannedProblem>> = problems.into_iter().map(Arc::new).collect();
         let variants: Vec<Arc<Variant>> = variants.into_iter().map(Arc::new).collect();
         let hashes: Vec<Vec<u8>> = variants.iter().map(|variant| variant.hash()).collect();
@@ -357,15 +294,8 @@ impl Plan {
             for (variant, of_variant) in variants.iter().zip(&hashes) {
                 for repeat in 1..=repeats {
                     let id = id(&of_problem, of_variant, repeat);
-                    let arms = variant.against.iter().map(|arm| PlannedArm {
-                        arm: *arm,
-                        id: arm_id(&id, *arm),
-                        likely: None,
-                        most: None,
-                    });
                     debates.push(PlannedDebate {
                         index: debates.len(),
-                        arms: arms.collect(),
                         id,
                         problem: Arc::clone(problem),
                         variant: Arc::clone(variant),
@@ -376,7 +306,7 @@ impl Plan {
                 }
             }
         }
-        Self { budget, problems, variants, debates }
+        Self { problems, variants, debates }
     }
 
     /// Writes the prompts of all variants below a directory, for [`PlannedDebate::spec`].
@@ -390,42 +320,25 @@ impl Plan {
         Ok(())
     }
 
-    /// All debates and arms.
-    pub fn records(&self) -> impl Iterator<Item = PlannedRecord<'_>> {
-        self.debates.iter().flat_map(PlannedDebate::records)
-    }
-
-    /// `8 debates`, or `16 debates and arms`.
+    /// `8 debates`.
     pub fn counted(&self) -> String {
-        let records = self.records().count();
-        if records == self.debates.len() {
-            counted(records as u64, "debate")
-        } else {
-            format!("{records} debates and arms")
-        }
+        counted(self.debates.len() as u64, "debate")
     }
 
-    /// The likely cost of all debates and arms; `None` if a price is unknown.
+    /// The likely cost of all debates; `None` if a price is unknown.
     pub fn likely(&self) -> Option<Usd> {
-        self.records().map(|record| record.likely).sum()
+        self.debates.iter().map(|debate| debate.likely).sum()
     }
 
-    /// The maximum cost of all debates and arms; `None` if a price is unknown.
+    /// The maximum cost of all debates; `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
-        self.records().map(|record| record.most).sum()
+        self.debates.iter().map(|debate| debate.most).sum()
     }
 }
 
 /// The id of a debate.
 fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
     let hash = hash([problem, variant, &repeat.to_be_bytes()]);
-    DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
-}
-
-/// The id of a debate's arm. Settings and problem are part of the debate's id.
-fn arm_id(debate: &DebateId, arm: Arm) -> DebateId {
-    let protocol = arm.protocol();
-    let hash = hash([debate.as_str().as_bytes(), protocol.name.as_bytes(), built_in(protocol).as_bytes()]);
     DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))
 }
 

@@ -15,10 +15,9 @@ use dialectic_base::money::Usd;
 use dialectic_record::debate::{Attachment, DebateId, Settings};
 use dialectic_record::protocol::Protocol;
 
-use crate::lift::{Answer, Arm};
-
+use super::super::Answer;
 use super::prompts::built_in;
-use super::{Plan, PlanError, PlannedArm, PlannedDebate, PlannedProblem, Prompts, SavedPlan, Variant, arm_id, id};
+use super::{Plan, PlanError, PlannedDebate, PlannedProblem, Prompts, SavedPlan, Variant, id};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -28,8 +27,6 @@ const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 struct Header {
     sweep: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    budget: Option<Usd>,
     variants: Vec<VariantOnTheWire>,
     problems: Vec<ProblemOnTheWire>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -42,8 +39,6 @@ struct VariantOnTheWire {
     name: String,
     settings: Settings,
     prompts: Prompts,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    against: Vec<Arm>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,18 +65,6 @@ struct Line {
     repeat: u32,
     likely: Option<Usd>,
     most: Option<Usd>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    arms: Vec<ArmOnTheWire>,
-}
-
-/// An arm of a line's debate.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ArmOnTheWire {
-    arm: Arm,
-    id: DebateId,
-    likely: Option<Usd>,
-    most: Option<Usd>,
 }
 
 impl Plan {
@@ -106,22 +89,14 @@ impl Plan {
             name: variant.name.clone(),
             settings: variant.settings.clone(),
             prompts: variant.prompts.clone(),
-            against: variant.against.clone(),
         };
         let variants = self.variants.iter().map(variant).collect();
         let mut bytes = Vec::new();
-        line(&mut bytes, &Header { sweep: VERSION, budget: self.budget, variants, problems, attachments });
+        line(&mut bytes, &Header { sweep: VERSION, variants, problems, attachments });
         for debate in &self.debates {
-            let PlannedDebate { index: _, id, problem, variant, repeat, likely, most, arms } = debate;
-            let (problem, variant) = (problem.id.clone(), variant.name.clone());
-            let arm = |PlannedArm { arm, id, likely, most }: &PlannedArm| ArmOnTheWire {
-                arm: *arm,
-                id: id.clone(),
-                likely: *likely,
-                most: *most,
-            };
-            let (id, arms) = (id.clone(), arms.iter().map(arm).collect());
-            line(&mut bytes, &Line { id, problem, variant, repeat: *repeat, likely: *likely, most: *most, arms });
+            let PlannedDebate { index: _, id, problem, variant, repeat, likely, most } = debate;
+            let (id, problem, variant) = (id.clone(), problem.id.clone(), variant.name.clone());
+            line(&mut bytes, &Line { id, problem, variant, repeat: *repeat, likely: *likely, most: *most });
         }
         bytes
     }
@@ -155,11 +130,11 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
     }
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Err(PlanError::Empty { path: path.to_owned() }) };
-    let header = header(path, first)?;
+    let (all_problems, all_variants) = header(path, first)?;
     let problems: BTreeMap<&str, (&Arc<PlannedProblem>, Vec<u8>)> =
-        header.problems.iter().map(|problem| (problem.id.as_str(), (problem, problem.hash()))).collect();
+        all_problems.iter().map(|problem| (problem.id.as_str(), (problem, problem.hash()))).collect();
     let variants: BTreeMap<&str, (&Arc<Variant>, Vec<u8>)> =
-        header.variants.iter().map(|variant| (variant.name.as_str(), (variant, variant.hash()))).collect();
+        all_variants.iter().map(|variant| (variant.name.as_str(), (variant, variant.hash()))).collect();
     let mut debates = Vec::new();
     let mut ids = BTreeSet::new();
     for (number, text) in lines {
@@ -174,22 +149,9 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
         if line.id != id(of_problem, of_variant, line.repeat) {
             return Err(wrong(format!("the id {} does not match its debate", line.id)));
         }
-        if !line.arms.iter().map(|one| one.arm).eq(variant.against.iter().copied()) {
-            return Err(wrong(format!("its arms are not those of the variant `{}`", variant.name)));
+        if !ids.insert(line.id.clone()) {
+            return Err(wrong(format!("the id {} occurs twice", line.id)));
         }
-        if let Some(other) = line.arms.iter().find(|one| one.id != arm_id(&line.id, one.arm)) {
-            return Err(wrong(format!(
-                "the id {} does not belong to this arm, or to other built-in prompts",
-                other.id
-            )));
-        }
-        for id in std::iter::once(&line.id).chain(line.arms.iter().map(|one| &one.id)) {
-            if !ids.insert(id.clone()) {
-                return Err(wrong(format!("the id {id} occurs twice")));
-            }
-        }
-        let arms =
-            line.arms.into_iter().map(|ArmOnTheWire { arm, id, likely, most }| PlannedArm { arm, id, likely, most });
         debates.push(PlannedDebate {
             index: debates.len(),
             id: line.id,
@@ -198,21 +160,12 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Plan, PlanError> {
             repeat: line.repeat,
             likely: line.likely,
             most: line.most,
-            arms: arms.collect(),
         });
     }
     if debates.is_empty() {
         return Err(PlanError::Empty { path: path.to_owned() });
     }
-    let ParsedHeader { budget, problems, variants } = header;
-    Ok(Plan { budget, problems, variants, debates })
-}
-
-/// The first line, checked.
-struct ParsedHeader {
-    budget: Option<Usd>,
-    problems: Vec<Arc<PlannedProblem>>,
-    variants: Vec<Arc<Variant>>,
+    Ok(Plan { problems: all_problems, variants: all_variants, debates })
 }
 
 /// The part of the first line that every version has.
@@ -221,7 +174,8 @@ struct Format {
     sweep: u32,
 }
 
-fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
+/// The problems and variants of the first line, checked.
+fn header(path: &Path, text: &str) -> Result<(Vec<Arc<PlannedProblem>>, Vec<Arc<Variant>>), PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
     let read: Result<Header, String> = read_line(text);
     // The line is long. Its version alone is read only to explain an error.
@@ -237,7 +191,7 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         }
     };
     let mut variants = Vec::new();
-    for VariantOnTheWire { name, settings, prompts, against } in header.variants {
+    for VariantOnTheWire { name, settings, prompts } in header.variants {
         let protocol = Protocol::named(&settings.debate.protocol);
         let protocol =
             protocol.ok_or_else(|| wrong(format!("the protocol `{}` is unknown", settings.debate.protocol)))?;
@@ -248,14 +202,11 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
             return Err(wrong(format!("the variant `{name}` has settings of a machine or a person")));
         }
-        if against != Arm::runs(&against) {
-            return Err(wrong(format!("the variant `{name}` has arms in an order that no plan has")));
-        }
         let own = built_in(protocol);
         if prompts.version != own {
             return Err(PlanError::Prompts { path: path.to_owned(), planned: prompts.version, own });
         }
-        variants.push(Arc::new(Variant { name, settings, protocol, prompts, against }));
+        variants.push(Arc::new(Variant { name, settings, protocol, prompts }));
     }
     let mut problems = Vec::new();
     for ProblemOnTheWire { id, text, attachments, answer, checklist } in header.problems {
@@ -264,7 +215,7 @@ fn header(path: &Path, text: &str) -> Result<ParsedHeader, PlanError> {
         let attachments = attachments.ok_or_else(|| wrong(format!("an attachment of `{id}` is missing")))?;
         problems.push(Arc::new(PlannedProblem { id, text, attachments, answer, checklist }));
     }
-    Ok(ParsedHeader { budget: header.budget, problems, variants })
+    Ok((problems, variants))
 }
 
 /// Reads a line; the error states the fault and its column.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -11,9 +11,6 @@ use super::{Creation, Name, Store, StoreFault, check, is_part};
 
 /// The directory in which objects are written before they are named. No object can have this name.
 const UNNAMED: &str = "~new";
-
-/// How often a directory is created again if other workers remove it while it is empty.
-const ATTEMPTS: u32 = 100;
 
 /// Objects as files. A file is written and synced under a temporary name, and then linked to its own name if that is
 /// free: the file system decides, even one on a file server.
@@ -68,19 +65,6 @@ impl Store for DirectoryStore {
         Box::pin(self.run("list", prefix, list))
     }
 
-    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
-        let names = names.to_owned();
-        // One task for all: a removal takes less time than a change of threads.
-        let remove_all = move |root: &Path, _: &Name| {
-            let faulty = |name: String| remove(root, &name).err().map(|error| (name, error));
-            Ok(names.into_iter().find_map(faulty))
-        };
-        Box::pin(async move {
-            let fault = self.run("remove", "", remove_all).await?;
-            fault.map_or(Ok(()), |(name, error)| Err(self.fault("remove", &name, error)))
-        })
-    }
-
     fn place(&self) -> String {
         self.root.display().to_string()
     }
@@ -93,27 +77,18 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
     let mut file = tempfile::NamedTempFile::new_in(root.join(UNNAMED))?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    let mut file = file.into_temp_path();
-    for _ in 0..ATTEMPTS {
-        make_directory(parent)?;
-        match file.persist_noclobber(&path) {
-            Ok(()) => {
-                sync_directory(parent)?;
-                return Ok(Creation::Acknowledged);
-            }
-            Err(error) if error.error.kind() == io::ErrorKind::NotFound => file = error.path,
-            // The file server's answer may have been lost after a success: the bytes decide.
-            Err(error) => match read(&path)? {
-                Some(there) if there == bytes => {
-                    sync_directory(parent)?;
-                    return Ok(Creation::Acknowledged);
-                }
-                Some(_) => return Ok(Creation::Taken),
-                None => return Err(error.error),
-            },
-        }
+    make_directory(parent)?;
+    match file.into_temp_path().persist_noclobber(&path) {
+        Ok(()) => {}
+        // The file server's answer may have been lost after a success: the bytes decide.
+        Err(error) => match read(&path)? {
+            Some(there) if there == bytes => {}
+            Some(_) => return Ok(Creation::Taken),
+            None => return Err(error.error),
+        },
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, "another worker keeps removing its directory"))
+    sync_directory(parent)?;
+    Ok(Creation::Acknowledged)
 }
 
 /// The bytes of a file; `None` if no file has that name.
@@ -149,42 +124,18 @@ fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Removes a file and the directories that this leaves empty, because only prefixes with objects are listed.
-fn remove(root: &Path, name: &Name) -> io::Result<()> {
-    check(name)?;
-    let path = root.join(name);
-    match fs::remove_file(&path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    }
-    let above = path.ancestors().skip(1).take_while(|directory| *directory != root);
-    let _ = above.map(fs::remove_dir).take_while(Result::is_ok).count();
-    Ok(())
-}
-
 /// Creates a directory and its parents durably. Other workers may do so at the same time.
 fn make_directory(directory: &Path) -> io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
     }
-    let parent: PathBuf = directory.parent().unwrap_or(Path::new("")).to_owned();
-    let mut failure = None;
-    for _ in 0..ATTEMPTS {
-        make_directory(&parent)?;
-        let made = fs::create_dir(directory).and_then(|()| sync_directory(&parent));
-        let Err(error) = made else { return Ok(()) };
-        match error.kind() {
-            io::ErrorKind::AlreadyExists if directory.is_dir() => return Ok(()),
-            // Another worker removed the empty directory.
-            io::ErrorKind::AlreadyExists if !directory.exists() => {}
-            io::ErrorKind::AlreadyExists => return Err(io::ErrorKind::NotADirectory.into()),
-            io::ErrorKind::NotFound => {}
-            _ => return Err(error),
-        }
-        failure = Some(error);
+    let parent = directory.parent().unwrap_or(Path::new(""));
+    make_directory(parent)?;
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) if !directory.is_dir() => Err(io::ErrorKind::NotADirectory.into()),
+        Ok(()) | Err(_) => sync_directory(parent),
     }
-    Err(failure.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
 }
 
 /// Makes a new name durable.
@@ -195,24 +146,12 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::promises;
     use super::*;
-
-    async fn opened(root: &Path) -> Arc<dyn Store> {
-        Arc::new(DirectoryStore::open(root).await.unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_directory_keeps_its_promises() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().join("not/yet/there");
-        promises::are_kept(&[opened(&root).await, opened(&root).await]).await;
-    }
 
     #[tokio::test]
     async fn a_file_that_a_killed_worker_left_is_no_object() {
         let directory = tempfile::tempdir().unwrap();
-        let store = opened(directory.path()).await;
+        let store = DirectoryStore::open(directory.path()).await.unwrap();
         fs::write(directory.path().join(UNNAMED).join(".tmpAbCdEf"), "half").unwrap();
         fs::write(directory.path().join(".nfs 0001"), "held open").unwrap();
         assert_eq!(store.list("").await.unwrap(), [""; 0]);

@@ -1,8 +1,6 @@
-//! The store of a set of debates: named objects that are created once and never overwritten.
+//! The store of a set of debates: named objects that are created once, and neither overwritten nor removed.
 
 mod directory;
-#[cfg(test)]
-mod promises;
 #[cfg_attr(not(feature = "s3"), path = "absent.rs")]
 mod s3;
 
@@ -46,14 +44,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The sorted names of objects and prefixes directly below `prefix` (empty for the top), each without the prefix.
     fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>>;
 
-    /// Removes those of these objects that are there. After an error, some may be left.
-    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>>;
-
     /// The store's location, for messages: a path or a URL.
     fn place(&self) -> String;
 }
 
-/// The number of objects, or of debates, that are read or removed at once.
+/// The number of objects, or of debates, that are read at once.
 pub const AT_ONCE: usize = 8;
 
 /// A store that several debates of a process use.
@@ -63,7 +58,7 @@ pub type SharedStore = Arc<dyn Store>;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} `{name}` in the store {place}")]
 pub struct StoreFault {
-    /// The action, as an infinitive: "create", "read", "list", "remove".
+    /// The action, as an infinitive: "create", "read", "list".
     pub doing: &'static str,
     /// The object.
     pub name: String,
@@ -177,7 +172,7 @@ mod tests {
 
     #[test]
     fn names_lead_nowhere_else() {
-        for good in ["set", "budget/00000001", "debates/swp-0a/segments/00000001", "a.b/-/_", "..."] {
+        for good in ["set", "debates/swp-0a/segments/00000001", "a.b/-/_", "..."] {
             assert!(check(good).is_ok(), "{good}");
         }
         for bad in

@@ -9,7 +9,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::{Environment, url_fault};
 use dialectic_llm::openai::{HttpClient, http_client};
 use futures_util::future::{BoxFuture, ready};
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures_util::stream::TryStreamExt as _;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::{
     HttpClient as StoreClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -19,7 +19,7 @@ use object_store::{ClientOptions, ObjectStore, ObjectStoreExt as _, PutMode, Put
 
 use crate::error::Error;
 
-use super::{AT_ONCE, AddressError, Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part};
+use super::{AddressError, Creation, Name, S3, SharedStore, Store, StoreFault, check, is_part};
 
 /// The environment variables with the store's address and credentials.
 const VARIABLES: [&str; 20] = [
@@ -45,7 +45,7 @@ const VARIABLES: [&str; 20] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The time limit of one attempt with a small object, below the time between beats.
+/// The time limit of one attempt with a small object.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 /// A larger object has a second more for each of these bytes.
 const BYTES_A_SECOND: u64 = 64 * 1024;
@@ -88,8 +88,6 @@ fn connect(address: &str, environment: &Environment) -> Result<S3Store, Error> {
     let refused = |source| S3Error::Settings { place: place.clone(), source };
     let mut builder = AmazonS3Builder::new()
         .with_http_connector(Connector(http_client(environment.certificate_file())?))
-        // Every server supports removing one object per request.
-        .with_disable_bulk_delete(true)
         // This module retries itself: it limits the time of an attempt, and checks the outcome after a lost answer.
         .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
     for variable in VARIABLES {
@@ -174,17 +172,6 @@ impl S3Store {
         Ok(names)
     }
 
-    async fn delete(&self, name: &Name) -> Result<(), Fault> {
-        let path = self.path(name)?;
-        let delete = || async {
-            match limited(self.client.delete(&path)).await {
-                Err(failure) if !is_absent(&*failure) => Err(failure),
-                Ok(()) | Err(_) => Ok(()),
-            }
-        };
-        repeated(delete).await
-    }
-
     fn fault(&self, doing: &'static str, name: &Name) -> impl FnOnce(Fault) -> StoreFault {
         let (name, place) = (name.to_owned(), self.place());
         move |source| StoreFault { doing, name, place, source }
@@ -205,11 +192,6 @@ impl Store for S3Store {
 
     fn list<'a>(&'a self, prefix: &'a Name) -> BoxFuture<'a, Result<Vec<String>, StoreFault>> {
         Box::pin(async move { self.names(prefix).await.map_err(self.fault("list", prefix)) })
-    }
-
-    fn remove<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<(), StoreFault>> {
-        let delete = async move |name: &'a String| self.delete(name).await.map_err(self.fault("remove", name));
-        Box::pin(stream::iter(names).map(delete).buffer_unordered(AT_ONCE).try_collect())
     }
 
     fn place(&self) -> String {
@@ -333,123 +315,13 @@ impl Diagnostic for S3Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead as _, BufReader};
-    use std::process::{Child, Command, Stdio};
-
-    use super::super::promises;
     use super::*;
-
-    /// The server of `tests/sweep/s3_server.py`, with the Python in `S3_SERVER` (`.ci/run` installs one).
-    struct Server {
-        process: Child,
-        port: u16,
-    }
-
-    impl Server {
-        fn start(flags: &[&str]) -> Option<Self> {
-            let Some(python) = std::env::var_os("S3_SERVER") else {
-                assert!(std::env::var_os("CI").is_none(), "S3_SERVER is not set, and S3 was not tested");
-                return None;
-            };
-            let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sweep/s3_server.py");
-            let mut command = Command::new(python);
-            let command = command.arg(script).args(flags).stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut process = command.stderr(Stdio::null()).spawn().unwrap();
-            let mut port = String::new();
-            BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
-            Some(Self { process, port: port.trim().parse().unwrap() })
-        }
-
-        fn environment(&self) -> Environment {
-            Environment::from_pairs([
-                ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port).as_str()),
-                ("AWS_ACCESS_KEY_ID", "a"),
-                ("AWS_SECRET_ACCESS_KEY", "b"),
-                ("AWS_REGION", "us-east-1"),
-            ])
-        }
-    }
-
-    impl Drop for Server {
-        fn drop(&mut self) {
-            drop(self.process.kill());
-            drop(self.process.wait());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_bucket_keeps_its_promises() {
-        let Some(server) = Server::start(&[]) else { return };
-        let mut clients = Vec::new();
-        for place in ["s3://sets/one/two", "s3://sets/one/two/"] {
-            clients.push(super::super::open(place, &server.environment()).await.unwrap());
-        }
-        promises::are_kept(&clients).await;
-        let whole = super::super::open_to_read("s3://sets", &server.environment()).unwrap();
-        assert_eq!(whole.list("").await.unwrap(), ["one"]);
-        assert!(whole.get("one/two/probe").await.unwrap().is_some());
-    }
-
-    #[tokio::test]
-    async fn answers_that_are_lost_change_no_promise() {
-        let Some(server) = Server::start(&["--loses-answers"]) else { return };
-        let store = open("sets/a", &server.environment()).await.unwrap();
-        promises::are_kept(&[store]).await;
-    }
 
     #[test]
     fn an_object_has_time_for_its_size() {
-        // A beat that takes longer than the time between beats would come too late.
         assert_eq!(time_for(100), Duration::from_secs(15));
         // At a megabit a second.
         let megabytes = 20;
         assert!(time_for(megabytes * 1_000_000) > Duration::from_secs(8 * megabytes as u64));
-    }
-
-    #[tokio::test]
-    async fn a_server_that_overwrites_is_refused() {
-        let Some(server) = Server::start(&["--forgetful"]) else { return };
-        let before = open("sets/a", &server.environment()).await.unwrap_err();
-        let again = open("sets/a", &server.environment()).await.unwrap_err();
-        for error in [before, again] {
-            assert_eq!(
-                error.to_string(),
-                "the server of s3://sets/a overwrites existing objects: it ignores `If-None-Match: *`"
-            );
-            assert_eq!(error.exit_code(), 4);
-        }
-    }
-
-    #[tokio::test]
-    async fn what_cannot_be_used_is_named_and_not_tried_again() {
-        let error =
-            open("sets", &Environment::from_pairs([("AWS_ENDPOINT_URL", "127.0.0.1:9000/x")])).await.unwrap_err();
-        assert_eq!((error.to_string().as_str(), error.exit_code()), ("AWS_ENDPOINT_URL is not a URL", 4));
-        let error = open("sets", &Environment::from_pairs([("AWS_ACCESS_KEY_ID", "a")])).await.unwrap_err();
-        assert_eq!(error.to_string(), "the store s3://sets cannot be used with these settings");
-        assert_eq!(error.exit_code(), 4);
-        for address in ["", "/a", "sets/a//b", "sets/../a", "sets/a b", "user:key@sets"] {
-            let error = open(address, &Environment::default()).await.unwrap_err();
-            assert_eq!((error.to_string(), error.exit_code()), (format!("`s3://{address}` is not a store"), 2));
-        }
-        let Some(server) = Server::start(&[]) else { return };
-        let error = open("elsewhere", &server.environment()).await.unwrap_err();
-        assert_eq!(error.to_string(), "cannot create `probe` in the store s3://elsewhere");
-        assert_eq!(error.exit_code(), 4);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_server_that_is_gone_is_worth_another_try() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
-        let environment = Environment::from_pairs([
-            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}").as_str()),
-            ("AWS_ACCESS_KEY_ID", "a"),
-            ("AWS_SECRET_ACCESS_KEY", "b"),
-        ]);
-        let error = open("sets/a", &environment).await.unwrap_err();
-        assert_eq!(error.to_string(), "cannot read `probe` in the store s3://sets/a");
-        assert_eq!(error.exit_code(), 75);
     }
 }

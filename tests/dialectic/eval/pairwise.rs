@@ -3,7 +3,7 @@
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Incoming, MockServer, Reply, Sandbox};
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, short_reply};
 
 use super::{CLARIFIED, SIMPLE, evaluators};
 
@@ -48,13 +48,15 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
     assert!(finished.stderr.contains("5 to 10 calls, likely $"), "{finished}");
     assert!(finished.stderr.contains("the authors of the files are unknown"), "{finished}");
     let said: Value = serde_json::from_str(&finished.stdout).unwrap();
-    assert_eq!((&said["decision"], &said["turned"], &said["b"]["name"]), (&json!("B"), &json!(0), &json!("two.md")));
+    assert_eq!((&said["losses"], &said["turned"], &said["b"]), (&json!(1), &json!(0), &json!("two.md")));
+    let problem = &said["problems"][0];
+    assert_eq!((&problem["problem"], &problem["decision"]), (&json!("problem.md"), &json!("B")));
     let neither_first = json!({
         "judge": "a", "ruling": "B",
         "firstShownA": {"better": "B", "reason": "why"},
         "firstShownB": {"better": "B", "reason": "why"},
     });
-    assert_eq!(said["rulings"], json!([neither_first, neither_first]));
+    assert_eq!(problem["rulings"], json!([neither_first, neither_first]));
     assert!(said["costUsd"].as_f64().unwrap() > 0.0);
     let asked = server.requests();
     assert_eq!(asked.len(), 5);
@@ -65,8 +67,12 @@ fn the_better_of_two_answers_is_better_in_both_orders() {
         assert!(!prompt.contains("one.md") && !prompt.contains("two.md"), "judges are blind: {prompt}");
     }
     let text = here.run(PAIRWISE).expect_code(0).stdout;
-    assert!(text.contains("B: two.md, 36 characters\n\na: B is better\n\nB is better\n"), "{text}");
-    assert!(here.files().iter().all(|(path, _)| !path.ends_with("lift")), "nothing is kept");
+    assert!(
+        text.contains(
+            "B: two.md\n\nproblem.md: B is better\n  a: B is better\n\n0 of 1 ruling changed with the order\n"
+        ),
+        "{text}"
+    );
     server.assert_clean();
 }
 
@@ -75,7 +81,7 @@ fn a_judge_that_always_takes_the_first_decides_nothing() {
     let server = server(|_| "first");
     let finished = sandbox(&server).run(PAIRWISE).expect_code(0);
     assert!(finished.stdout.contains("a: changed with the order: A with A first, B with B first"), "{finished}");
-    assert!(finished.stdout.contains("Not decided\n"), "{finished}");
+    assert!(finished.stdout.contains("problem.md: not decided\n"), "{finished}");
 }
 
 #[test]
@@ -84,7 +90,7 @@ fn debates_bring_their_problem_and_the_cost_counts_for_the_day() {
     let here = sandbox(&server).file("debates/simple.json", SIMPLE).file("debates/clarified.json", CLARIFIED);
     let arguments = ["eval", "-c", "eval.json", "--pairwise", "simple", "two.md"];
     let finished = here.run(arguments).expect_code(0);
-    assert!(finished.stdout.contains("A: simple, "), "{finished}");
+    assert!(finished.stdout.contains("A: simple\n"), "{finished}");
     let asked = server.requests().len();
     let ledger: Value = serde_json::from_str(&here.read("debates/spending.ledger")).unwrap();
     assert!(ledger["removed"][0]["usd"].as_f64().unwrap() > 0.0, "{ledger}");
@@ -127,17 +133,83 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
 }
 
 #[test]
-fn an_interrupt_waits_for_the_calls_in_flight_and_writes_nothing() {
+fn an_interrupt_writes_nothing() {
     let gate = Gate::shut();
     let held = gate.clone();
     let server =
         MockServer::with(move |_| Reply::json(json!({"items": ["Is it safe?"]})).usage(500, 0, 50).held(&held));
-    let here = sandbox(&server).file("debates/simple.json", SIMPLE);
+    let here = sandbox(&server);
     let running = here.spawn(PAIRWISE);
     server.wait_for_requests(1);
     running.signal(Signal::SIGINT);
-    gate.open();
     let interrupted = running.wait().expect_code(130);
+    gate.open();
     assert!(interrupted.stderr.contains("interrupted; nothing was written"), "{interrupted}");
     assert_eq!((interrupted.stdout.as_str(), server.requests().len()), ("", 1));
+}
+
+/// Two variants of a set: problems are counted, and too few decided ones say nothing.
+#[test]
+fn variants_of_a_set_are_compared_problem_by_problem() {
+    let server = MockServer::with(|request| {
+        let prompt = request.prompt();
+        if prompt.contains(CHECKLIST) {
+            return Reply::json(json!({"items": ["Is it right?"]})).usage(500, 0, 50);
+        }
+        if prompt.contains("Your task: compare the texts") {
+            // Of sums the debate is better in both orders; of queues the first is, whichever it is.
+            let (_, second) = prompt.split_once("# Text 2").expect("both texts are there");
+            let is_second = prompt.contains("40 + 2") && second.contains("by several");
+            let better = if is_second { "second" } else { "first" };
+            return Reply::json(json!({"first": [], "second": [], "reason": "why", "better": better}))
+                .usage(500, 0, 50);
+        }
+        let reply = short_reply(request);
+        if request.purpose == Purpose::Synthesize { Reply::text("Solved by several.") } else { reply }.usage(500, 0, 50)
+    });
+    let here = crate::sweep::sandbox(&server).file("eval.json", evaluators(&["a"]).to_string());
+    here.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
+    let compare = |more: &[&str]| {
+        let arguments = ["eval", "-c", "eval.json", "--pairwise", "plan.jsonl:debate", "plan.jsonl:single"];
+        here.run(arguments.iter().chain(more))
+    };
+    let none = compare(&[]).expect_code(75);
+    assert!(none.stderr.contains("no problem has a finished debate of both variants"), "{none}");
+    here.run(["sweep", "run", "plan.jsonl", "--store", "set"]).expect_code(0);
+    let before = server.requests().len();
+    let finished = compare(&["--store", "set"]).expect_code(0);
+    for said in [
+        "A: plan.jsonl:debate\nB: plan.jsonl:single\n\nqueue: not decided\nsum: A is better\n",
+        "A: 1 win, 1 tie, 0 losses\nFewer than 6 problems are decided: too few to say which is better\n",
+        "2 of 4 rulings changed with the order\n",
+    ] {
+        assert!(finished.stdout.contains(said), "{said}\n{finished}");
+    }
+    // The queue has a checklist; one is made for the sum. Two pairs each, in both orders.
+    assert_eq!(server.requests().len() - before, 1 + 2 * 4);
+    let said: Value = serde_json::from_str(&compare(&["--store", "set", "--json"]).expect_code(0).stdout).unwrap();
+    assert_eq!((&said["wins"], &said["ties"], &said["p"]), (&json!(1), &json!(1), &Value::Null));
+
+    // A judge of another family than the authors' judges alone.
+    let mut judges = evaluators(&["a", "other"]);
+    judges["agents"][1]["model"] = "gemini-pro".into();
+    here.write("eval.json", judges.to_string());
+    let finished = compare(&["--store", "set", "--json"]).expect_code(0);
+    assert!(
+        finished.stderr.contains(
+            "judge a: the family of model-a is unknown, so it may be that of a participant; it does not judge"
+        ),
+        "{finished}"
+    );
+    let said: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!((said["judges"].as_array().unwrap().len(), &said["judges"][0]["id"]), (1, &json!("other")));
+
+    for (pair, expected) in [
+        (["plan.jsonl:debate", "plan.jsonl:none"], "plan.jsonl has no variant `none`"),
+        (["plan.jsonl:debate", "plan.jsonl:debate"], "two variants of the same plan can be compared"),
+        (["plan.jsonl:debate", "notes.txt"], "a variant of a set is compared with another variant of it"),
+    ] {
+        let refused = here.run(["eval", "-c", "eval.json", "--pairwise"].into_iter().chain(pair)).expect_code(2);
+        assert!(refused.stderr.contains(expected), "{refused}");
+    }
 }

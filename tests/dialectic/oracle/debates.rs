@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Call, Oracle, seeded, text, usual};
 use crate::budget::priced;
-use crate::support::{Incoming, Purpose, Reply, answer, config, prose};
-use crate::synthesis::label_of;
+use crate::support::{Incoming, Purpose, Reply, config, prose};
 
 const THREE: [&str; 3] = ["architect", "performance", "kiss"];
 const DEBATE: [&str; 2] = ["debate", "Design a queue for many tenants. It must be fast, and it must lose nothing."];
@@ -51,45 +50,6 @@ fn scores_that_cannot_be_read_that_are_too_low_and_that_end_the_rounds() {
     });
     oracle.run(0, &DEBATE, "");
     oracle.is_pinned("scores");
-}
-
-fn ballot(request: &Incoming, choice: &str) -> Reply {
-    let label = label_of(request, &format!("{choice}] "));
-    Reply::json(json!({"choice": label, "confidence": 70, "reason": "It holds."}))
-}
-
-#[test]
-fn a_vote_that_is_tied_and_broken_with_a_ballot_that_is_spoiled() {
-    let roles = ["architect", "performance", "kiss", "security"];
-    // One call at a time: an answer that heeds no schema teaches the program something for the calls behind it.
-    let debate = json!({"rounds": 2, "synthesisMethod": "voting", "maxConcurrency": 1});
-    let oracle = Oracle::new(&roles, &debate, |request| match (request.purpose, request.model()) {
-        (Purpose::Vote, "model-security") => Some(Reply::text("All of them.")),
-        (Purpose::Vote, "model-architect") => Some(ballot(request, "kiss")),
-        (Purpose::Vote, "model-performance") => Some(ballot(request, "architect")),
-        (Purpose::Vote, _) => Some(ballot(request, "performance")),
-        _ => None,
-    });
-    oracle.run(0, &DEBATE, "");
-    oracle.is_pinned("vote");
-}
-
-#[test]
-fn a_merge_that_names_its_base_when_it_is_asked_again() {
-    let assessment = |base: &str| {
-        json!({
-            "base": base, "tradeoffs": [], "recommendations": ["Measure"], "unfulfilledMajorRequirements": [],
-            "openQuestions": [], "confidence": 55,
-        })
-    };
-    let oracle =
-        Oracle::new(&THREE, &json!({"rounds": 2, "synthesisMethod": "merge"}), move |request| match request.purpose {
-            Purpose::Synthesize => Some(Reply::text(answer("# Merged", &assessment("Z")))),
-            Purpose::Assess => Some(Reply::json(assessment(&label_of(request, "kiss] ")))),
-            _ => None,
-        });
-    oracle.run(0, &DEBATE, "");
-    oracle.is_pinned("merge");
 }
 
 #[test]
@@ -216,8 +176,7 @@ fn a_fork_with_other_settings_asks_for_what_is_new_alone() {
     oracle.run(0, &DEBATE, "");
     oracle.server.forget();
     let parent = oracle.sandbox.only_debate();
-    let fork = ["fork", &parent, "--at", "3.critique", "--set", "debate.synthesisMethod=merge"];
-    oracle.run(0, &[&fork[..], &["--set", "agents.agent-kiss.temperature=0.9"]].concat(), "");
+    oracle.run(0, &["fork", &parent, "--at", "3.critique", "--set", "agents.agent-kiss.temperature=0.9"], "");
     // Ids of one second are in no order.
     oracle.sandbox.remove(format!("debates/{parent}.json"));
     oracle.is_pinned("fork");

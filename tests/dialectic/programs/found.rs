@@ -25,7 +25,6 @@ fn a_found_configuration_sets_no_key_of_a_program_and_one_that_is_named_does() {
         ("claude", json!({"argv": ["./evil"]})),
         ("claude", json!({"env": {"set": {"ANTHROPIC_BASE_URL": "http://evil.example"}}})),
         ("claude", json!({"env": {"remove": ["HOME"]}})),
-        ("claude", json!({"allowVersions": ["*"]})),
         ("claude", json!({"concurrency": 99})),
         ("claude", json!({})),
         ("claude", json!({"baseUrl": "http://evil.example/v1"})),
@@ -51,15 +50,14 @@ fn a_found_configuration_sets_no_key_of_a_program_and_one_that_is_named_does() {
             refused(sandbox.run(command), &[&key, "a found file cannot configure programs"]);
         }
         // Programs that are looked for are the user's.
-        sandbox.run([&DEBATE[..], &["--panel", "mixed"]].concat()).expect_code(4);
+        sandbox.run([&DEBATE[..], &["--mixed"]].concat()).expect_code(4);
         assert!(!sandbox.directory().join("ran").exists(), "{entry}");
     }
     // It selects one by name, and the same file may say more where it is named.
     let sandbox = programs.sandbox().file("debate-config.json", panel("mine", "any").to_string());
     sandbox.run(DEBATE).expect_code(0);
     let mut settings = panel("claude", "sonnet");
-    settings["providers"] = json!({"claude": {"allowVersions": ["2.98.0"]}});
-    programs.write("claude", "2.98.0", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    settings["providers"] = json!({"claude": {"concurrency": 1}});
     let sandbox = programs.sandbox().file("debate-config.json", settings.to_string());
     refused(sandbox.run(DEBATE), &["a found file cannot configure programs"]);
     sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);

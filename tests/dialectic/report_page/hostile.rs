@@ -240,15 +240,18 @@ fn full() -> Value {
             "outcome": {"kind": "degraded", "reasons": (0..9).map(|n| format!("reason {n}")).collect::<Vec<_>>()},
             "voting": {
                 "tally": {agent(0): 2, agent(1): 1}, "tied": [agent(0), agent(1)], "winner": agent(0),
-                "decidedBy": "judge", "reason": "the reason",
+                "count": {
+                    "rule": "majority", "voters": 3, "cast": 3, "quorum": 2, "selfVotes": 1,
+                    "dissent": [{"agentId": agent(2), "for": agent(1), "reason": "the reason"}],
+                },
             },
             "finalSolution": {
                 "description": "the description", "implementation": "the implementation", "tradeoffs": ["a tradeoff"],
                 "recommendations": ["a recommendation"], "confidence": 82, "synthesizedBy": "judge-main",
                 "unfulfilledMajorRequirements": ["a requirement"], "openQuestions": ["an open question"],
                 "base": agent(1), "parseError": "the parse error",
-                "rulings": (0..40).map(|number| json!({"point": format!("point {number}"), "decision": "upheld",
-                    "handledIn": "a section", "reason": "a ruling"})).collect::<Vec<_>>(),
+                "rulings": (0..40).map(|number| json!({"point": format!("point {number}"), "decision": "met",
+                    "where": "a section", "reason": "a ruling"})).collect::<Vec<_>>(),
             },
             "polls": [poll("an early poll"), poll("a late poll")],
             "judgements": [judged(1), judged(2)], "verdict": verdict,

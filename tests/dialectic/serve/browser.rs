@@ -305,7 +305,7 @@ fn a_contest_is_shown_by_what_its_record_says() {
         tab.run(&format!("{}.innerText", section(name))).as_str().unwrap().to_owned()
     };
     let team = text(&mut tab, "Team");
-    assert!(team.contains("3 of 4 agents take part") && team.contains("By rarity"), "{team}");
+    assert!(team.contains("3 of 4 agents take part") && team.contains("By calibration"), "{team}");
     let cards = tab.run("document.querySelectorAll('.agents .agent').length");
     assert_eq!(cards, json!(4), "the team and the judge, and not who was left out");
     let agreement = text(&mut tab, "Agreement");

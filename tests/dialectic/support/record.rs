@@ -106,7 +106,9 @@ impl Plan {
         let call = self.call("synthesis");
         let key = json!({"round": self.rounds, "phase": "synthesis", "agentId": "judge-main"});
         stages.push(vec![event(json!({"type": "synthesized", "key": key, "solution": solution, "call": call}))]);
-        stages.push(vec![event(json!({"type": "completed"}))]);
+        stages.push(vec![event(json!({
+            "type": "completed", "outcome": {"kind": "degraded", "reasons": ["something failed"]},
+        }))]);
         stages
     }
 

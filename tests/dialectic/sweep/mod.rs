@@ -1,11 +1,9 @@
 //! `dialectic sweep`: sets of debates.
 
-mod groups;
 mod plan;
-mod race;
 mod results;
 mod run;
-mod s3;
+mod store;
 
 use serde_json::{Value, json};
 
@@ -13,11 +11,13 @@ use crate::budget::priced;
 use crate::support::{MockServer, Sandbox};
 
 /// A set of two problems and two variants, twice each, on a server with prices.
-fn sandbox(server: &MockServer) -> Sandbox {
+pub(crate) fn sandbox(server: &MockServer) -> Sandbox {
     Sandbox::new()
         .model_server(server)
         .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "check": 0})))
         .file("problems/queue.md", "Design a queue")
+        .file("problems/checklists/queue.md", "- [ ] Is anything lost?\n")
+        .file("notes.txt", "Of the queue")
         .file("sums.jsonl", "{\"id\": \"sum\", \"problem\": \"What is 40 + 2?\", \"answer\": 42}\n")
         .file("sweep.json", described().to_string())
 }
@@ -28,7 +28,7 @@ fn described() -> Value {
         "variants": [{"name": "debate"}, {"name": "single", "protocol": "single", "agents": ["architect"], "maxCost": 0.5}],
         "repeats": 2,
         "maxCost": 1,
-        "budget": 5,
+        "budget": 6,
     })
 }
 

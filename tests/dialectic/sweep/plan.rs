@@ -17,10 +17,10 @@ fn ids(plan: &str) -> Vec<String> {
 #[test]
 fn each_debate_has_a_line_with_its_id_and_cost_and_nothing_is_called() {
     let server = MockServer::with(default_reply);
-    let sandbox = sandbox(&server).file("notes.txt", "Of the queue");
+    let sandbox = sandbox(&server);
     let planned = sandbox.run(PLAN).expect_code(0);
     assert!(planned.stderr.contains("8 debates: 2 problems, 2 variants, 2 repeats; likely $0."), "{planned}");
-    assert!(planned.stderr.contains("; the budget is $5.00"), "{planned}");
+    assert!(planned.stderr.contains("; the budget is $6.00"), "{planned}");
     assert!(planned.stderr.contains("warning: `debate.seed` is ignored"), "{planned}");
     assert!(server.requests().is_empty() && planned.stdout.is_empty(), "{planned}");
 
@@ -42,7 +42,7 @@ fn each_debate_has_a_line_with_its_id_and_cost_and_nothing_is_called() {
 #[test]
 fn another_machine_and_directory_give_the_same_plan_without_anything_of_them() {
     let server = MockServer::with(default_reply);
-    let here = sandbox(&server).file("notes.txt", "Of the queue");
+    let here = sandbox(&server);
     here.run(PLAN).expect_code(0);
     let plan = here.read("plan.jsonl");
 
@@ -57,6 +57,7 @@ fn another_machine_and_directory_give_the_same_plan_without_anything_of_them() {
         .env("SECRET", "hush")
         .file("deep/down/debate-config.json", config.to_string())
         .file("deep/down/problems/queue.md", "Design a queue")
+        .file("deep/down/problems/checklists/queue.md", "- [ ] Is anything lost?\n")
         .file("deep/down/notes.txt", "Of the queue")
         .file("deep/down/sums.jsonl", "{\"id\": \"sum\", \"problem\": \"What is 40 + 2?\", \"answer\": 42}\n")
         .file("deep/down/sweep.json", described().to_string());
@@ -84,7 +85,7 @@ fn what_decides_a_debate_decides_its_id_and_names_do_not() {
         (of(|set| set["variants"][0]["rounds"] = 2.into(), "Notes", "Design a queue"), 4),
         (of(|_| {}, "Other notes", "Design a queue"), 4),
         (of(|_| {}, "Notes", "Design a stack"), 4),
-        (of(|set| set["maxCost"] = 2.into(), "Notes", "Design a queue"), 4),
+        (of(|set| (set["maxCost"], set["budget"]) = (2.into(), 10.into()), "Notes", "Design a queue"), 4),
         (of(|set| set["budget"] = 50.into(), "Notes", "Design a queue"), 8),
     ] {
         assert_eq!(before.iter().filter(|id| changed.contains(id)).count(), same, "{changed:?}");
@@ -92,33 +93,33 @@ fn what_decides_a_debate_decides_its_id_and_names_do_not() {
 }
 
 #[test]
-fn a_budget_needs_limits_and_known_prices() {
+fn a_budget_is_proven_and_prices_are_known() {
     let server = MockServer::with(default_reply);
-    let refused = |change: fn(&mut Value), code: i32, expected: &str| {
+    let refused = |change: fn(&mut Value), code: i32, expected: &[&str]| {
         let mut set = described();
         change(&mut set);
-        let sandbox = sandbox(&server).file("notes.txt", "Of the queue");
+        let sandbox = sandbox(&server);
         sandbox.write("sweep.json", set.to_string());
         let planned = sandbox.run(PLAN).expect_code(code);
-        assert!(planned.stderr.contains(expected), "{planned}");
+        assert!(expected.iter().all(|expected| planned.stderr.contains(expected)), "{planned}");
         assert!(!sandbox.directory().join("plan.jsonl").exists());
     };
     refused(
         |set| drop(set.as_object_mut().unwrap().remove("maxCost")),
         2,
-        "the set has a budget, but a debate of the variant `debate` has no limit",
+        &["the set has a `budget`, but a debate of the variant `debate` has no limit", "set `maxCost`; 0.75 for"],
     );
     refused(
-        |set| set["budget"] = json!(0.75),
+        |set| set["budget"] = json!(5.9999),
         2,
-        "the budget of $0.7500 does not cover one debate of the variant `debate`, which may cost $1.0000",
+        &["8 debates may cost $6.0000 in all, but the `budget` is $5.9999", "set `maxCost` to 0.7499 for each debate"],
     );
-    refused(|set| set["variants"][1]["model"] = "unheard-of".into(), 4, "unheard-of");
-    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, "the variant `debate` cannot be planned");
+    refused(|set| set["variants"][1]["model"] = "unheard-of".into(), 4, &["unheard-of"]);
+    refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, &["the variant `debate` cannot be planned"]);
     refused(
         |set| set["variants"][1] = json!({"name": "same"}),
         2,
-        "`queue` by `debate` and `queue` by `same` are the same debate",
+        &["`queue` by `debate` and `queue` by `same` are the same debate"],
     );
 }
 
@@ -128,7 +129,7 @@ fn what_belongs_to_one_machine_is_no_part_of_a_plan() {
     let refused = |change: fn(&mut Value), expected: &str| {
         let mut config = priced(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
         change(&mut config);
-        let sandbox = sandbox(&server).file("notes.txt", "Of the queue").config(&config);
+        let sandbox = sandbox(&server).config(&config);
         let planned = sandbox.run(PLAN).expect_code(4);
         assert!(planned.stderr.contains(expected), "{planned}");
     };
@@ -140,7 +141,7 @@ fn what_belongs_to_one_machine_is_no_part_of_a_plan() {
 #[test]
 fn an_edited_plan_is_refused_with_its_line() {
     let server = MockServer::with(default_reply);
-    let sandbox = sandbox(&server).file("notes.txt", "Of the queue");
+    let sandbox = sandbox(&server);
     sandbox.run(PLAN).expect_code(0);
     let plan = sandbox.read("plan.jsonl");
     let cut = &plan[..plan.len() - 1];

@@ -82,7 +82,7 @@ fn mistakes_of_the_command_line_are_not_the_files() {
     assert_eq!(texts[1], "--agents names no role");
     assert_eq!(
         texts[3],
-        "--protocol names an unknown protocol `arenas` (did you mean `arena`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `code-review`, `arena`, `single`, `self-refine`, `best-of-n`"
+        "--protocol names an unknown protocol `arenas` (did you mean `arena`?); known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`, `single`, `self-refine`, `best-of-n`"
     );
     assert!(texts[4].starts_with("cannot use the context directory `"), "{}", texts[4]);
 
@@ -206,7 +206,6 @@ fn the_schema_describes_every_key_and_has_the_defaults() {
             "lincoln-douglas",
             "roundtable",
             "review",
-            "code-review",
             "arena",
             "single",
             "self-refine",

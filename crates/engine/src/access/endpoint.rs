@@ -24,39 +24,21 @@ pub enum ProviderAccessError {
     /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
     BaseUrl {
-        /// The provider.
         name: String,
         /// The problem.
         fault: &'static str,
     },
     /// A header needs an environment variable that is not set.
     #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
-    UnsetVariable {
-        /// The provider.
-        name: String,
-        /// The header.
-        header: String,
-        /// The variable.
-        variable: String,
-    },
+    UnsetVariable { name: String, header: String, variable: String },
     /// The program's environment needs a variable that the user has not set.
     #[error(
         "the program of the provider `{name}` needs the environment variable {variable}; a found file cannot set it"
     )]
-    UnsetInProgram {
-        /// The provider.
-        name: String,
-        /// The variable.
-        variable: String,
-    },
+    UnsetInProgram { name: String, variable: String },
     /// The program cannot be called.
     #[error("the provider `{name}` cannot be called: {fault}")]
-    Program {
-        /// The provider.
-        name: String,
-        /// The cause.
-        fault: ProgramFault,
-    },
+    Program { name: String, fault: ProgramFault },
     /// A found file would send the provider data that is not its own.
     #[error(transparent)]
     Stranger(#[from] TrustError),
@@ -74,11 +56,10 @@ impl Diagnostic for ProviderAccessError {
                 ProgramFault::Missing(_) => {
                     Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
                 }
-                ProgramFault::Untried { version, .. } => Some(format!(
-                    "its restrictions may have changed (docs/providers.md); to call it anyway, put \
-                         `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own \
-                         configuration"
-                )),
+                ProgramFault::Unsafe { program, .. } | ProgramFault::NoSwitch { program, .. } => {
+                    let tested = program_preset(program)?.tested.join(", ");
+                    Some(format!("install a tested version of {program} ({tested}), or a newer dialectic"))
+                }
                 ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
             },
             Self::Unknown(_) | Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => None,

@@ -30,7 +30,6 @@ pub struct MissingKeys {
 pub struct MissingKey {
     /// The provider that needs it.
     pub provider: String,
-    /// The variable.
     pub variable: String,
     /// The ids of the agents that use the provider, and the judge's.
     pub agents: Vec<String>,

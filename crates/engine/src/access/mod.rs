@@ -18,7 +18,7 @@ pub use endpoint::{
 };
 pub use environment::{Environment, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
-pub use program::{ProgramThere, is_program, located, most_output, preset_of, program, programs_there};
+pub use program::{ProgramThere, is_program, located, preset_of, program, program_warnings, programs_there};
 pub use servers::is_on_this_machine;
 pub use stranger::{Author, Trust};
 pub use trust_error::{PromptFault, TrustError};

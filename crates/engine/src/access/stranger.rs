@@ -135,19 +135,6 @@ impl Trust {
         self
     }
 
-    /// The user named a panel in `directory`: its prompt files may be read anywhere, and role files may be read next to
-    /// it.
-    pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
-        self = self.and_directory(&directory.join("prompts").join("roles"));
-        for agent in settings.everybody() {
-            let paths = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
-            for path in paths.into_iter().flatten() {
-                self = self.and_directory(&directory.join(path));
-            }
-        }
-        self
-    }
-
     /// The user named another directory or file that may be read.
     pub fn and_directory(mut self, directory: &Path) -> Self {
         self.directories.extend(directory.canonicalize());

@@ -32,9 +32,7 @@ pub enum TrustError {
     Header {
         /// The environment variable.
         variable: String,
-        /// The header.
         header: String,
-        /// The provider.
         provider: String,
         /// The author of the header.
         author: Author,
@@ -61,7 +59,6 @@ pub enum TrustError {
         file(author).display()
     )]
     Program {
-        /// The provider.
         provider: String,
         /// The author of the entry.
         author: Author,
@@ -69,7 +66,6 @@ pub enum TrustError {
     /// Tools would read a directory that the user did not name.
     #[error("tools would read `{}`, because the found file `{}` says so", path.display(), file(author).display())]
     Context {
-        /// The directory.
         path: PathBuf,
         /// The author of the setting.
         author: Author,

@@ -10,7 +10,7 @@ use crate::tools::Toolbox;
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_llm::{Caller, FailedCall, ModelError, Reply, Request, Turn};
 use dialectic_record::debate::{
-    AgentId, Challenge, DEMAND, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
+    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SOLUTION_AGAIN};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
@@ -36,7 +36,6 @@ pub type PaidReply = (StoredReply, CallRecord);
 pub struct Ask {
     /// The model to call.
     pub caller: Caller,
-    /// The request.
     pub request: Request,
     /// Replies from an earlier run, oldest first, which are not paid again.
     pub past: Vec<PaidReply>,
@@ -80,7 +79,6 @@ pub struct RequestResult {
 /// The value of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
     Text(Arc<str>),
     /// Questions to the user.
     Questions(Vec<String>),
@@ -169,7 +167,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
         OutputSpec::Score(_) => ask.value(RoundScore::read, Value::Score).await,
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
-        OutputSpec::Word(words) => ask.word(words, call.reads.as_ref()).await,
+        OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
         OutputSpec::Judgement => {
             ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
         }
@@ -183,26 +181,6 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
         OutputSpec::FindingRulings => ask.rulings(&call.findings).await,
-        OutputSpec::Solution(Authorship::Kept(key)) => {
-            let read = |text: &str| match Assessment::read(text) {
-                (assessment, None) => Ok(assessment),
-                (_, Some(missing)) => Err(missing),
-            };
-            let (assessed, record) = ask.json(read).await?;
-            let (assessment, missing) = match assessed {
-                Ok(assessment) => (assessment, None),
-                Err(unreadable) => (Assessment::read(&unreadable.raw).0, Some(unreadable.error)),
-            };
-            let written = Written { solution: call.kept.to_string(), assessment, missing };
-            let author = Some(key.agent_id.clone());
-            let solution = Solution {
-                base: author.clone(),
-                synthesized_by: author,
-                ..written.into_solution(judge, &call.listed, &[])
-            };
-            let delivered = Delivered { solution, text: Arc::clone(&call.kept), rethought: false };
-            Ok(RequestResult::of(Value::Solution(Box::new(delivered)), record))
-        }
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
             let assess = |solution: &str| call.assess.as_ref().map(|assess| assess(solution)).transpose();
@@ -396,45 +374,6 @@ impl Ask {
             Ok((value, spoken)) => (Ok(value), spoken.call),
             Err((unreadable, call)) => (Err(unreadable), call),
         })
-    }
-
-    /// Asks for one of `words` with a reason, and once more for points if a demand has none that can be read. The
-    /// demand is
-    /// kept even if that call fails.
-    ///
-    /// # Errors
-    /// The first call fails for good.
-    async fn word(self, words: &[&'static str], reads: Option<&Reads>) -> Result<RequestResult, FailedCall> {
-        let (mut replies, mut request) = self.replies();
-        let (mut cast, spoken) = match replies.json(&mut request, |text| Ballot::read_word(text, words)).await? {
-            Ok(read) => read,
-            Err((unreadable, call)) => return Ok(RequestResult::of(Value::Unreadable(unreadable.error), call)),
-        };
-        let lacking = reads.filter(|_| cast.choice == DEMAND).map(|reads| (reads, reads.read(&cast.reason)));
-        let Some((reads, reading)) = lacking.filter(|(reads, reading)| reads.lacks_points(reading)) else {
-            return Ok(RequestResult::of(Value::Word(cast), spoken.call));
-        };
-        let first = spoken.call.clone();
-        go_on(&mut request, &spoken.text, spoken.message.as_ref(), once_more(reads));
-        request.answer = None;
-        replies.keep(spoken, &NO_POINTS);
-        let (call, reading) = match replies.next(&request).await {
-            Ok(second) => {
-                let more = reads.read(&second.text);
-                let reading = if more.points.is_some() {
-                    cast.reason = format!("{}\n\n{}", cast.reason.trim_end(), second.text.trim());
-                    reading.with_points_of(more)
-                } else {
-                    reading
-                };
-                (second.call, reading)
-            }
-            Err(failed) if failed.is_server_gone() => return Err(failed),
-            Err(failed) => (replies.failed(&request, &failed), reading),
-        };
-        let metadata = Metadata::of_calls([&first, &call]);
-        let reading = Some(reading).filter(Reading::says_something).map(Box::new);
-        Ok(RequestResult { value: Value::Word(cast), call, metadata, reading })
     }
 
     /// Asks the judge for a solution with its assessment. Repeats the request if the solution is missing. Requests only

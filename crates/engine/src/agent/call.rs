@@ -57,8 +57,6 @@ pub struct Call {
     pub length: usize,
     /// The characters missing for points that its lists left out.
     pub room: usize,
-    /// The solution that the judge only assesses.
-    pub(super) kept: Arc<str>,
     /// How to read objections in the answer.
     pub(super) reads: Option<Reads>,
     /// The decisions shown, in order.
@@ -385,7 +383,6 @@ pub fn prepare(
         claims: Some(shown.claims.as_str()).filter(|claims| !claims.is_empty()),
         approaches: Some(shown.approaches.as_str()).filter(|approaches| !approaches.is_empty()),
         draft: shown.draft.as_ref().map(DraftTexts::shown),
-        quick: debate.settings.as_ref().is_some_and(|settings| settings.debate.quick),
         question: shown.question,
         dispute: shown.dispute.as_deref(),
         decisions: shown.decisions.iter().map(String::as_str).collect(),
@@ -405,9 +402,7 @@ pub fn prepare(
         | OutputSpec::FollowUp
         | OutputSpec::Check(_)
         | OutputSpec::Amendment
-        | OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
-        // The judge only adds its assessment to an existing text.
-        OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
+        | OutputSpec::Solution(_) => None,
         OutputSpec::Questions { .. } => Some(Arc::new(Questions::schema())),
         OutputSpec::Score(_) => Some(Arc::new(RoundScore::schema())),
         OutputSpec::Choice => Some(Arc::new(Ballot::schema())),
@@ -422,13 +417,10 @@ pub fn prepare(
     // A checker has no role.
     let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
     let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
-    let mut kept = None;
-    let mut assess = None;
-    if let OutputSpec::Solution(Authorship::Kept(key)) = &step.answer {
-        kept = debate.contribution(key).map(|text| text.without_answers().into());
-    } else if let OutputSpec::Solution(authorship) = &step.answer {
-        assess = Some(assessing(shared, agent, authorship, &shown));
-    }
+    let assess = match &step.answer {
+        OutputSpec::Solution(authorship) => Some(assessing(shared, agent, authorship, &shown)),
+        _ => None,
+    };
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let is_check = matches!(step.answer, OutputSpec::Check(_));
@@ -445,7 +437,6 @@ pub fn prepare(
         labels,
         length,
         room,
-        kept: kept.unwrap_or_default(),
         reads: None,
         decisions,
         requirements,

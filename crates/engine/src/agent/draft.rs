@@ -1,14 +1,13 @@
 //! The draft and its points, as shown to its checkers and to the author of the final text.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{
     Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Solution, Verification,
 };
 use dialectic_record::prompt::CheckedDraft;
-use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, Step};
+use dialectic_record::protocol::{Delivery, OutputSpec, Step};
 
 use super::excerpt::length;
 use super::points::ListedPoints;
@@ -23,7 +22,6 @@ pub(super) struct DraftTexts {
     pub(super) accepted: ListedPoints,
     points: String,
     may_rethink: bool,
-    changed: Vec<String>,
 }
 
 impl DraftTexts {
@@ -37,19 +35,10 @@ impl DraftTexts {
             let accepted = if lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
             return Some(Self { lens: Some(lens), accepted, ..shown });
         }
-        if let OutputSpec::Solution(Authorship::Kept(key)) = &step.answer {
-            let Some(kept) = debate.contribution(key) else { return Some(shown) };
-            let text = kept.without_answers().into_owned();
-            let changed = if Arc::ptr_eq(kept, draft.text) { Vec::new() } else { changed(&shown.text, &text) };
-            let points = points(&Ledger::of(debate), &draft);
-            return Some(Self { text, points, changed, assessment: String::new(), ..shown });
-        }
         if matches!(step.answer, OutputSpec::Amendment | OutputSpec::Solution(_)) {
             let ledger = Ledger::of(debate);
-            let demands = demands(&ledger, step);
-            let points = [demands, points(&ledger, &draft)].into_iter().filter(|list| !list.is_empty());
             return Some(Self {
-                points: points.collect::<Vec<_>>().join("\n"),
+                points: points(&ledger, &draft),
                 accepted: not_found(&ledger, &draft),
                 may_rethink: step.delivery == Delivery::DraftIfRethought,
                 ..shown
@@ -76,7 +65,6 @@ impl DraftTexts {
             accepted: Some(&*self.accepted.text).filter(|list| !list.is_empty()),
             points: Some(&*self.points).filter(|list| !list.is_empty()),
             may_rethink: self.may_rethink,
-            changed: &self.changed,
         }
     }
 }
@@ -121,19 +109,6 @@ fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     of_draft.map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The points of the reviews among the inputs of `step`.
-fn demands(ledger: &Ledger, step: &Step) -> String {
-    let is_input = |one: &Objection| {
-        step.inputs.iter().any(|key| {
-            key.round == one.round
-                && key.agent_id == one.critic_id
-                && key.target_agent_id.as_ref() == Some(&one.target_id)
-        })
-    };
-    let demanded = ledger.objections.iter().filter(|one| one.draft.is_none() && is_input(one));
-    demanded.map(|one| format!("- {} {}", one.number(), whole(&one.point))).collect::<Vec<_>>().join("\n")
-}
-
 /// The accepted points that the check did not find in the draft, each with the checker's remark.
 fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
@@ -147,44 +122,7 @@ fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
     })
 }
 
-/// The headings of sections that changed since `before`.
-fn changed(before: &str, now: &str) -> Vec<String> {
-    let known = sections(before);
-    let is_new =
-        |(heading, lines): &(&str, Vec<&str>)| !known.iter().any(|(other, before)| other == heading && before == lines);
-    sections(now).into_iter().filter(is_new).map(|(heading, _)| heading.to_owned()).collect()
-}
-
-/// The sections of a text by heading; text before the first heading is its beginning.
-fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
-    let mut sections = vec![("(the beginning)", Vec::new())];
-    let mut is_code = false;
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        is_code ^= line.starts_with("```") || line.starts_with("~~~");
-        if line.starts_with('#') && !is_code {
-            sections.push((line.trim_start_matches('#').trim(), Vec::new()));
-        } else if let Some((_, lines)) = sections.last_mut() {
-            lines.push(line);
-        }
-    }
-    sections
-}
-
 /// A whole point on one line.
 fn whole(point: &Point) -> String {
     format!("[{}] {}", point.severity.name(), single_spaced(&point.in_full()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sections_that_changed_are_named_and_no_others() {
-        let before = "Intro.\n\n# Plan\n\nFirst this.\n\n## Data\n\n```sh\n# no heading\n```\n\n## Risks\nNone.";
-        let now =
-            "Intro.\n\n# Plan\n\nFirst that.\n\n## Data\n```sh\n# no heading\n```\n## Order\n1. a\n\n## Risks\n\nNone.";
-        assert_eq!(changed(before, now), ["Plan", "Order"]);
-        assert_eq!(changed(before, before), Vec::<String>::new());
-    }
 }

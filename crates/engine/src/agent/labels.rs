@@ -25,7 +25,6 @@ struct Label {
 }
 
 impl Labels {
-    /// Numbers for texts.
     pub(super) fn of_texts(numbered: impl IntoIterator<Item = (String, AgentId)>) -> Self {
         let label = |(word, author): (String, AgentId)| Label { word, name: author.to_string(), author };
         Self(numbered.into_iter().map(label).collect())

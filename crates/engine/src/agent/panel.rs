@@ -16,11 +16,8 @@ use dialectic_record::protocol::Protocol;
 /// A debater or the judge.
 #[derive(Clone)]
 pub struct Agent {
-    /// The settings.
     pub settings: AgentSettings,
-    /// The role.
     pub role: Arc<Role>,
-    /// The model.
     pub caller: Caller,
 }
 
@@ -29,7 +26,6 @@ pub struct Agent {
 pub struct Panel {
     /// The agents, in configuration order.
     pub agents: Vec<Agent>,
-    /// The judge.
     pub judge: Agent,
     /// The source of each prompt.
     pub sources: PromptSources,
@@ -48,20 +44,10 @@ pub struct Panel {
 pub enum PanelError {
     /// A role file cannot be read.
     #[error("the role `{role}` cannot be read")]
-    Unreadable {
-        /// The role.
-        role: String,
-        /// The cause.
-        source: PromptFileError,
-    },
+    Unreadable { role: String, source: PromptFileError },
     /// A role file is invalid.
     #[error("the role file {path} is not a role")]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: RoleError,
-    },
+    Invalid { path: PathBuf, source: RoleError },
 }
 
 impl Diagnostic for PanelError {

@@ -52,9 +52,9 @@ impl ListedPoints {
                 let ledger = Ledger::of(debate);
                 Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
             }
-            (OutputSpec::Text | OutputSpec::Word(_), Some(target), Some(ResultKind::Critique | ResultKind::Ballot)) => {
+            (OutputSpec::Text, Some(target), Some(ResultKind::Critique)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
-                Self::new(&ledger.to_recheck(debate, &key.agent_id, target, key.round), told)
+                Self::new(&ledger.to_recheck(&key.agent_id, target), told)
             }
             (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
                 let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
@@ -148,8 +148,8 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
     // Writing to a string cannot fail.
     let _ = write!(entry, "\n   {}", ruling.map_or("not ruled", Ruling::in_words));
     if let Some(ruling) = ruling {
-        if !ruling.place().is_empty() {
-            let _ = write!(entry, " ({})", single_spaced(ruling.place()));
+        if !ruling.section.trim().is_empty() {
+            let _ = write!(entry, " ({})", single_spaced(ruling.section.trim()));
         }
         for (what, said) in [("remains", &ruling.remains), ("reason", &ruling.reason)] {
             // The draft itself shows why a point is met.
@@ -195,7 +195,8 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
         one.story_in_words()
     );
     if let Some(ruling) = &one.ruling {
-        for (what, said) in [("where", ruling.place()), ("remains", &ruling.remains), ("reason", &ruling.reason)] {
+        for (what, said) in [("where", ruling.section.trim()), ("remains", &ruling.remains), ("reason", &ruling.reason)]
+        {
             if !said.is_empty() {
                 let _ = write!(entry, "\n   {what}: {}", single_spaced(said));
             }

@@ -131,7 +131,7 @@ fn is_nothing(remains: &str) -> bool {
 /// which are only reported. A point that was never rechecked is only reported, if the judge ruled on it.
 pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
-    let unmet = blocking.filter(|(_, ruling)| ruling.is_unmet());
+    let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
     let told = unmet.filter(|(point, ruling)| point.critic.is_some() || point.is_maintained() || !ruling.missing);
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
@@ -151,8 +151,8 @@ pub(super) fn under_the_solution(
     let line = format!("By the judge's ruling, of {points}: {}.", list(&counts));
     let item = |(point, ruling): (&Objection, &Ruling)| {
         let mut item = format!("{} ({}), {}", point.number(), point.point.severity.name(), ruling.in_words());
-        if !ruling.place().is_empty() {
-            item = format!("{item} in {}", ruling.place());
+        if !ruling.section.trim().is_empty() {
+            item = format!("{item} in {}", ruling.section.trim());
         }
         item = format!("{item}: {}", point.point.in_words());
         for (what, said) in [("Remains", &ruling.remains), ("Reason", &ruling.reason)] {

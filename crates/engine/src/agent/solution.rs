@@ -65,7 +65,6 @@ impl Written {
             rulings,
             title,
             rethought: _,
-            brief,
             confidence,
         } = assessment;
         // A requirement that never holds, or always fails, is not partly fulfilled.
@@ -130,7 +129,6 @@ impl Written {
             partly_fulfilled,
             open_questions,
             rulings,
-            brief,
             parse_error: missing.map(|error| error.to_string()),
             ..Solution::default()
         }

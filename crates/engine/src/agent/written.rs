@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use dialectic_record::debate::{Brief, PartlyFulfilled};
+use dialectic_record::debate::PartlyFulfilled;
 
 use super::AnswerError;
 use super::mend::{comment_length, object};
@@ -12,7 +12,7 @@ use super::solution::{EXPECTED, percentage_of};
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
 /// Optional keys of an assessment.
-const FURTHER_KEYS: [&str; 6] = ["base", "approach", "brief", "partlyFulfilled", "rulings", "title"];
+const FURTHER_KEYS: [&str; 5] = ["base", "approach", "partlyFulfilled", "rulings", "title"];
 /// The key that identifies an assessment: solutions do not contain it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are entirely JSON.
@@ -23,11 +23,10 @@ const MOST_CANDIDATES: usize = 64;
 /// The judge's assessment of its solution.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Assessment {
-    /// The label of the candidate that a merge is based on.
+    /// The label of the candidate that the solution amends.
     pub base: Option<String>,
     /// The trade-offs.
     pub tradeoffs: Vec<String>,
-    /// The recommendations.
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
@@ -41,8 +40,6 @@ pub struct Assessment {
     pub title: Option<String>,
     /// Whether it abandoned the approach of its draft.
     pub rethought: bool,
-    /// The brief of the texts, if requested.
-    pub brief: Option<Brief>,
     /// The confidence; `None` if not stated.
     pub confidence: Option<f64>,
 }
@@ -79,7 +76,6 @@ impl Assessment {
             rulings: RawRuling::read_all(object.get("rulings")),
             title: object.get("title").and_then(Value::as_str).map(str::to_owned),
             rethought: is_changed(object),
-            brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
         };
         // A missing key does not mean that all requirements are fulfilled.
@@ -144,11 +140,6 @@ fn is_changed(object: &Map<String, Value>) -> bool {
     approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
 }
 
-fn brief(object: &Map<String, Value>) -> Brief {
-    let text = |key: &str| object.get(key).map(text_of).unwrap_or_default();
-    Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
-}
-
 /// The text without a closing note on its draft's approach, and whether that was abandoned.
 pub(super) fn without_approach(text: &str) -> (&str, bool) {
     let whole = text.trim_end();
@@ -178,7 +169,7 @@ enum AssessmentContent {
     Damaged,
 }
 
-/// Reads an answer with the solution inside a JSON object, as earlier versions requested.
+/// Reads an answer with the solution inside a JSON object, as the older program's prompts asked for it.
 fn all_in_json(text: &str) -> Option<Written> {
     if !text.contains(SOLUTION_KEY) {
         return None;

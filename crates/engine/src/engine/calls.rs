@@ -73,12 +73,10 @@ struct Connection {
 }
 
 impl Connection {
-    /// Waits until the copy of the journal, if there is one, contains the reservation and all earlier events.
-    async fn copied(&self, reserved: Reserved) {
+    /// Waits until the copy of the journal, if there is one, contains all events, the reservation among them.
+    async fn copied(&self) {
         let Some(replica) = &self.replica else { return };
-        let held = replica.holds(reserved.number).await;
-        // Checked last, because much time may have passed.
-        if let Err(refusal) = held.and_then(|()| replica.may_send()) {
+        if let Err(refusal) = replica.holds().await {
             drop(self.sender.send(Message::NotCopied(refusal)));
             // The engine ends the run including this call.
             std::future::pending::<()>().await;
@@ -98,7 +96,7 @@ impl Account for Connection {
             // No answer means no room, or the call was abandoned.
             let limit = self.limit.unwrap_or_default();
             let reserved = granted.await.map_err(|_| ModelError::OverBudget { limit })?;
-            self.copied(reserved).await;
+            self.copied().await;
             Ok(Some(reserved))
         })
     }

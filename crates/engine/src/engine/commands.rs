@@ -26,7 +26,6 @@ pub enum RunCommand {
         agent_id: AgentId,
         /// The id of its question.
         item_id: String,
-        /// The answer.
         answer: String,
         /// The program that answered for the user, if any.
         by: Option<Answerer>,

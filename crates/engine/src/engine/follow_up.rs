@@ -32,10 +32,7 @@ pub enum FollowUpError {
     NoCallLeft,
     /// The judge failed to answer.
     #[error("the judge gave no answer: {reason}")]
-    Failed {
-        /// The reason.
-        reason: String,
-    },
+    Failed { reason: String },
     /// The user interrupted.
     #[error("interrupted; the question is saved without an answer")]
     Interrupted,

@@ -43,7 +43,7 @@ use dialectic_record::protocol::{NoTransition, Protocol, Step};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Record, StoreError};
 
-pub use budget::{Books, BudgetError, check_prices, check_purchase, first_answer_most, known_cost, purchase};
+pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
 pub(crate) use follow_up::forecast_follow_up;
@@ -51,7 +51,7 @@ pub use forecast::{ForecastError, forecast, planned_json_calls};
 pub use outage::OnOutage;
 pub use windows::{WindowError, check_windows, telling_rounds};
 
-use budget::{Budget, Ceiling};
+use budget::Budget;
 use calls::Calls;
 use closing::{check_before_closing, has_something_to_check};
 use outage::Outage;
@@ -84,12 +84,7 @@ pub enum EngineError {
     Prompt(#[from] PromptError),
     /// The context directory cannot be opened.
     #[error("cannot open the context directory {path}")]
-    ContextDir {
-        /// The directory.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    ContextDir { path: PathBuf, source: std::io::Error },
     /// The protocol lacks a transition.
     #[error(transparent)]
     Protocol(#[from] NoTransition),
@@ -143,7 +138,6 @@ pub struct Engine {
     /// The context of the current round's tools.
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
-    ceiling: Option<Ceiling>,
     known_cost: Usd,
     is_pausing: bool,
     /// Whether it stays ready to continue after a pause.
@@ -221,7 +215,6 @@ impl Engine {
             shared: None,
             tools: None,
             budget,
-            ceiling: None,
             known_cost,
             is_pausing: false,
             is_held: false,
@@ -242,18 +235,6 @@ impl Engine {
         let Some(mut settings) = self.debate().settings.clone() else { return self };
         settings.terms.max_cost = Some(settings.max_cost().map_or(most, |own| own.min(most)));
         self.budget = Budget::of(&settings, &self.panel.routed, past);
-        self
-    }
-
-    /// Refuses attempts that could bring the total cost, including `past`, above `most`. Unlike a limit it plans nothing:
-    /// no answer is shortened, and no round left out. It holds only without a limit, and where attempts are noted for a
-    /// copy of the journal.
-    pub fn capped(mut self, most: Usd, past: &[Recorded]) -> Self {
-        let mut ceiling = Ceiling { most, books: Books::default() };
-        for recorded in past {
-            ceiling.apply(recorded);
-        }
-        self.ceiling = Some(ceiling);
         self
     }
 
@@ -317,9 +298,6 @@ impl Engine {
         }
         if let Some(budget) = &mut self.budget {
             budget.apply(&recorded);
-        }
-        if let Some(ceiling) = &mut self.ceiling {
-            ceiling.apply(&recorded);
         }
         self.signal(Signal::Recorded(Arc::clone(&recorded)));
         self.known_cost += budget::cost_of(&recorded.event).unwrap_or_default();

@@ -62,7 +62,6 @@ pub(super) struct Outage {
     wait: Option<Duration>,
 }
 
-/// A waiting call.
 #[derive(Debug)]
 struct WaitingCall {
     step: Step,
@@ -281,7 +280,7 @@ impl Engine {
         if is_timed_out || self.is_stopping() {
             return Ok(reached);
         }
-        let gone = debate.failures.iter().filter(|failure| failure.is_server_gone());
+        let gone = debate.failures.iter().filter(|failure| failure.server_gone);
         let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {

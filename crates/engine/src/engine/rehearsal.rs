@@ -22,11 +22,10 @@ use super::{EngineError, check_before_closing, has_something_to_check};
 
 /// The bytes added to a repeated request.
 const SECOND_CHANCE_BYTES: usize = 1000;
-/// The maximum number of points in a critique, as prompts request it: for one text, for each text if a critic reads
-/// all, and for each text in a quick debate.
+/// The maximum number of points in a critique, as prompts request it: for one text, and for each text if a critic reads
+/// all.
 const POINTS: usize = 7;
 const POINTS_OF_EACH: usize = 5;
-const POINTS_OF_EACH_QUICK: usize = 3;
 /// The bytes of a point with its remedy, and of a remark on a point, as strong models write them in answer to our
 /// prompts.
 const POINT_BYTES: usize = 450;
@@ -277,13 +276,7 @@ impl<'a> Rehearsal<'a> {
             }
             OutputSpec::Word(words) => {
                 let word = if demanding { words.last() } else { words.first() }?;
-                if self.debate.stage(key.stage).is_some_and(|stage| stage.in_round) {
-                    let metadata = Metadata { choice: Some((*word).to_owned()), ..Metadata::default() };
-                    let contribution = contribution(text, key.target_agent_id.clone(), metadata);
-                    Event::Contributed { key, contribution, call: Some(call) }
-                } else {
-                    Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
-                }
+                Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
             }
             OutputSpec::Relations => {
                 // Full agreement ends the debate soon, unless it is challenged.
@@ -380,12 +373,7 @@ impl<'a> Rehearsal<'a> {
     fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Objection]) -> Reading {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
-            let is_quick = self.debate.settings.as_ref().is_some_and(|settings| settings.debate.quick);
-            let count = match target {
-                None => POINTS,
-                Some(_) if is_quick => POINTS_OF_EACH_QUICK,
-                Some(_) => POINTS_OF_EACH,
-            };
+            let count = if target.is_none() { POINTS } else { POINTS_OF_EACH };
             let whole = length / texts.max(1);
             let bytes = if disputes { (whole + LABELS) / count } else { POINT_BYTES.min(whole / count) };
             let (text, target) = (self.filler(bytes), target.cloned());
@@ -393,7 +381,7 @@ impl<'a> Rehearsal<'a> {
         };
         let raising = |points| Reading { points: Some(points), ..Reading::default() };
         match (yields, &key.target_agent_id) {
-            (ResultKind::Critique | ResultKind::Ballot, Some(target)) => {
+            (ResultKind::Critique, Some(target)) => {
                 Reading { rechecks: self.rechecks(step, target, length), ..raising(points(None, 1)) }
             }
             // One critique covers all texts.
@@ -436,15 +424,15 @@ impl<'a> Rehearsal<'a> {
                     |one: Report| Opinion { finding: one.number, stance: Stance::Left, reason: reason.clone() };
                 Reading { opinions: findings.into_iter().map(opinion).collect(), ..Reading::default() }
             }
-            (ResultKind::Ballot | ResultKind::Opinion, None)
+            (ResultKind::Opinion, None)
             | (ResultKind::Proposal, Some(_))
             | (
-                ResultKind::Material
+                ResultKind::Ballot
+                | ResultKind::Material
                 | ResultKind::Team
                 | ResultKind::Agreement
                 | ResultKind::Challenge
                 | ResultKind::Kinds
-                | ResultKind::Similarity
                 | ResultKind::Speech
                 | ResultKind::Questions
                 | ResultKind::Summary
@@ -475,7 +463,7 @@ impl<'a> Rehearsal<'a> {
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Recheck> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
-        let due = ledger.iter().flat_map(|ledger| ledger.to_recheck(&self.debate, agent_id, target, *round));
+        let due = ledger.iter().flat_map(|ledger| ledger.to_recheck(agent_id, target));
         let due: Vec<_> = due.filter(|one| one.critic.is_none()).collect();
         let recheck = |one: &&Objection| Recheck {
             point: one.id.clone(),

@@ -95,12 +95,6 @@ impl Engine {
                 let contribution = contribution(cast.reason.as_str().into(), Some(cast.choice.clone()), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            Value::Word(cast) if self.debate().stage(key.stage).is_some_and(|stage| stage.in_round) => {
-                let (choice, confidence) = (Some(cast.choice.to_owned()), cast.confidence);
-                let metadata = Metadata { choice, confidence, ..answered.metadata.clone() };
-                let contribution = contribution(cast.reason.as_str().into(), key.target_agent_id.clone(), metadata);
-                Event::Contributed { key, contribution, call: Some(call) }
-            }
             Value::Word(cast) => Event::Polled { key, vote: cast.choice.to_owned(), reason: cast.reason.clone(), call },
             Value::Relations(relations) => Event::Related { key, relations: relations.clone(), call },
             Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
@@ -171,7 +165,6 @@ impl Engine {
             // Parts that were not requested again stay unchanged.
             Some(draft) => Solution {
                 base: solution.base.or_else(|| draft.base.clone()),
-                brief: solution.brief.or_else(|| draft.brief.clone()),
                 description: with_candidates_of(draft, step, solution.description),
                 ..solution
             },
@@ -181,8 +174,7 @@ impl Engine {
         {
             return Event::Drafted { key, text: Some(text), solution: Box::new(solution), call };
         }
-        let is_kept = matches!(step.answer, OutputSpec::Solution(Authorship::Kept(_)));
-        let text = draft.filter(|_| !is_kept).map(|_| text);
+        let text = draft.map(|_| text);
         let mut checked = self.debate().clone();
         checked.checks.extend(text.clone());
         let solution = Box::new(solution.with_unverified(checked.unverified()));

@@ -61,7 +61,7 @@ impl Engine {
                     return Ok(RunEnding::Suspended);
                 }
                 Next::Done => {
-                    let outcome = Some(Outcome::derive(self.debate()));
+                    let outcome = Outcome::derive(self.debate());
                     self.append(Event::Completed { outcome })?;
                     return Ok(RunEnding::Completed);
                 }

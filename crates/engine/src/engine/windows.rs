@@ -24,9 +24,7 @@ const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 pub struct WindowError {
     /// The agent of the call.
     pub agent: String,
-    /// The phase.
     pub phase: &'static str,
-    /// The model.
     pub model: String,
     /// The model's context window in tokens.
     pub window: u64,

@@ -32,8 +32,8 @@ pub struct PreparedQuestion {
 
 impl Runner {
     /// Opens a saved, finished debate for a question. `protocols` extends the built-in ones. `lent` are the judge's
-    /// settings if the debate's own are unknown: older versions saved neither settings nor a journal, which is created
-    /// then.
+    /// settings if the debate's own are unknown: the older program saved neither settings nor a journal, which is
+    /// created then.
     ///
     /// # Errors
     /// It is unfinished, in use, or damaged.

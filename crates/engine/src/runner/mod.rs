@@ -7,6 +7,8 @@
 //!
 //! This module prints nothing and asks no one. The command line is one of its clients.
 
+#![warn(missing_docs)]
+
 mod after;
 mod attachments;
 mod follow_up;
@@ -273,7 +275,7 @@ impl Runner {
                 }
                 Some(path) => StoreError::JournalGone { id: debate.id, path }.into(),
                 None => {
-                    let reason = "it has no journal (older versions kept none)";
+                    let reason = "it has no journal (the older program kept none)";
                     RunnerError::NotResumable { id: debate.id, reason }
                 }
             });

@@ -52,8 +52,6 @@ pub struct Ready {
     signals: Signals,
     /// A limit for the total cost, regardless of the debate's own.
     most: Option<Usd>,
-    /// The most that it may cost, without what a limit plans.
-    ceiling: Option<Usd>,
     closes: bool,
     is_kept: bool,
     on_outage: OnOutage,
@@ -207,7 +205,6 @@ impl Prepared {
             begun,
             signals,
             most,
-            ceiling: None,
             closes: false,
             is_kept: false,
             on_outage: OnOutage::Pause,
@@ -234,11 +231,6 @@ impl Ready {
     /// The number of events in its journal before this run.
     pub fn events_before(&self) -> u64 {
         if self.begun.is_some() { 0 } else { self.record.events() }
-    }
-
-    /// Sends nothing that could bring the total cost above `most`; see [`Engine::capped`].
-    pub fn capped(self, most: Usd) -> Self {
-        Self { ceiling: Some(most), ..self }
     }
 
     /// Closes the debate with its current texts instead of continuing.
@@ -273,7 +265,7 @@ impl Ready {
     /// Outside of a Tokio runtime.
     pub fn run(self) -> Run {
         let Self { protocol, panel, collector, record, past, begun, signals, most, .. } = self;
-        let Self { ceiling, closes, is_kept, on_outage, .. } = self;
+        let Self { closes, is_kept, on_outage, .. } = self;
         let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
@@ -292,9 +284,6 @@ impl Ready {
             .on_outage(on_outage);
         if let Some(most) = most {
             engine = engine.at_most(most, &past);
-        }
-        if let Some(ceiling) = ceiling {
-            engine = engine.capped(ceiling, &past);
         }
         Run::spawn(engine, id, journal, signals, commands, cancel, is_new)
     }

@@ -172,11 +172,6 @@ impl Controls {
         drop(self.commands.send(RunCommand::Stop(StopReason::User)));
     }
 
-    /// Like [`stop`](Self::stop), because the money that the caller set aside for the debate is spent.
-    pub fn stop_spent(&self) {
-        drop(self.commands.send(RunCommand::Stop(StopReason::Spent)));
-    }
-
     /// Acknowledges the cost warning. Has no effect without one, or the second time.
     pub fn acknowledge(&self) {
         drop(self.commands.send(RunCommand::Acknowledge));

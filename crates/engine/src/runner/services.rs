@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::access::{
     Environment, MissingKeys, ProviderAccessError, Trust, TrustError, VariableError, known_keys, missing_keys,
-    routed_providers,
+    program_warnings, routed_providers,
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::engine::{BudgetError, check_prices};
@@ -115,16 +115,15 @@ impl Services {
     pub fn panel(&self, protocol: &Protocol, settings: &Settings, provenance: &Trust) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
+        let mut warnings = Vec::new();
         let models = if let Some(model) = &self.model {
             Models::only(Arc::clone(model))
         } else {
             missing_keys(settings, environment)?;
-            let everybody = settings.everybody();
-            let used = everybody.map(|agent| agent.provider.as_str());
+            warnings = self.program_warnings(settings, provenance)?;
+            let used = settings.everybody().map(|agent| agent.provider.as_str());
             let has_limit = settings.max_cost().is_some();
-            let project: Vec<PathBuf> =
-                [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect();
-            let providers = &settings.providers;
+            let (providers, project) = (&settings.providers, project_of(settings));
             match &self.shared {
                 Some(shared) => shared.models(used, providers, environment, provenance, has_limit, &project)?,
                 None => Models::build(used, providers, environment, provenance, has_limit, &project)?,
@@ -147,10 +146,21 @@ impl Services {
             observer: None,
         })?;
         provenance.check_prompts(settings, environment, &panel.sources)?;
+        panel.warnings.splice(0..0, warnings);
         panel.routed = routed_providers(settings, environment);
         panel.withheld = self.withheld();
         panel.keys = self.keys(settings);
         Ok(panel)
+    }
+
+    /// The warnings about the programs in use.
+    pub(super) fn program_warnings(
+        &self,
+        settings: &Settings,
+        provenance: &Trust,
+    ) -> Result<Vec<String>, ProviderAccessError> {
+        let used = settings.everybody().map(|agent| agent.provider.as_str());
+        program_warnings(used, &settings.providers, &self.environment, provenance, &project_of(settings))
     }
 
     /// The keys whose values are never shown.
@@ -162,6 +172,11 @@ impl Services {
     pub(super) fn withheld(&self) -> Option<PathBuf> {
         self.environment.file().map(std::path::absolute).and_then(Result::ok)
     }
+}
+
+/// The directories of a project, where programs are not searched.
+fn project_of(settings: &Settings) -> Vec<PathBuf> {
+    [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect()
 }
 
 #[cfg(test)]

@@ -56,7 +56,6 @@ impl Tool {
     }
 }
 
-/// All tools.
 static TOOLS: [Tool; 3] = [context_search::TOOL, file_read::TOOL, list_files::TOOL];
 
 /// The tool names for an agent's configuration.
@@ -85,7 +84,6 @@ pub enum ToolError {
     /// An argument is missing.
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing {
-        /// The name.
         name: &'static str,
         /// The expectation.
         expected: &'static str,
@@ -93,7 +91,6 @@ pub enum ToolError {
     /// An argument is unusable.
     #[error("the argument `{name}` is {found}; expected {expected}")]
     Unusable {
-        /// The name.
         name: &'static str,
         /// The problem.
         found: &'static str,
@@ -103,7 +100,6 @@ pub enum ToolError {
     /// An argument is too long.
     #[error("the argument `{name}` is longer than {limit} characters")]
     TooLong {
-        /// The name.
         name: &'static str,
         /// The limit, in characters.
         limit: usize,

@@ -29,7 +29,6 @@ mod unix {
         }
     }
 
-    /// Options for reading.
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();
         // Opening a swapped-in pipe must not wait for a writer.

@@ -70,10 +70,7 @@ pub enum AccessError {
     NotDirectory,
     /// The operating system refused.
     #[error("it cannot be read")]
-    Unreadable {
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { source: io::Error },
 }
 
 /// The result of opening without links.

@@ -36,8 +36,6 @@ pub(super) struct Transcript {
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
-    /// The version that the program reports in its output, if any.
-    pub(super) version: Option<String>,
     /// The reported error.
     pub(super) error: Option<String>,
     /// The reported HTTP status.

@@ -31,12 +31,6 @@ impl<'a> PlayedAgent<'a> {
                 let choice = choices[usize::from(mixed(self.seed, self.part.title).is_multiple_of(2))];
                 json!({ "choice": choice, "reason": verdict.get("poll") })
             }
-            "review" => {
-                let earlier = self.points(false);
-                let reason = self.criticism(self.at_hand().text, &earlier);
-                let is_accepted = !earlier.is_empty() || reason == "No objections.";
-                json!({ "choice": if is_accepted { "accept" } else { "rewrite" }, "reason": reason })
-            }
             "judge the debate" => json!({
                 "score": EQUAL, "winner": "none", "assessment": verdict.get("assessment"),
                 "reasoning": verdict.get("reasoning"), "adoptIf": verdict.get("adopt"),
@@ -77,11 +71,9 @@ impl<'a> PlayedAgent<'a> {
         let get = |name| part("Judge").get(name);
         let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
         let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
-        let brief = ["agree", "differ", "objection"].into_iter().zip(get("brief").split(" | "));
         let mut assessment = json!({
             "base": self.chosen().map(|(label, _)| label),
             "approach": "kept",
-            "brief": brief.collect::<Value>(),
             "tradeoffs": all("tradeoff"),
             "recommendations": all("advice"),
             "unfulfilledMajorRequirements": [],
@@ -93,7 +85,7 @@ impl<'a> PlayedAgent<'a> {
             "confidence": "none",
         });
         if let Some(values) = assessment.as_object_mut() {
-            let is_optional = |name: &str| ["base", "approach", "brief", "rulings"].contains(&name);
+            let is_optional = |name: &str| ["base", "approach", "rulings"].contains(&name);
             values.retain(|name, _| !is_optional(name) || self.names(name));
         }
         assessment

@@ -38,7 +38,7 @@ impl<'a> PlayedAgent<'a> {
     /// A free-text answer. Never empty: that would count as a failure.
     pub(super) fn text(&self) -> String {
         let text = match self.task {
-            "propose" | "draft" => self.own_text(),
+            "propose" => self.own_text(),
             "critique" => self.criticism(self.at_hand().text, &self.points(false)),
             "review the texts" => {
                 let review = |text: Fenced<'a>| section(text.title, &self.criticism(text.text, &[]));
@@ -47,7 +47,7 @@ impl<'a> PlayedAgent<'a> {
             "check" => self.check(),
             "find faults" => self.findings(),
             "confirm the findings" => self.opinions(),
-            "refine" | "rewrite" | "revise" | "rework" | "write your last word" => self.revision(RESPONSE),
+            "refine" | "revise" | "rework" | "write your last word" => self.revision(RESPONSE),
             "finalise" | "amend" => self.revision(CHECKED),
             "open" | "rebut" | "question" | "answer" | "close" => self.speech(),
             _ if self.names("unfulfilledMajorRequirements") => self.solution(),
@@ -104,7 +104,6 @@ impl<'a> PlayedAgent<'a> {
 
     fn own_text(&self) -> String {
         let own = self.part.points.iter().take(1).fold(self.written(self.part), |own, point| self.changed(&own, point));
-        let own = if self.task == "draft" { with_item(&own, "Proof", planted()) } else { own };
         paragraphs([own, self.decisions(), COLOPHON.to_owned()])
     }
 

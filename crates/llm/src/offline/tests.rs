@@ -64,15 +64,12 @@ fn assessed(answer: &str) -> Value {
 fn each_role_approaches_the_problem_in_its_own_way_and_in_its_words() {
     let mut approaches = BTreeSet::new();
     for role in debaters() {
-        for task in ["propose\n\nEnd it with `## Requirements Coverage`.", "draft"] {
-            let text = ask(role.title, task, "");
-            let approach = text.lines().nth(2).unwrap();
-            assert!(approach.contains("“Our nightly export takes five hours”"), "{text}");
-            assert!(text.contains("\n- “It must be done in one” (major): ") && text.contains("*Offline: "), "{text}");
-            assert!(!text.contains(['{', '}']) && !text.contains("## Response"), "{text}");
-            assert_eq!(text.contains(PLANTED), task == "draft");
-            approaches.insert(approach.to_owned());
-        }
+        let text = ask(role.title, "propose\n\nEnd it with `## Requirements Coverage`.", "");
+        let approach = text.lines().nth(2).unwrap();
+        assert!(approach.contains("“Our nightly export takes five hours”"), "{text}");
+        assert!(text.contains("\n- “It must be done in one” (major): ") && text.contains("*Offline: "), "{text}");
+        assert!(!text.contains(['{', '}']) && !text.contains("## Response") && !text.contains(PLANTED), "{text}");
+        approaches.insert(approach.to_owned());
         // Nobody raises against others what the own text lacks.
         assert!(text_holds(role.title), "{}", role.title);
         assert!(role.points.iter().all(|point| !point.get("answer").is_empty()), "{}", role.title);
@@ -197,7 +194,7 @@ fn nothing_is_claimed_that_no_model_had() {
     let ballot = json!({ "type": "object", "properties": {
         "reason": { "type": "string" }, "choice": { "enum": ["for", "against", "undecided"] }, "confidence": number,
     } });
-    for task in ["vote", "poll", "review"] {
+    for task in ["vote", "poll"] {
         let cast = fill("Testing", task, &shown("# Text 1", "text", "Use a ring."), &ballot);
         assert!(cast["confidence"].is_null(), "{task}: {cast}");
     }
@@ -263,23 +260,7 @@ fn a_choice_follows_from_the_seed_and_all_voters_agree() {
 }
 
 #[test]
-fn a_review_demands_a_rewrite_once_and_questions_are_asked_once() {
-    let schema = json!({ "type": "object", "properties": {
-        "reason": { "type": "string" }, "choice": { "enum": ["accept", "rewrite"] },
-    } });
-    let draft = shown("# Text 1", "text", &ask("Simplicity", "draft", ""));
-    let first = fill("Architect", "review\n\nAccept Text 1, or", &draft, &schema);
-    assert_eq!(first["choice"], "rewrite");
-    let points = numbered(1, first["reason"].as_str().unwrap(), " - rejected: no");
-    let second = fill(
-        "Architect",
-        "review\n\nAccept Text 1, or",
-        &(draft + &shown("# Points to recheck", "points", &points)),
-        &schema,
-    );
-    assert_eq!(second["choice"], "accept");
-    assert!(second["reason"].as_str().unwrap().starts_with("## Earlier points\n\n- 1.1 maintained: "), "{second}");
-
+fn questions_are_asked_once() {
     let schema = json!({ "type": "object", "properties": { "questions": { "type": "array" } } });
     let asked = fill("Architect", "clarify", "", &schema)["questions"][0]["text"].as_str().unwrap().to_owned();
     let known = shown("## Question 1, asked by x", "question", &asked) + &fenced("answer", "NA") + "\n\n";
@@ -398,7 +379,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(problem in "\\PC{0,300}", text in "(\\PC|\n|\\*\\*|## |# |- |1\\. |2\\) |~~~|```){0,60}") {
         let tasks = [
-            "propose", "critique", "refine", "summarise", "synthesise", "merge", "draft", "rewrite", "open", "rebut",
+            "propose", "critique", "refine", "summarise", "synthesise", "open", "rebut",
             "close", "question", "answer", "speak", "check", "finalise", "amend", "review the texts", "follow up",
         ];
         for kind in ["text", "critique", "contribution", "draft", "points", "solution"] {
@@ -409,7 +390,7 @@ proptest! {
                 prop_assert_eq!(&said, &PlayedAgent::new(&prompt, 0).text());
                 prop_assert!(!said.is_empty());
             }
-            for task in ["clarify", "vote", "poll", "review", "score the consensus", "assess", "judge the debate", ""] {
+            for task in ["clarify", "vote", "poll", "score the consensus", "assess", "judge the debate", ""] {
                 let form = fill("Simplicity", task, &material, &json!({ "type": "object" }));
                 prop_assert!(form.is_object());
             }

@@ -92,27 +92,12 @@ pub struct Convergence {
     /// The mean similarity of all pairs of texts, 0 to 100; absent if unknown. It decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
-    /// How earlier versions measured both; by words if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// The embedding model of earlier versions, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Why words were compared instead of embeddings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<String>,
 }
 
 impl Convergence {
     /// Whether the texts agree enough.
     pub fn is_reached(&self) -> bool {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
-    }
-
-    /// How the texts were compared: `lexical`, or `embedding` with the model in brackets.
-    pub fn measured_by(&self) -> String {
-        let model = self.model.as_ref().map(|model| format!(" ({model})"));
-        format!("{}{}", self.method.as_deref().unwrap_or("lexical"), model.unwrap_or_default())
     }
 
     /// The mean of the agents' stabilities, 0 to 100; `None` without any.

@@ -13,7 +13,6 @@ pub struct CallKey {
     /// The stage that it is for.
     #[serde(rename = "phase")]
     pub stage: StageId,
-    /// The called agent.
     pub agent_id: AgentId,
     /// The author of the criticised text (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,18 +37,14 @@ pub struct ChangedFile {
 /// A file, or a part of one, that was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// The path.
     pub path: String,
-    /// The reason.
     pub reason: String,
 }
 
 /// A range of lines in a file, counted from 1, including the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Lines {
-    /// The first.
     pub first: u32,
-    /// The last.
     pub last: u32,
 }
 
@@ -91,7 +87,6 @@ impl std::fmt::Display for Lines {
 }
 
 impl ChangeSet {
-    /// The file with that path.
     pub fn file(&self, path: &str) -> Option<&ChangedFile> {
         self.files.iter().find(|file| file.path == path)
     }

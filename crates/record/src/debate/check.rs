@@ -52,7 +52,6 @@ impl Lens {
 pub struct Draft<'a> {
     /// The number among the debate's drafts, from 1.
     pub number: u8,
-    /// The text.
     pub text: &'a Arc<Contribution>,
     /// The call that wrote it.
     pub key: CallKey,

@@ -13,9 +13,7 @@ use super::{AgentId, Debate};
 pub struct AgentClarifications {
     /// The agent that asks.
     pub agent_id: AgentId,
-    /// The name.
     pub agent_name: String,
-    /// The role.
     pub role: String,
     /// The questions.
     pub items: Vec<Clarification>,
@@ -26,7 +24,6 @@ pub struct AgentClarifications {
 pub struct Clarification {
     /// Unique within debates of this program.
     pub id: String,
-    /// The question.
     pub question: String,
     /// The answer: `NA` if the user gave none, empty while it is open.
     #[serde(default)]

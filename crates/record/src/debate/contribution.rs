@@ -9,9 +9,6 @@ use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AgentId, Lens, Reading, StageId};
 
-/// A reviewer's choice that rejects the text.
-pub const DEMAND: &str = "rewrite";
-
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +17,6 @@ pub struct Contribution {
     pub agent_id: AgentId,
     /// The author's role.
     pub agent_role: Arc<str>,
-    /// The stage.
     #[serde(rename = "type")]
     pub stage: StageId,
     /// The text, Markdown.
@@ -37,11 +33,6 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Whether it demands another text, which requires points.
-    pub fn is_demand(&self) -> bool {
-        self.metadata.choice.as_deref() == Some(DEMAND)
-    }
-
     /// The number of its points beyond the limit.
     pub fn unread_points(&self) -> usize {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
@@ -53,7 +44,8 @@ impl Contribution {
     }
 }
 
-/// Facts about how a contribution was made. All fields are optional, since older files lack most of them.
+/// Facts about how a contribution was made. All fields are optional, since files of the older program lack most of
+/// them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one text, each under its own key")]
 #[serde(rename_all = "camelCase", default)]
@@ -76,7 +68,6 @@ pub struct Metadata {
     /// Input tokens read from the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u64>,
-    /// Output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
     /// Attempts over all its calls.
@@ -85,9 +76,6 @@ pub struct Metadata {
     /// Set on a proposal that repeats its author's last text: it cost nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
-    /// The chosen word of a ballot.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub choice: Option<String>,
     /// The voter's confidence, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
@@ -110,7 +98,6 @@ pub struct Metadata {
     /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The tools' results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<ToolResult>,
     /// The number of further calls with tool results.

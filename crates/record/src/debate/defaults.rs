@@ -10,7 +10,6 @@ pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
         judge: judge(),
-        embedder: None,
         debate: DebateSettings::default(),
         providers: BTreeMap::new(),
         prices: BTreeMap::new(),

@@ -20,9 +20,7 @@ use super::{
 pub struct Recorded {
     /// Numbered from 1 without gaps.
     pub seq: u64,
-    /// The time.
     pub at: Timestamp,
-    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -41,13 +39,11 @@ pub enum Event {
     /// The debate entered a stage.
     #[serde(rename = "node-entered")]
     StageEntered {
-        /// The stage.
         #[serde(rename = "node")]
         stage: StageId,
     },
     /// A round began.
     RoundBegun {
-        /// The number.
         round: u32,
         /// The first stage, which is entered next.
         #[serde(rename = "node")]
@@ -67,46 +63,21 @@ pub enum Event {
         selection: Selection,
     },
     /// The judge related the decisions of a round.
-    Related {
-        /// The call.
-        key: CallKey,
-        /// The relations.
-        relations: Relations,
-        /// The call.
-        call: CallRecord,
-    },
-    /// Embeddings of texts were compared. Earlier versions did that; it decided nothing.
-    Compared {
-        /// The call.
-        key: CallKey,
-        /// The similarities.
-        similarities: serde_json::Value,
-        /// The call.
-        call: CallRecord,
-    },
+    Related { key: CallKey, relations: Relations, call: CallRecord },
     /// The agreement of a round's texts was measured.
-    Measured {
-        /// The round.
-        round: u32,
-        /// The result.
-        convergence: Convergence,
-    },
+    Measured { round: u32, convergence: Convergence },
     /// The judge looked for objections to an agreement.
     Challenged {
-        /// The call.
         key: CallKey,
         /// The objections.
         challenge: Challenge,
-        /// The call.
         call: CallRecord,
     },
     /// The kinds of argument in a round were determined.
     Observed {
-        /// The call.
         key: CallKey,
         /// The kinds by contribution.
         observations: Vec<Observation>,
-        /// The call.
         call: CallRecord,
     },
     /// The debate was extended because the winning text misses a major requirement.
@@ -120,14 +91,7 @@ pub enum Event {
     },
     /// A call returned a reply that is not yet a result: tool calls, or unreadable JSON. Saved so that it is never paid
     /// again.
-    Replied {
-        /// The call.
-        key: CallKey,
-        /// The reply.
-        reply: StoredReply,
-        /// The call.
-        call: CallRecord,
-    },
+    Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     /// An agent was asked for questions.
     QuestionsAsked {
         /// The call; its pass counts the repetitions.
@@ -143,7 +107,6 @@ pub enum Event {
         agent_id: AgentId,
         /// The id of its question.
         item_id: String,
-        /// The answer.
         answer: String,
         /// The program that answered for the user, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,19 +119,11 @@ pub enum Event {
         by: Option<Answerer>,
     },
     /// An agent summarized its history, or the judge the earlier rounds.
-    Summarized {
-        /// The call.
-        key: CallKey,
-        /// The summary.
-        summary: Summary,
-        /// The call.
-        call: CallRecord,
-    },
+    Summarized { key: CallKey, summary: Summary, call: CallRecord },
     /// An agent contributed.
     Contributed {
         /// The call, even if it was not needed.
         key: CallKey,
-        /// The contribution.
         contribution: Arc<Contribution>,
         /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,18 +139,11 @@ pub enum Event {
     },
     /// Calls that failed on an unreachable server are repeated.
     #[serde(rename = "calls-reopened")]
-    Reopened {
-        /// The calls.
-        keys: Vec<CallKey>,
-    },
+    Reopened { keys: Vec<CallKey> },
     /// A round exceeded its time limit.
-    RoundTimedOut {
-        /// The round.
-        round: u32,
-    },
+    RoundTimedOut { round: u32 },
     /// The judge scored a round.
     Evaluated {
-        /// The call.
         key: CallKey,
         /// The score.
         evaluation: Evaluation,
@@ -204,38 +152,19 @@ pub enum Event {
         call: Option<CallRecord>,
     },
     /// The votes were counted.
-    Voted {
-        /// The result.
-        voting: Voting,
-        /// The judge's casting vote. Older versions wrote it here instead of as a ballot.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call: Option<CallRecord>,
-    },
+    Voted { voting: Voting },
     /// A member of the audience voted outside of a round.
-    Polled {
-        /// The call.
-        key: CallKey,
-        /// The vote.
-        vote: String,
-        /// The reason.
-        reason: String,
-        /// The call.
-        call: CallRecord,
-    },
+    Polled { key: CallKey, vote: String, reason: String, call: CallRecord },
     /// The judge scored the debaters.
     Judged {
         /// The call; its pass is the order of the debaters.
         key: CallKey,
         /// The scores and the winner.
         judgement: Judgement,
-        /// The call.
         call: CallRecord,
     },
     /// The judgements were combined.
-    Decided {
-        /// The result.
-        verdict: Verdict,
-    },
+    Decided { verdict: Verdict },
     /// A draft of the answer was written, which is checked next.
     Drafted {
         /// The call; absent if none was needed.
@@ -261,7 +190,6 @@ pub enum Event {
         /// answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
-        /// The solution.
         solution: Box<Solution>,
         /// The last call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,7 +198,6 @@ pub enum Event {
     /// An attempt is about to be sent, and reserves its maximum cost and a request under a limit. The event with a
     /// [`CallRecord`] that names this number settles it; otherwise it counts as spent.
     CostReserved {
-        /// The call.
         key: CallKey,
         /// The maximum cost.
         usd: Usd,
@@ -285,9 +212,7 @@ pub enum Event {
     /// An attempt failed, and was or may have been billed; under a cost limit every failure is recorded. The call may
     /// be retried.
     AttemptFailed {
-        /// The call.
         key: CallKey,
-        /// The reason.
         error: String,
         /// The usage; the cost is absent if unknown, and 0 if the call is not billed.
         call: CallRecord,
@@ -307,13 +232,9 @@ pub enum Event {
     /// The user acknowledged the cost warning.
     CostAcknowledged,
     /// The debate was told to close early.
-    Stopping {
-        /// The reason.
-        reason: StopReason,
-    },
+    Stopping { reason: StopReason },
     /// The debate waits for the user.
     Suspended {
-        /// The stage.
         #[serde(rename = "node")]
         stage: StageId,
     },
@@ -322,26 +243,18 @@ pub enum Event {
     /// The debate was resumed.
     Resumed,
     /// The debate ended without an answer.
-    Failed {
-        /// The reason.
-        error: String,
-    },
+    Failed { error: String },
     /// The debate ended with an answer.
     Completed {
-        /// The outcome by the rules of the build that wrote it; absent if that build derived none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outcome: Option<Outcome>,
+        /// The outcome by the rules of the build that wrote it.
+        outcome: Outcome,
     },
     /// The user asks a question about the finished debate.
-    FollowUpAsked {
-        /// The question.
-        question: Arc<str>,
-    },
+    FollowUpAsked { question: Arc<str> },
     /// The judge answered a question about the finished debate.
     FollowUpAnswered {
         /// The call; its pass is the question's number, from 1.
         key: CallKey,
-        /// The answer.
         answer: Arc<str>,
         /// How it was made.
         metadata: Metadata,
@@ -352,7 +265,6 @@ pub enum Event {
     Rated {
         /// 1 for good, -1 for bad.
         rating: i8,
-        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
@@ -423,7 +335,6 @@ impl Event {
             Self::Judged { key, judgement, call } => ended(key, CallResult::Judgement(judgement), Some(call)),
             Self::FollowUpAnswered { key, answer, call, .. } => ended(key, CallResult::FollowUp(answer), Some(call)),
             Self::Related { key, relations, call } => ended(key, CallResult::Relations(relations), Some(call)),
-            Self::Compared { key, call, .. } => ended(key, CallResult::Similarities, Some(call)),
             Self::Observed { key, observations, call } => {
                 ended(key, CallResult::Observations(observations), Some(call))
             }
@@ -437,9 +348,7 @@ impl Event {
             }
             Self::CallFailed { failure, call } => ended(&failure.key, CallResult::Failure(failure), call.as_ref()),
             Self::Replied { call, .. } | Self::AttemptFailed { call, .. } => (None, Some(call)),
-            Self::Voted { call, .. }
-            | Self::Drafted { key: None, call, .. }
-            | Self::Synthesized { key: None, call, .. } => (None, call.as_ref()),
+            Self::Drafted { key: None, call, .. } | Self::Synthesized { key: None, call, .. } => (None, call.as_ref()),
             Self::Created(_)
             | Self::Imported { .. }
             | Self::StageEntered { .. }
@@ -453,6 +362,7 @@ impl Event {
             | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
             | Self::Evaluated { call: None, .. }
+            | Self::Voted { .. }
             | Self::Decided { .. }
             | Self::CostReserved { .. }
             | Self::OutputLimited { .. }
@@ -480,14 +390,12 @@ impl Event {
             | Self::Polled { call, .. }
             | Self::FollowUpAnswered { call, .. }
             | Self::Related { call, .. }
-            | Self::Compared { call, .. }
             | Self::Challenged { call, .. }
             | Self::Observed { call, .. }
             | Self::Judged { call, .. } => Some(call),
             Self::Contributed { call, .. }
             | Self::CallFailed { call, .. }
             | Self::Evaluated { call, .. }
-            | Self::Voted { call, .. }
             | Self::Drafted { call, .. }
             | Self::Synthesized { call, .. } => call.as_mut(),
             _ => None,
@@ -505,12 +413,10 @@ impl Event {
     }
 }
 
-/// The result of a call.
 #[derive(Debug, Clone, Copy)]
 pub enum CallResult<'a> {
     /// An agent's new questions.
     Questions(&'a AgentClarifications),
-    /// A summary.
     Summary(&'a Summary),
     /// A text or a ballot.
     Contribution(&'a Arc<Contribution>),
@@ -518,9 +424,7 @@ pub enum CallResult<'a> {
     CarriedOver,
     /// An audience vote.
     Vote {
-        /// The vote.
         vote: &'a str,
-        /// The reason.
         reason: &'a str,
     },
     /// The judge's scores of the debaters.
@@ -529,8 +433,6 @@ pub enum CallResult<'a> {
     FollowUp(&'a Arc<str>),
     /// The relations between the decisions of a round.
     Relations(&'a Relations),
-    /// The similarity of texts.
-    Similarities,
     /// The kinds of argument in a round.
     Observations(&'a [Observation]),
     /// The objections to an agreement.
@@ -560,7 +462,6 @@ impl CallResult<'_> {
             | Self::Judgement(_)
             | Self::FollowUp(_)
             | Self::Relations(_)
-            | Self::Similarities
             | Self::Observations(_)
             | Self::Challenge(_)
             | Self::Evaluation(_)
@@ -573,7 +474,6 @@ impl CallResult<'_> {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredReply {
-    /// The text.
     pub text: String,
     /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -12,7 +12,7 @@ use dialectic_base::money::Usd;
 
 use super::{
     AgentId, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata, Outcome,
-    PanelInfo, Participant, Recorded, ResultKind, Signal, Spent, StageId, StageInfo, Timestamp, Verdict,
+    OutcomeKind, PanelInfo, Participant, Recorded, ResultKind, Signal, Spent, StageId, StageInfo, Timestamp, Verdict,
 };
 
 pub const CLARIFICATION: StageId = StageId::new("clarification");
@@ -23,7 +23,6 @@ pub const PROPOSAL: StageId = StageId::new("proposal");
 pub const CRITIQUE: StageId = StageId::new("critique");
 pub const EVALUATION: StageId = StageId::new("evaluation");
 pub const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
-pub const VOTE: StageId = StageId::new("vote");
 pub const SYNTHESIS: StageId = StageId::new("synthesis");
 
 pub fn panel() -> PanelInfo {
@@ -256,6 +255,11 @@ pub fn created(stages: Arc<[StageInfo]>) -> Event {
     }))
 }
 
+/// The end of a debate with everything in it.
+pub fn completed() -> Event {
+    Event::Completed { outcome: Outcome { kind: OutcomeKind::Full, reasons: Vec::new() } }
+}
+
 /// The stages of a test protocol with unique words.
 pub mod pitching {
     use super::*;
@@ -294,16 +298,15 @@ pub mod pitching {
         PanelInfo { stages: stages(), ..super::panel() }
     }
 
-    /// A ballot for a word.
-    pub fn applauded(agent: &str, choice: &str) -> Event {
+    pub fn applauded(agent: &str, whom: &str) -> Event {
         let call = call(None);
         let contribution = Contribution {
             agent_id: AgentId::new(agent),
             agent_role: "kiss".into(),
             stage: APPLAUSE,
             content: "because".into(),
-            metadata: Metadata { choice: Some(choice.to_owned()), ..Metadata::of_calls([&call]) },
-            target_agent_id: None,
+            metadata: Metadata::of_calls([&call]),
+            target_agent_id: Some(AgentId::new(whom)),
             reading: None,
         };
         let key = key(APPLAUSE, agent, None);
@@ -369,7 +372,7 @@ pub mod pitching {
             stage_entered(APPLAUSE),
             stage_started(APPLAUSE, 1),
             call_started(APPLAUSE, kiss, None),
-            recorded(applauded(kiss, "encore")),
+            recorded(applauded(kiss, architect)),
             call_ended(APPLAUSE, kiss, None),
             stage_ended(APPLAUSE, 1, 0),
             stage_entered(INTERLUDE),
@@ -396,7 +399,7 @@ pub mod pitching {
             },
             stage_ended(RULING, 2, 0),
             recorded(decided(None, Some(false))),
-            recorded(Event::Completed { outcome: None }),
+            recorded(completed()),
         ]
     }
 

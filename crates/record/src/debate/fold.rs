@@ -9,8 +9,8 @@ use dialectic_base::problem::NO_ANSWER;
 
 use super::{
     AgentClarifications, AgentId, Answerer, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created,
-    CutAnswer, Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind,
-    Round, Status, UnknownEnd,
+    CutAnswer, Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Poll, Recorded, ResultKind, Round,
+    Status, UnknownEnd,
 };
 
 /// Why a sequence of events is not a debate's record.
@@ -46,7 +46,6 @@ pub enum FoldError {
     UnknownRound {
         /// The number of the event.
         seq: u64,
-        /// The round.
         round: u32,
     },
 }
@@ -142,9 +141,6 @@ impl Debate {
             Event::Related { key, relations, call } => {
                 self.note(key.round, seq, Some(call), |round| round.relations = Some(relations.clone()))?;
             }
-            Event::Compared { key, similarities, call } => {
-                self.note(key.round, seq, Some(call), |round| round.similarities = Some(similarities.clone()))?;
-            }
             Event::Measured { round, convergence } => {
                 self.note(*round, seq, None, |round| round.convergence = Some(convergence.clone()))?;
             }
@@ -200,10 +196,7 @@ impl Debate {
             Event::Evaluated { key, evaluation, call } => {
                 self.note(key.round, seq, call.as_ref(), |round| round.evaluation = Some(evaluation.clone()))?;
             }
-            Event::Voted { voting, call } => {
-                self.voting = Some(voting.clone());
-                self.count(call.as_ref());
-            }
+            Event::Voted { voting } => self.voting = Some(voting.clone()),
             Event::Polled { key, vote, reason, call } => {
                 Poll::cast(&mut self.polls, key, vote, reason);
                 self.count(call);
@@ -246,7 +239,7 @@ impl Debate {
             Event::Failed { error } => (self.status, self.error) = (Status::Failed, Some(error.clone())),
             Event::Completed { outcome } => {
                 self.status = Status::Completed;
-                self.outcome = Some(outcome.clone().unwrap_or_else(|| Outcome::derive_unstated(self)));
+                self.outcome = Some(outcome.clone());
             }
             Event::FollowUpAsked { question } => self.follow_ups.push(FollowUp {
                 question: Arc::clone(question),
@@ -376,7 +369,6 @@ impl Debate {
             | CallResult::Evaluation(_)
             | CallResult::Vote { .. }
             | CallResult::Relations(_)
-            | CallResult::Similarities
             | CallResult::Challenge(_)
             | CallResult::Observations(_)
             | CallResult::Judgement(_) => None,

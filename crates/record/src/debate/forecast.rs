@@ -11,7 +11,6 @@ use super::CallKey;
 /// The calls of a debate in the order of rounds and stages, with the usage of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// The calls.
     pub calls: Vec<PlannedCall>,
     /// What a limit of cost or calls covers; absent without one.
     pub purchase: Option<Purchase>,
@@ -46,7 +45,6 @@ impl Forecast {
 /// What a limit of cost or calls covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
-    /// The limit.
     pub limit: BudgetLimit,
     /// The minimum limit for one complete round and the closing, at the provider's highest permitted prices.
     pub one_round: Amount,
@@ -70,11 +68,9 @@ pub struct Purchase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedCall {
-    /// The call.
     pub key: CallKey,
     /// The model, as its provider names it.
     pub model: String,
-    /// The provider.
     pub provider: String,
     /// Whether it is made in every debate, whatever the answers say and however long they are.
     #[serde(rename = "certain")]

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, CallKey, CallStatus, DebateId, EMBEDDER, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId,
-    StageInfo, fold, stage,
+    AgentId, CallKey, CallStatus, DebateId, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId, StageInfo,
+    fold, stage,
 };
 
 /// The point of a fork: before the calls of a stage. Written `2.critique`; `start` precedes everything.
@@ -22,9 +22,7 @@ pub struct ForkPoint {
 /// The origin of a fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
-    /// The debate.
     pub id: DebateId,
-    /// The fork point.
     pub at: ForkPoint,
 }
 
@@ -42,7 +40,6 @@ pub enum ForkError {
     /// The debate's protocol has no such stage, or it makes no calls.
     #[error("its protocol makes no calls in a stage `{stage}`; stages with calls: {}", .known.join(", "))]
     UnknownStage {
-        /// The stage.
         stage: StageId,
         /// The possible fork points.
         known: Vec<String>,
@@ -50,7 +47,6 @@ pub enum ForkError {
     /// The name is not a stage but a kind of call within one.
     #[error("{stage} is a kind of call within the stage {}; a debate can only be forked before a whole stage: `{at}`", at.written_stage())]
     KindOfCall {
-        /// The name.
         stage: StageId,
         /// The stage that makes these calls.
         at: ForkPoint,
@@ -61,7 +57,6 @@ pub enum ForkError {
     /// The debate ended before the point.
     #[error("the debate never reached {point}; its last point is {last}")]
     NotReached {
-        /// The point.
         point: ForkPoint,
         /// The last point that it reached.
         last: ForkPoint,
@@ -69,7 +64,6 @@ pub enum ForkError {
     /// The stage is outside the rounds, and the debate reached it after another number of them.
     #[error("the debate never reached {point}, but it reached {at}")]
     OtherRound {
-        /// The point.
         point: ForkPoint,
         /// The correct spelling.
         at: ForkPoint,
@@ -282,7 +276,6 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
-            | Event::Compared { key, .. }
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
             | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
@@ -384,9 +377,7 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        // Earlier comparisons stay, whatever the method.
-        let is_somebody = author.as_str() != EMBEDDER;
-        if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
+        if !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
         }
     }

@@ -41,11 +41,9 @@ impl Debate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Material {
-    /// The source.
     pub source: MaterialSource,
     /// The name within the source: a file, a command, a debate.
     pub name: String,
-    /// The text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Whether it was cut.
@@ -57,7 +55,6 @@ pub struct Material {
 }
 
 dialectic_base::named! {
-    /// A source of material.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum MaterialSource {
         /// The list of files in the context directory.
@@ -86,14 +83,14 @@ pub struct Standings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStanding {
-    /// The agent.
     pub agent_id: AgentId,
     /// The rating; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// The Brier score, 0 to 1, lower is better; absent if it has never voted.
+    /// The mean distance of its ballots' confidence from whether their candidate won: 0 is best, 1 worst; absent if it
+    /// has never voted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brier: Option<f64>,
+    pub calibration: Option<f64>,
     /// The number of debates that count.
     pub debates: u32,
 }

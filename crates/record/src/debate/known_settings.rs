@@ -22,7 +22,7 @@ impl Debate {
         match (cost, calls) {
             (Some(_), Some(_)) => "the limit of cost and calls",
             (None, Some(_)) => "the limit of calls",
-            // Limits from outside the record are not saved; older versions only limited the cost.
+            // Limits from outside the record are not saved.
             (Some(_) | None, None) => "the cost limit",
         }
     }

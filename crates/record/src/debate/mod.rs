@@ -1,7 +1,7 @@
 //! The record of a debate: its problem, texts, decisions and cost.
 //!
 //! Pure data: nothing here reads a file, the environment or the clock. The saved state is the fold of the journal's
-//! [`Event`]s ([`Debate::apply`]), in a live run as well as on loading. `docs/state-format.md` documents the wire
+//! [`Event`]s ([`Debate::apply`]), in a live run as well as on loading. `docs/record.md` documents the wire
 //! format; field names are those of existing dialectic files.
 
 mod agreement;
@@ -47,13 +47,7 @@ mod voting;
 /// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]
-#[allow(
-    clippy::unwrap_used,
-    clippy::missing_panics_doc,
-    clippy::wildcard_imports,
-    missing_docs,
-    reason = "for tests only"
-)]
+#[allow(clippy::unwrap_used, clippy::missing_panics_doc, clippy::wildcard_imports, reason = "for tests only")]
 pub mod fixture;
 
 pub(crate) use agreement::mean;
@@ -66,7 +60,7 @@ pub use call::{CallKey, CallStatus};
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
-pub use contribution::{Contribution, DEMAND, Metadata};
+pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use findings::{
@@ -96,12 +90,12 @@ pub use reading::{
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
-    EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
+    ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
     TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Brief, PartlyFulfilled, Shortened, Solution, limited_confidence};
+pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -112,4 +106,4 @@ pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use title::clean_title;
 pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
-pub use voting::{Decider, Dissent, Undecided, VoteCount, Voting};
+pub use voting::{Dissent, Undecided, VoteCount, Voting};

@@ -49,38 +49,17 @@ impl Debate {
         move |author| u32::try_from(order.iter().position(|known| *known == author)? + 1).ok()
     }
 
-    /// The critics of `target`'s text in a round, in order: all other agents, or `n` of them, rotating each round from
-    /// a start that the seed decides. A critic's successor has the same index in the next round.
-    pub fn critics_of(&self, target: &AgentId, round: u32) -> Vec<&AgentSettings> {
+    /// The critics of `target`'s text, in the order of the panel: all other agents, or the configured number of agents
+    /// that follow `target` in the panel.
+    pub fn critics_of(&self, target: &AgentId) -> Vec<&AgentSettings> {
         let team = self.team();
         let Some(place) = team.iter().position(|agent| agent.id == *target) else { return Vec::new() };
-        let others = team.len() - 1;
         let wanted = match self.settings.as_ref().map(|settings| settings.debate.critics) {
-            Some(Critics::Number(number)) => others.min(number as usize),
-            Some(Critics::All) | None => others,
+            Some(Critics::Number(number)) => number as usize,
+            Some(Critics::All) | None => team.len(),
         };
-        let moved = round.saturating_sub(1) as usize * wanted;
-        let first = self.seed.unwrap_or_default() as usize % others.max(1) + moved;
-        let turns = 0..wanted;
-        turns.map(|turn| team[(place + (first + turn) % others + 1) % team.len()]).collect()
-    }
-
-    /// Whether `who` rechecks in `round` an earlier critic's points against `target`: it is that critic or its
-    /// successor.
-    pub(super) fn rechecks<'a>(
-        &'a self,
-        who: &'a AgentId,
-        target: &'a AgentId,
-        round: u32,
-    ) -> impl Fn(&AgentId, u32) -> bool + use<'a> {
-        let now = self.critics_of(target, round);
-        move |critic, raised| {
-            if now.iter().any(|one| one.id == *critic) {
-                return critic == who;
-            }
-            let place = self.critics_of(target, raised).iter().position(|one| one.id == *critic);
-            place.and_then(|place| now.get(place)).map_or(critic, |one| &one.id) == who
-        }
+        let is_critic = |at: usize| at != place && (at + team.len() - place - 1) % team.len() < wanted;
+        team.iter().enumerate().filter(|(at, _)| is_critic(*at)).map(|(_, agent)| *agent).collect()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The outcome of a debate. Derived from the record when the debate ends and stored in its last event, so that new
-//! rules do not change existing debates. Records of earlier builds do not state it: their reasons are derived again and
-//! compared, so no wording here may change.
+//! rules do not change existing debates.
 
 use std::borrow::Cow;
 
@@ -32,27 +31,9 @@ dialectic_base::named! {
     }
 }
 
-/// The rules for deriving an outcome.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OutcomeRules {
-    /// The rules of builds that did not record outcomes. They never change: saved states are the fold of those
-    /// journals.
-    Unstated,
-    Today,
-}
-
 impl Outcome {
     /// Derives the outcome from the record.
     pub fn derive(debate: &Debate) -> Self {
-        Self::by(OutcomeRules::Today, debate)
-    }
-
-    /// Derives the outcome by the rules of builds that did not record one.
-    pub(super) fn derive_unstated(debate: &Debate) -> Self {
-        Self::by(OutcomeRules::Unstated, debate)
-    }
-
-    fn by(rules: OutcomeRules, debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
             let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
@@ -80,28 +61,14 @@ impl Outcome {
                 reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
-        if rules == OutcomeRules::Today {
-            reasons.extend(unread_critiques(debate));
-            reasons.extend(unread_findings(debate));
-        }
-        if let Some((text, ballot)) = unseen(debate) {
-            let words = debate.words(text.stage);
-            reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
-        }
+        reasons.extend(unread_critiques(debate));
+        reasons.extend(unread_findings(debate));
         if let Some((text, failed)) = unreplaced(debate) {
             let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
             reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
-        // An answer cut at the limit is a separate reason.
-        if let Some(tokens) = debate.output_limit.filter(|_| rules == OutcomeRules::Unstated) {
-            reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
-        }
-        // A vote under a rule may have no winner; the judge's scores decide then.
-        if let Some(voting) = debate.voting.as_ref().filter(|one| one.winner.is_none() && one.count.is_none()) {
-            reasons.push(voting.unbroken_in_words().to_owned());
-        }
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
             let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
@@ -138,10 +105,6 @@ impl Outcome {
                 reasons.insert(0, "stopped by the user".to_owned());
                 OutcomeKind::Stopped
             }
-            Some(StopReason::Spent) => {
-                reasons.insert(0, "stopped: the money for it is spent".to_owned());
-                OutcomeKind::Stopped
-            }
             None if reasons.is_empty() => OutcomeKind::Full,
             None => OutcomeKind::Degraded,
         };
@@ -149,19 +112,16 @@ impl Outcome {
     }
 }
 
-/// Critiques, demands and checks with unreadable or too many points, except checks that were entirely unreadable.
+/// Critiques and checks with unreadable or too many points, except checks that were entirely unreadable.
 fn unread_critiques(debate: &Debate) -> Vec<String> {
     let mut reasons = Vec::new();
-    let is_critique =
-        |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique) || one.metadata.choice.is_some();
+    let is_critique = |one: &Contribution| debate.yield_of(one) == Some(ResultKind::Critique);
     for (round, one) in debate.contributions().filter(|(_, one)| is_critique(one) && !one.metadata.carried_over) {
         let target = one.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
         let noun = debate.words(one.stage).noun;
         let which = format!("{}'s {noun}{target} in round {round}", one.agent_id);
         let unread_texts = one.reading.as_ref().map_or(0, |reading| reading.unread_texts);
-        // Accepting a text needs no points.
-        let has_to_have_points = one.metadata.choice.is_none() || one.is_demand();
-        if one.is_unread() && has_to_have_points {
+        if one.is_unread() {
             reasons.push(format!("{which} could not be read for points"));
         } else if unread_texts > 0 {
             let texts = if unread_texts == 1 { "one text" } else { "some texts" };
@@ -221,23 +181,4 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let failed = later.rfind(|key| yields(key.stage) == Some(ResultKind::Proposal))?;
     let text = debate.positions(last).into_iter().find(|text| text.agent_id == failed.agent_id)?;
     Some((&**text, debate.words(failed.stage).noun))
-}
-
-/// The text on which the answer rests if the required decision about it is missing, and the name of that decision.
-fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
-    let decides = |stage: StageId| {
-        debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(ResultKind::Ballot))
-    };
-    let last = debate.final_round()?;
-    let cast = debate.contributions().filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
-    let made = cast.map(|(round, one)| (round, one.stage, one.target_agent_id.as_ref()));
-    let failed = debate.failures.iter().map(|failure| &failure.key).filter(|key| decides(key.stage));
-    let failed = failed.map(|key| (0, key.stage, key.target_agent_id.as_ref()));
-    let decisions: Vec<_> = made.chain(failed).collect();
-    debate.positions(last).into_iter().find_map(|text| {
-        let mut of_author = decisions.iter().filter(|(.., about)| *about == Some(&text.agent_id)).peekable();
-        let stage = of_author.peek()?.1;
-        let is_unseen = of_author.all(|(round, ..)| *round != last.round_number);
-        is_unseen.then(|| (&**text, debate.words(stage).noun))
-    })
 }

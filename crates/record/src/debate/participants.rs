@@ -9,13 +9,10 @@ use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
-    /// The id.
     pub id: AgentId,
     /// The display name.
     pub name: String,
-    /// The role.
     pub role: String,
-    /// The model.
     pub model: String,
 }
 

@@ -20,9 +20,7 @@ pub struct Polls<'v> {
 /// The counted votes for a choice.
 #[derive(Debug, Clone)]
 pub struct PollChoice<'v> {
-    /// The choice.
     pub name: &'v str,
-    /// The votes in each poll.
     pub votes: Vec<usize>,
     is_side: bool,
 }

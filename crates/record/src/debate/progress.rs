@@ -47,7 +47,6 @@ pub struct StageProgress {
     pub is_over: bool,
 }
 
-/// A call in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallInFlight {
     /// The start.
@@ -101,16 +100,13 @@ impl CallInFlight {
 pub struct Retry {
     /// The number of the next attempt, from 1.
     pub number: u32,
-    /// The time.
     pub due: Instant,
-    /// The reason.
     pub error: String,
 }
 
 /// An agent (or the judge) with calls in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy<'a> {
-    /// The agent.
     pub agent_id: &'a AgentId,
     /// The calls by round, stage and target; never empty.
     pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,

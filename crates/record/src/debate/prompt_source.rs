@@ -12,10 +12,8 @@ pub struct PromptSources {
     /// The version of the built-in prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The sources for each agent.
     #[serde(default)]
     pub agents: Vec<AgentPromptSource>,
-    /// The sources for the judge.
     pub judge: JudgePromptSource,
 }
 
@@ -23,9 +21,7 @@ pub struct PromptSources {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentPromptSource {
-    /// The agent.
     pub agent_id: AgentId,
-    /// The role.
     pub role: String,
     /// Built in, or a file.
     pub source: PromptOrigin,
@@ -41,7 +37,6 @@ pub struct AgentPromptSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgePromptSource {
-    /// The judge.
     pub id: AgentId,
     /// The source of its system prompt.
     pub source: PromptOrigin,
@@ -75,8 +70,7 @@ impl PromptSources {
         told.is_some_and(|(before, now)| before.sha256.is_some() && before.sha256 == now.sha256)
     }
 
-    /// A sentence for each agent and the judge whose prompts changed since `self` was saved. Ignores what older records
-    /// do not contain.
+    /// A sentence for each agent and the judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)

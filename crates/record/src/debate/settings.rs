@@ -21,9 +21,6 @@ use super::{AgentId, Lens, StageId};
 
 pub use arena::{ArenaSettings, ConvergenceSettings, TeamSettings, VotingRule, VotingSettings};
 
-/// The name of the embedding model in records of earlier versions.
-pub const EMBEDDER: &str = "embedder";
-
 /// The agents, the judge, the course of the debate, and the providers of models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -33,10 +30,6 @@ pub struct Settings {
     pub agents: Vec<AgentSettings>,
     /// The judge that scores and writes the solution.
     pub judge: AgentSettings,
-    /// The embedding model of earlier versions. No longer used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub embedder: Option<AgentSettings>,
     /// How the debate runs.
     pub debate: DebateSettings,
     /// Servers with OpenAI's API, and programs (`"type": "command"`), by the name that agents use; an entry with the
@@ -181,7 +174,8 @@ pub struct DebateSettings {
     pub rounds: u32,
     /// When to end before the last round.
     pub termination_condition: TerminationSettings,
-    /// How many agents criticise each proposal: `all` of them, or a number that rotates each round.
+    /// How many agents criticise each proposal: `all` others, or the number of agents that follow the
+    /// author in the configuration.
     #[serde(default)]
     pub critics: Critics,
     /// The number of calls that check the draft of the answer, each through another lens: requirements, execution,
@@ -189,10 +183,7 @@ pub struct DebateSettings {
     #[serde(default)]
     #[schemars(range(max = 3))]
     pub check: u32,
-    /// Whether answers are short, and the draft's approach is kept after the check.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub quick: bool,
-    /// How the solution is made from the last round.
+    /// Read from older configurations; all values mean that the judge writes the solution.
     pub synthesis_method: SynthesisMethod,
     /// Whether agents without a summary see the finished rounds.
     pub include_full_history: bool,
@@ -278,7 +269,6 @@ impl Default for DebateSettings {
             termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0, min_rounds: 1 },
             critics: Critics::All,
             check: Self::DEFAULT_CHECK,
-            quick: false,
             synthesis_method: SynthesisMethod::Judge,
             include_full_history: false,
             history_limit: Self::DEFAULT_HISTORY_LIMIT,
@@ -345,7 +335,7 @@ pub enum Critics {
     /// All other agents.
     #[default]
     All,
-    /// This many agents, rotating each round.
+    /// This many: those that follow the author in the configuration.
     Number(u32),
 }
 
@@ -400,16 +390,17 @@ dialectic_base::named! {
     }
 }
 
-/// How the solution is made from the last round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SynthesisMethod {
-    /// The judge writes it.
-    Judge,
-    /// The agents vote.
-    Voting,
-    /// The judge amends the strongest refinement.
-    Merge,
+dialectic_base::named! {
+    /// The words of older configurations for making the solution. The judge writes it, whatever the word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum SynthesisMethod {
+        /// The judge writes it.
+        Judge = "judge",
+        /// Means the same.
+        Voting = "voting",
+        /// Means the same.
+        Merge = "merge",
+    }
 }
 
 /// When and how history is summarized. Keys that an agent omits have the debate's values.

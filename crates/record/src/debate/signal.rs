@@ -22,10 +22,8 @@ pub enum Signal {
     /// A stage's calls have begun.
     #[serde(rename = "phase-started")]
     StageStarted {
-        /// The stage.
         #[serde(rename = "phase")]
         stage: StageId,
-        /// The round.
         round: u32,
         /// The number of expected results, including carried-over ones.
         total: usize,
@@ -33,10 +31,8 @@ pub enum Signal {
     /// All calls of a stage have ended.
     #[serde(rename = "phase-ended")]
     StageEnded {
-        /// The stage.
         #[serde(rename = "phase")]
         stage: StageId,
-        /// The round.
         round: u32,
         /// The number of results.
         done: usize,
@@ -45,7 +41,6 @@ pub enum Signal {
     },
     /// The last stage of a round has ended.
     RoundEnded {
-        /// The round.
         round: u32,
         /// The state of the debate's points; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,9 +51,7 @@ pub enum Signal {
     },
     /// A model is being called.
     CallStarted {
-        /// The call.
         key: CallKey,
-        /// The model.
         model: String,
         /// The prompt, for traces with content only.
         #[serde(skip)]
@@ -66,26 +59,21 @@ pub enum Signal {
     },
     /// More text of an answer arrived. Sent only to human watchers, at most every 100 ms per call.
     Words {
-        /// The call.
         key: CallKey,
         /// The continuation of the text. After a [`CallRetrying`](Self::CallRetrying) the answer restarts.
         text: String,
     },
     /// An attempt failed and will be repeated.
     CallRetrying {
-        /// The call.
         key: CallKey,
         /// The number of attempts so far.
         attempt: u32,
-        /// The error.
         error: String,
         /// The delay before the next one.
         #[serde(rename = "waitMs", serialize_with = "millis")]
         wait: Duration,
     },
-    /// A call has ended.
     CallEnded {
-        /// The call.
         key: CallKey,
         /// The duration in milliseconds.
         latency_ms: u64,
@@ -113,7 +101,6 @@ pub enum Signal {
     ServerBack,
     /// A warning for the user.
     Warning {
-        /// The message.
         message: String,
         /// The failed call that it announces, which is recorded next: a view need not show both.
         #[serde(skip)]

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::Cut;
 use dialectic_base::figures::score;
-use dialectic_base::markdown::single_spaced;
 
 use super::{AgentId, FindingRuling, Ruling};
 
@@ -50,7 +49,7 @@ pub struct Solution {
     /// The judge's decisions on the findings of a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_rulings: Vec<FindingRuling>,
-    /// The author of the refinement that it repeats or amends (voting and merge).
+    /// The author of the text that it repeats or amends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
     /// The missing part of the judge's answer: its assessment, or everything.
@@ -62,9 +61,6 @@ pub struct Solution {
     /// Sentences about parts that were not checked or not fixed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// The brief of a quick debate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brief: Option<Brief>,
     /// The length of the debate's texts shown to the judge, if they did not all fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,
@@ -98,17 +94,6 @@ pub fn limited_confidence(stated: Option<f64>, is_unfulfilled: bool) -> Option<S
     Some(format!("the judge said {}; limited because {why}", score(stated?)))
 }
 
-/// The results of a quick debate, in a sentence each.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Brief {
-    /// Where the texts agree.
-    pub agree: String,
-    /// Where the texts differ.
-    pub differ: String,
-    /// The strongest objection.
-    pub objection: String,
-}
-
 /// A major requirement that holds except in one case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartlyFulfilled {
@@ -118,15 +103,6 @@ pub struct PartlyFulfilled {
     pub holds: String,
     /// The exception.
     pub fails: String,
-}
-
-impl Brief {
-    /// The statements, a line of Markdown each.
-    pub fn lines(&self) -> Vec<String> {
-        let lines = [("Agree", &self.agree), ("Differ", &self.differ), ("Strongest objection", &self.objection)];
-        let said = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
-        said.map(|(what, text)| format!("**{what}:** {}", single_spaced(text))).collect()
-    }
 }
 
 /// The length of shortened texts in characters.

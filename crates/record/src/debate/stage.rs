@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 pub struct StageId(&'static str);
 
 impl StageId {
-    /// The stage with that id.
     pub const fn new(id: &'static str) -> Self {
         Self(id)
     }
@@ -55,7 +54,6 @@ impl fmt::Display for StageId {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a stage, each under its own key")]
 #[serde(rename_all = "camelCase")]
 pub struct StageInfo {
-    /// The id.
     pub id: StageId,
     /// The words for people.
     pub words: StageWords,
@@ -148,8 +146,6 @@ pub enum ResultKind {
     Ballot,
     /// A score of a round, 0 to 100.
     Score,
-    /// The similarity of texts.
-    Similarity,
     /// The agreement of a round's texts, from the relations of their decisions.
     Agreement,
     /// The objections to an agreement.

@@ -23,7 +23,7 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Debate {
-    /// 1; absent in older files.
+    /// The format; absent in files of the older program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
     /// The debate's id.
@@ -39,7 +39,6 @@ pub struct Debate {
     /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
-    /// The status.
     pub status: Status,
     /// The current or last finished round; 0 before the first.
     #[serde(default)]
@@ -71,10 +70,9 @@ pub struct Debate {
     /// replaced a draft, with its answers. Each is a contribution of its stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Arc<Contribution>>,
-    /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
-    /// The votes of the agents, with `synthesisMethod: voting`.
+    /// The votes of the agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<Voting>,
     /// The judge's summary of the final round.
@@ -98,7 +96,7 @@ pub struct Debate {
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol in display order; for older records those of the named protocol.
+    /// The stages of its protocol in display order; for states of the older program those of the named protocol.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Folded from the journal and not saved, since other fields imply it.
@@ -167,7 +165,6 @@ pub struct Debate {
 }
 
 dialectic_base::named! {
-    /// The status of a debate.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
     pub enum Status {
         /// Created but not started.
@@ -184,7 +181,6 @@ dialectic_base::named! {
     }
 }
 
-/// One round.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
@@ -201,9 +197,6 @@ pub struct Round {
     /// The judge's relations between the decisions of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// The embedding similarities of its texts, from earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub similarities: Option<serde_json::Value>,
     /// The agreement of its texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
@@ -229,7 +222,6 @@ pub struct Summary {
     pub agent_id: AgentId,
     /// The agent's role.
     pub agent_role: Arc<str>,
-    /// The text.
     pub summary: Arc<str>,
     /// How it was made.
     #[serde(default)]
@@ -246,7 +238,6 @@ pub struct SummaryMetadata {
     pub after_chars: usize,
     /// The method's name.
     pub method: String,
-    /// The time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
     /// The call's duration in milliseconds.
@@ -261,7 +252,6 @@ pub struct SummaryMetadata {
     /// The temperature of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// How it was cut, if it was.
@@ -269,11 +259,9 @@ pub struct SummaryMetadata {
     pub cut: Option<Cut>,
 }
 
-/// A cut answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CutAnswer {
-    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
     /// How it was cut.
@@ -316,7 +304,6 @@ fn write_answer(f: &mut fmt::Formatter<'_>, CallKey { round, stage, agent_id, ..
 /// The judge's score of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The question.
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// 0 to 100; null if unreadable.
@@ -327,7 +314,6 @@ pub struct Evaluation {
     pub threshold: f64,
 }
 
-/// A cost warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostWarning {
@@ -343,12 +329,10 @@ pub struct CostWarning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
-    /// The error.
     pub error: String,
-    /// The kind of error, from a fixed list; absent in older records.
+    /// The kind of error, from a fixed list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Whether its server was unreachable.
@@ -363,14 +347,8 @@ pub struct Failure {
 impl Failure {
     /// The kind of failure for an unreadable answer.
     pub const UNREADABLE: &'static str = "unreadable";
-
-    /// Whether the call's server was unreachable. Older records imply this by the error.
-    pub fn is_server_gone(&self) -> bool {
-        self.server_gone || self.kind.as_deref() == Some("unreachable")
-    }
 }
 
-/// The usage of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
@@ -380,15 +358,13 @@ pub struct ModelUsage {
     pub input_tokens: u64,
     /// Input tokens read from the cache.
     pub cached_input_tokens: u64,
-    /// Output tokens.
     pub output_tokens: u64,
     /// The cost; null if the cost of any call is unknown.
     pub cost_usd: Option<Usd>,
     /// The list price of calls that a subscription covered, not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none, and in
-    /// older files.
+    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
@@ -399,10 +375,7 @@ pub struct ModelUsage {
 pub enum StopReason {
     /// The cost limit.
     Budget,
-    /// The user.
     User,
-    /// The program that runs it: the money that it set aside is spent. It is no limit of the debate's own.
-    Spent,
 }
 
 impl Round {
@@ -432,7 +405,6 @@ pub struct DebateFile<'a> {
 }
 
 impl<'a> DebateFile<'a> {
-    /// The file of a debate.
     pub fn of(debate: &'a Debate) -> Self {
         let Ledger { objections: ledger, moves } = Ledger::of(debate);
         Self { debate, ledger, moves }
@@ -525,7 +497,6 @@ impl Debate {
         positions
     }
 
-    /// The round with that number.
     pub fn round(&self, number: u32) -> Option<&Round> {
         self.rounds.iter().find(|round| round.round_number == number)
     }
@@ -545,7 +516,7 @@ impl Debate {
         items.filter(|(_, item)| item.answer.is_empty())
     }
 
-    /// Whether the debate completed everything. `None` if that is unknown: it has not ended, or an earlier build saved
+    /// Whether the debate completed everything. `None` if that is unknown: it has not ended, or the older program saved
     /// its state without an outcome.
     pub fn is_full(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.kind == OutcomeKind::Full)
@@ -562,7 +533,6 @@ impl Debate {
         all.input_tokens.saturating_add(all.output_tokens)
     }
 
-    /// The usage of all models.
     pub fn total_usage(&self) -> ModelUsage {
         let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
         for usage in self.usage.values() {

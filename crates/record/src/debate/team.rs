@@ -21,24 +21,21 @@ pub struct Selection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamCandidate {
-    /// The agent.
     pub agent_id: AgentId,
     /// Whether it takes part.
     pub chosen: bool,
-    /// The sum of the three parts.
+    /// The sum of the two parts.
     pub score: f64,
     /// The part from its rating.
     pub by_rating: f64,
     /// The part from its calibration.
     pub by_calibration: f64,
-    /// The bonus for rare participation.
-    pub by_exploration: f64,
     /// The rating; absent if unknown, which counts as 1500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// The Brier score; absent if unknown, which counts as 0.25.
+    /// The calibration; absent if unknown, which counts as 0.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brier: Option<f64>,
+    pub calibration: Option<f64>,
     /// The number of debates that both figures rest on.
     pub debates: u32,
     /// The model's family, if known.

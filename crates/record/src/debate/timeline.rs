@@ -18,7 +18,6 @@ use super::{CallKey, CallStatus, Debate, Event, Recorded, RoundInProgress, Signa
 pub struct Moment {
     /// The time since the beginning.
     pub at: Duration,
-    /// The signal.
     pub signal: Signal,
 }
 
@@ -115,7 +114,6 @@ struct Tick {
     time: u64,
     /// The start of its active period: its causes began no earlier.
     since: u64,
-    /// Its run.
     run: usize,
 }
 

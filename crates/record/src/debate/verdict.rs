@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallKey, Debate, Decider, StageId, Voting};
+use super::{AgentId, CallKey, Debate, StageId, Voting};
 
 /// One judgement of the debaters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,6 @@ pub struct Judgement {
     pub scores: BTreeMap<AgentId, f64>,
     /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
-    /// The reason.
     pub reasoning: String,
     /// Each debater's score on each criterion, if scored separately.
     #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
@@ -57,7 +56,6 @@ pub struct Verdict {
     pub scores: BTreeMap<AgentId, f64>,
     /// The judge's statement on each criterion.
     pub criteria: BTreeMap<String, String>,
-    /// The reason.
     pub reasoning: String,
     /// Each debater's score on each criterion, if scored separately.
     #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
@@ -82,7 +80,6 @@ impl Verdict {
 /// The winner of a debate and the deciding result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Winner<'a> {
-    /// The winner.
     pub agent_id: &'a AgentId,
     /// The deciding result.
     pub by: WonBy<'a>,
@@ -91,7 +88,6 @@ pub struct Winner<'a> {
 /// The deciding result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WonBy<'a> {
-    /// A vote, or the judge's casting vote in a tie.
     Vote(&'a Voting),
     /// The judge's scores.
     Scores(&'a Verdict),
@@ -105,11 +101,6 @@ impl Winner<'_> {
             WonBy::Vote(_) => None,
             WonBy::Scores(verdict) => verdict.stable,
         }
-    }
-
-    /// Whether the judge broke the tie of a vote.
-    pub fn is_by_casting_vote(&self) -> bool {
-        matches!(self.by, WonBy::Vote(Voting { decided_by: Decider::Judge, .. }))
     }
 }
 
@@ -145,11 +136,9 @@ impl Debate {
 /// The votes of an audience.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
-    /// The stage.
     pub stage: StageId,
     /// Each member's vote.
     pub votes: BTreeMap<AgentId, String>,
-    /// The reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reasons: BTreeMap<AgentId, String>,
 }
@@ -198,7 +187,8 @@ mod tests {
     }
 
     fn voting(winner: Option<&str>) -> Value {
-        json!({"tally": {"a": 0, "b": 3}, "winner": winner, "decidedBy": "vote"})
+        let count = json!({"rule": "majority", "voters": 3, "cast": 3, "quorum": 2, "selfVotes": 0});
+        json!({"tally": {"a": 0, "b": 3}, "winner": winner, "count": count})
     }
 
     #[test]

@@ -12,38 +12,13 @@ use super::{AgentId, VotingRule};
 pub struct Voting {
     /// Votes by the author of the text; lists every candidate.
     pub tally: BTreeMap<AgentId, u32>,
-    /// The undecided candidates: those with the most votes, and those that failed ballots could have brought level. A
-    /// tie is recorded as a tie.
+    /// The candidates with the most votes, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
-    /// The author of the winning text; absent if the tie was not broken.
+    /// The author of the winning text; absent if the vote decided nothing.
     pub winner: Option<AgentId>,
-    /// The decider.
-    pub decided_by: Decider,
-    /// The judge's reason, when it broke a tie.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The rule of the count; absent if most votes suffice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<VoteCount>,
-}
-
-impl Voting {
-    /// Whether several candidates have the most votes.
-    pub fn is_tied(&self) -> bool {
-        let mut votes = self.tied.iter().map(|one| self.tally.get(one));
-        let first = votes.next();
-        first.is_none_or(|first| votes.all(|votes| votes == first))
-    }
-
-    /// The message for an unbroken tie, without a full stop.
-    pub fn unbroken_in_words(&self) -> &'static str {
-        if self.is_tied() {
-            "the vote was tied, and nobody broke the tie"
-        } else {
-            "ballots failed that could have decided the vote, and nobody decided it"
-        }
-    }
+    /// The rule and how it was applied.
+    pub count: VoteCount,
 }
 
 /// A vote by a rule with a quorum.
@@ -105,16 +80,4 @@ pub struct Dissent {
     /// The voter's confidence, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
-}
-
-/// The decider of a vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Decider {
-    /// The voters.
-    Vote,
-    /// The judge's casting vote.
-    Judge,
-    /// No one: the tie remained.
-    Nobody,
 }

@@ -21,7 +21,6 @@ pub(super) const PARTS: [(&str, &str); 6] = [
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
-    /// The file.
     pub template: &'static str,
     /// The template engine's error.
     #[source]
@@ -57,7 +56,7 @@ mod tests {
     use std::path::Path;
 
     use super::super::values::{BEGINNING, TEMPLATES};
-    use super::super::{evaluator, lift};
+    use super::super::{evaluator, pairwise};
     use super::*;
     use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
 
@@ -86,7 +85,7 @@ mod tests {
         known.extend([ANSWER.file, CLARIFY_AGAIN.file].map(str::to_owned));
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
-        known.extend([lift::SYSTEM, lift::CHECKLIST, lift::RULING].map(|(file, _)| file.to_owned()));
+        known.extend([pairwise::SYSTEM, pairwise::CHECKLIST, pairwise::RULING].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);
     }
 

@@ -18,7 +18,6 @@ pub struct FocusedRole<'a> {
 pub struct Authored<'a> {
     /// The number of the author's own text in prompts.
     pub author: &'a str,
-    /// The text.
     pub text: &'a str,
 }
 
@@ -29,7 +28,6 @@ pub struct Attached<'a> {
     pub name: &'a str,
     /// The digest of its bytes.
     pub sha256: &'a str,
-    /// The text.
     pub text: &'a str,
 }
 
@@ -38,7 +36,6 @@ pub struct Attached<'a> {
 pub struct TitledText<'a> {
     /// The title, one line.
     pub title: &'a str,
-    /// The text.
     pub text: &'a str,
 }
 
@@ -47,7 +44,6 @@ pub struct TitledText<'a> {
 pub struct Candidate<'a> {
     /// The number in prompts.
     pub label: &'a str,
-    /// The text.
     pub text: &'a str,
 }
 
@@ -56,7 +52,6 @@ pub struct Candidate<'a> {
 pub struct Asker<'a> {
     /// The agent's name.
     pub agent: &'a str,
-    /// The role.
     pub role: &'a str,
     /// The questions.
     pub items: Vec<AskedItem<'a>>,
@@ -67,7 +62,6 @@ pub struct Asker<'a> {
 pub struct AskedItem<'a> {
     /// The recorded id.
     pub id: &'a str,
-    /// The question.
     pub question: &'a str,
     /// The user's answer, `NA` if there is none.
     pub answer: &'a str,
@@ -76,7 +70,6 @@ pub struct AskedItem<'a> {
 /// A question to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AnsweredQuestion<'a> {
-    /// The question.
     pub question: &'a str,
     /// The user's answer, or `NA`.
     pub answer: &'a str,
@@ -87,9 +80,7 @@ pub struct AnsweredQuestion<'a> {
 pub struct OwnRound<'a> {
     /// The proposal; `None` if it repeats the previous refinement.
     pub proposal: Option<Authored<'a>>,
-    /// The critiques of it.
     pub critiques: Vec<Authored<'a>>,
-    /// The refinement.
     pub refinement: Option<Authored<'a>>,
 }
 
@@ -98,14 +89,12 @@ pub struct OwnRound<'a> {
 pub struct MaterialPart<'a> {
     /// The heading, such as `The final round`.
     pub heading: &'a str,
-    /// The texts.
     pub entries: Vec<TitledText<'a>>,
 }
 
 /// A draft of the answer for its checkers and its author.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CheckedDraft<'a> {
-    /// The text.
     pub text: &'a str,
     /// The information for the user that accompanies the text.
     pub assessment: Option<&'a str>,
@@ -117,6 +106,4 @@ pub struct CheckedDraft<'a> {
     pub points: Option<&'a str>,
     /// Whether its author may abandon its approach.
     pub may_rethink: bool,
-    /// The sections that changed since the last check.
-    pub changed: &'a [String],
 }

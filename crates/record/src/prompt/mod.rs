@@ -20,8 +20,8 @@ macro_rules! prompt {
 
 mod catalog;
 mod evaluator;
-mod lift;
 mod material;
+mod pairwise;
 mod role;
 mod source;
 mod step;
@@ -35,11 +35,11 @@ use std::sync::Arc;
 
 pub use catalog::PromptError;
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
-pub use lift::{lift_checklist, lift_ruling, lift_system};
 pub use material::{
     AnsweredQuestion, AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart,
     OwnRound, TitledText,
 };
+pub use pairwise::{pairwise_checklist, pairwise_ruling, pairwise_system};
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt, read_whole_prompt};
 pub use step::{Focus, Prompt, Values};

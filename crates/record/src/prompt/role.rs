@@ -60,7 +60,6 @@ pub enum RoleError {
     /// Text between the title and the first section, which no model would see.
     #[error("text before the first section: `{0}`")]
     StrayText(String),
-    /// An unknown section.
     #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
     UnknownSection {
         /// The heading.
@@ -71,7 +70,6 @@ pub enum RoleError {
     /// A section occurs twice.
     #[error("section `## {0}` occurs more than once")]
     DuplicateSection(&'static str),
-    /// A section is missing.
     #[error("section `## {0}` is missing")]
     MissingSection(&'static str),
     /// A section has no text.

@@ -20,7 +20,6 @@ pub enum PromptFileError {
     /// It cannot be read.
     #[error("prompt file {} cannot be read", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// The system's error.
         #[source]
@@ -29,7 +28,6 @@ pub enum PromptFileError {
     /// It is not UTF-8 text.
     #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
     NotUtf8 {
-        /// The file.
         path: PathBuf,
         /// The likely encoding.
         fault: NotUtf8,

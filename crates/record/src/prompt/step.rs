@@ -63,8 +63,6 @@ pub struct Values<'a> {
     pub approaches: Option<&'a str>,
     /// A draft of the answer to check or rewrite.
     pub draft: Option<CheckedDraft<'a>>,
-    /// Whether answers should be short.
-    pub quick: bool,
     /// The user's question about the finished debate.
     pub question: Option<&'a str>,
     /// The disputed matters.

@@ -83,9 +83,7 @@ pub struct Assess<'a> {
     pub points: Option<&'a str>,
     /// Whether authors could answer them.
     pub answered: bool,
-    /// The solution.
     pub solution: &'a str,
-    /// The judge.
     pub role: FocusedRole<'a>,
 }
 

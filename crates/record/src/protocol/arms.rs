@@ -1,6 +1,5 @@
-//! The alternatives that a debate must beat for the same money: one answer, an answer that its author criticised and
-//! rewrote, and the best of several answers. Each is a protocol, so that it can be run, limited, resumed and read like
-//! any debate.
+//! The alternatives that a debate must beat: one answer, an answer that its author criticised and rewrote, and the best of
+//! several answers. Each is a protocol, so that it can be run, limited, resumed and read like any debate.
 
 use crate::debate::{
     AgentSettings, CallKey, CallStatus, Debate, Event, RecheckStanding, ResultKind, Settings, StageId, StageInfo,
@@ -8,7 +7,7 @@ use crate::debate::{
 use crate::prompt::Prompt;
 
 use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, READ};
-use super::dialectic::{CAST_BALLOT, CRITICISE, PROPOSE, REFINE, REFINEMENT};
+use super::dialectic::{CRITICISE, PROPOSE, REFINE, REFINEMENT};
 use super::{
     BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE, PromptContext,
     Protocol, Row, SYNTHESIS, Stage, Step, Trigger, Unfit, all_clear, answers, clarification, complete_or_fallback,
@@ -25,6 +24,7 @@ const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
 
 static SOLE_AUTHOR: Prompt = prompt!("system/sole-author.md", None);
 static SEVERAL_DRAWS: Prompt = prompt!("system/several-draws.md", None);
+static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
 
 /// One agent answers.
 pub static SINGLE: Protocol = Protocol {

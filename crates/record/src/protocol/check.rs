@@ -21,33 +21,25 @@ pub const FINAL: StageId = StageId::new("final");
 /// There is a draft to check.
 pub(super) const CHECK_DUE: Trigger = Trigger("CHECK_DUE");
 /// The check found serious faults.
-pub(super) const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
+const POINTS_RAISED: Trigger = Trigger("POINTS_RAISED");
 /// The author abandoned the approach: there is another draft to check.
-pub(super) const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
+const APPROACH_CHANGED: Trigger = Trigger("APPROACH_CHANGED");
 pub(super) const COMPLETE: Trigger = Trigger("COMPLETE");
 
 pub(super) static READ: Prompt = prompt!("check/check.md", None);
 pub(super) static FINALISE: Prompt = prompt!("check/finalise.md", None);
 pub(super) static AMEND: Prompt = prompt!("check/amend.md", Refine);
 
-/// The checkers read the draft.
-pub(super) const fn check(
-    facts: fn(&Debate) -> Vec<Event>,
-    outcome: fn(&Debate) -> Result<Trigger, String>,
-    rows: &'static [Row],
-) -> Stage {
-    let words = ["check", "checks", "checking", "checks", "checked", "check"];
-    Stage { info: StageInfo::new(CHECK, words).yielding(ResultKind::Check), facts, steps, outcome, rows }
-}
-
-/// [`check`] for protocols whose answer is the judge's draft or the text that won a vote, unless a checker finds a
-/// grave fault in it.
+/// The checkers read the draft, which becomes the answer unless one of them finds a grave fault in it.
 pub(super) const fn check_of_answer() -> Stage {
-    check(
-        |debate| stands(debate, !is_faulted(debate)),
-        |debate| Ok(if is_faulted(debate) { POINTS_RAISED } else { COMPLETE }),
-        &[Row(POINTS_RAISED, Next::Go(FINAL)), Row(COMPLETE, Next::Done)],
-    )
+    let words = ["check", "checks", "checking", "checks", "checked", "check"];
+    Stage {
+        info: StageInfo::new(CHECK, words).yielding(ResultKind::Check),
+        facts: |debate| stands(debate, !is_faulted(debate)),
+        steps,
+        outcome: |debate| Ok(if is_faulted(debate) { POINTS_RAISED } else { COMPLETE }),
+        rows: &[Row(POINTS_RAISED, Next::Go(FINAL)), Row(COMPLETE, Next::Done)],
+    }
 }
 
 /// The author of the draft, the judge or an agent, writes the final text. `facts` derives its consequences.
@@ -63,7 +55,7 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
     Stage {
         info: StageInfo::new(FINAL, words).yielding(ResultKind::Solution),
         facts,
-        steps: |debate| rewrite(debate, FINAL).into_iter().collect(),
+        steps: |debate| rewrite(debate).into_iter().collect(),
         outcome: |debate| match debate.final_solution {
             Some(_) => Ok(COMPLETE),
             None if is_unread(debate) => Ok(APPROACH_CHANGED),
@@ -75,13 +67,14 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
 
 /// The consequences of the judge's final text, or of its failure.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
-    stands(debate, has_failed(debate, FINAL))
+    let has_failed = debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft)));
+    stands(debate, has_failed)
 }
 
 /// Whether a draft exists that should be checked.
-pub(super) fn is_due(debate: &Debate) -> bool {
+fn is_due(debate: &Debate) -> bool {
     !debate.lenses().is_empty()
-        && !matches!(debate.stop_reason, Some(StopReason::User | StopReason::Spent))
+        && debate.stop_reason != Some(StopReason::User)
         && !debate.check_forgone
         && debate.final_solution.is_none()
         && debate.newest_draft().is_some()
@@ -131,7 +124,7 @@ fn checkers<'a>(debate: &'a Debate, author: &AgentId) -> Vec<&'a AgentSettings> 
 }
 
 /// The calls of the lenses on a draft.
-pub(super) fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
+fn keys(debate: &Debate, draft: &Draft<'_>) -> Vec<CallKey> {
     let author = &draft.text.agent_id;
     let checkers = checkers(debate, author);
     let lenses = debate.lenses().iter().zip(checkers.into_iter().cycle());
@@ -153,7 +146,7 @@ fn is_read(debate: &Debate) -> bool {
 }
 
 /// Whether there is an unchecked draft that should be checked.
-pub(super) fn is_unread(debate: &Debate) -> bool {
+fn is_unread(debate: &Debate) -> bool {
     is_due(debate) && !is_read(debate)
 }
 
@@ -162,31 +155,24 @@ fn is_faulted(debate: &Debate) -> bool {
     is_due(debate) && is_read(debate) && debate.is_draft_faulted()
 }
 
-fn rewrite_key(debate: &Debate, draft: &Draft<'_>, stage: StageId) -> CallKey {
-    CallKey::new(debate.current_round, stage, &draft.text.agent_id).pass(draft.number)
-}
-
-/// Whether rewriting the newest draft in that stage failed.
-pub(super) fn has_failed(debate: &Debate, stage: StageId) -> bool {
-    debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft, stage)))
+fn rewrite_key(debate: &Debate, draft: &Draft<'_>) -> CallKey {
+    CallKey::new(debate.current_round, FINAL, &draft.text.agent_id).pass(draft.number)
 }
 
 /// The author rewrites the draft with the checkers' findings. It may abandon its approach once.
-pub(super) fn rewrite(debate: &Debate, stage: StageId) -> Option<Step> {
-    is_faulted(debate).then(|| rewrite_of_draft(debate, stage)).flatten()
-}
-
-/// [`rewrite`] regardless of the findings.
-pub(super) fn rewrite_of_draft(debate: &Debate, stage: StageId) -> Option<Step> {
+fn rewrite(debate: &Debate) -> Option<Step> {
+    if !is_faulted(debate) {
+        return None;
+    }
     let (draft, settings) = (debate.newest_draft()?, debate.settings.as_ref()?);
     let (answer, prompt) = if draft.text.agent_id == settings.judge.id {
         (OutputSpec::Solution(Authorship::Judge), &FINALISE)
     } else {
         (OutputSpec::Amendment, &AMEND)
     };
-    let may_rethink = draft.number == 1 && !settings.debate.quick;
+    let may_rethink = draft.number == 1;
     let delivery = if may_rethink { Delivery::DraftIfRethought } else { Delivery::Answer };
-    let step = Step::new(rewrite_key(debate, &draft, stage), prompt, answer).after([draft.key.clone()]);
+    let step = Step::new(rewrite_key(debate, &draft), prompt, answer).after([draft.key.clone()]);
     let step = step.after(keys(debate, &draft)).showing(PromptContext::Draft).delivered(delivery);
     Some(step.paid(BudgetClass::Check))
 }
@@ -201,7 +187,7 @@ pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Sol
 }
 
 /// An agent's text that abandoned the draft's approach, as another draft.
-pub(super) fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
+fn redrafted(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     let rethought = debate.newest_draft().filter(|draft| draft.number > 1 && draft.checks.is_empty());
     let rethought = rethought.filter(|_| debate.final_solution.is_none());
     let rethought = rethought.map(|draft| Box::new(solution(draft.text)));
@@ -222,7 +208,7 @@ pub(super) fn delivered(debate: &Debate, text: &Contribution, solution: Solution
 }
 
 /// The draft of an answer, with its text and nothing that was said about the text.
-pub(super) fn draft(text: &Contribution, solution: Solution) -> Event {
+fn draft(text: &Contribution, solution: Solution) -> Event {
     let text = Contribution {
         agent_id: text.agent_id.clone(),
         agent_role: Arc::clone(&text.agent_role),

@@ -80,8 +80,7 @@ pub const fn answers() -> Stage {
 }
 
 /// All agents are asked concurrently. If the settings allow more, the judge is asked after the user's answers, once per
-/// pass, until it has no questions or the limit is reached. Records of earlier versions may have asked all agents
-/// again: such a pass is completed. A failed agent is not asked again.
+/// pass, until it has no questions or the limit is reached. A failed agent is not asked again.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;
@@ -93,9 +92,8 @@ fn questions(debate: &Debate) -> Vec<Step> {
     let is_asked =
         |agent: &&AgentSettings, pass: u8| !(1..pass).any(|before| answer(agent, before) == Some(CallStatus::Failed));
     let in_pass = |pass: u8| -> Vec<&AgentSettings> {
-        let asks_agents = pass == 1 || settings.agents.iter().any(|agent| answer(agent, pass).is_some());
         let asked: Vec<&AgentSettings> =
-            if asks_agents { settings.agents.iter().collect() } else { vec![&settings.judge] };
+            if pass == 1 { settings.agents.iter().collect() } else { vec![&settings.judge] };
         asked.into_iter().filter(|one| is_asked(one, pass)).collect()
     };
     let mut pass = 1;

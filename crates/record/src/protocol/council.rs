@@ -1,8 +1,7 @@
 //! One round with few calls: all propose, all review all others, the judge drafts an answer, and the draft is checked.
 
 use crate::debate::{
-    CallKey, Critics, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo, SynthesisMethod,
-    TerminationKind,
+    CallKey, Critics, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo, TerminationKind,
 };
 use crate::prompt::Prompt;
 
@@ -22,7 +21,7 @@ static PROPOSE: Prompt = prompt!("council/propose.md", Propose);
 static REVIEW_TEXTS: Prompt = prompt!("council/review.md", Critique);
 static SYNTHESIZE: Prompt = prompt!("council/synthesize.md", None);
 
-/// The number of agents for quick answers.
+/// The number of agents with `--quick`.
 pub const QUICK_AGENTS: usize = 2;
 /// The single round.
 const ROUNDS: u32 = 1;
@@ -77,12 +76,8 @@ pub static COUNCIL: Protocol = Protocol {
 };
 
 fn check(settings: &Settings) -> Result<(), Unfit> {
-    let (agents, rules) = (settings.agents.len(), &settings.debate);
+    let rules = &settings.debate;
     enough_agents(settings, "council")?;
-    if rules.quick && agents != QUICK_AGENTS {
-        let problem = format!("a quick council has {QUICK_AGENTS} agents, but {agents} take part");
-        return Err(Unfit::new(problem, "remove `debate.quick`, or choose two in the configuration").about("agents"));
-    }
     let of_dialectic = |key: &str| format!("use the protocol dialectic, or remove `{key}`");
     if rules.rounds != ROUNDS {
         let problem = format!("council has one round, not {}", rules.rounds);
@@ -96,10 +91,6 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
         let (problem, key) =
             ("a council has one round: no condition can end it earlier", "debate.terminationCondition");
         return Err(Unfit::new(problem, of_dialectic(key)).about(key));
-    }
-    if rules.synthesis_method != SynthesisMethod::Judge {
-        let problem = "in a council the judge writes the answer: `debate.synthesisMethod` does not apply";
-        return Err(Unfit::new(problem, of_dialectic("debate.synthesisMethod")));
     }
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
 
 use crate::debate::{
-    AgentSettings, CallKey, CallStatus, Debate, DebateSettings, Evaluation, Event, ResultKind, Settings, StageId,
-    StageInfo, StopReason, SynthesisMethod, TerminationKind, TerminationSettings,
+    AgentSettings, CallKey, CallStatus, Debate, DebateSettings, Evaluation, Event, ResultKind, StageId, StageInfo,
+    TerminationKind, TerminationSettings,
 };
 use crate::prompt::Prompt;
 
-use super::check::{self, AMEND, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
+use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
 use super::{
     Authorship, BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, Next, OutputSpec, PROPOSAL, PROPOSALS_COMPLETE,
     PromptContext, Protocol, Row, SYNTHESIS, Stage, Step, Trigger, all_clear, answers, clarification,
     complete_or_fallback, critique_info, enough_proposals, has_timed_out, initialization, is_last_round, key,
-    kind_of_call, no_steps, nothing, proposal_info, refinement_info, synthesis_info, voting,
+    kind_of_call, no_steps, nothing, proposal_info, refinement_info, synthesis_info,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
@@ -19,7 +19,6 @@ const SUMMARIZATION: StageId = StageId::new("summarization");
 pub(super) const REFINEMENT: StageId = StageId::new("refinement");
 const EVALUATION: StageId = StageId::new("evaluation");
 const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
-const VOTE: StageId = StageId::new("vote");
 
 const BEGIN_ROUND: Trigger = Trigger("BEGIN_ROUND");
 const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
@@ -36,17 +35,10 @@ pub(super) static REFINE: Prompt = prompt!("phases/refine.md", Refine);
 static SCORE_CONVERGENCE: Prompt = prompt!("judge/evaluate-convergence.md", None);
 static SCORE_QUALITY: Prompt = prompt!("judge/evaluate-quality.md", None);
 static SUMMARIZE_EARLIER: Prompt = prompt!("judge/summarize.md", Summarize);
-pub(super) static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
 static SYNTHESIZE: Prompt = prompt!("judge/synthesize.md", None);
-static MERGE: Prompt = prompt!("judge/merge.md", None);
 
-/// The salts of the candidates' shuffles, to which rounds and voters are added.
-mod salt {
-    pub(super) const EVALUATION: u32 = 2 << 16;
-    pub(super) const VOTER: u32 = 3 << 16;
-    pub(super) const TIE: u32 = 4 << 16;
-    pub(super) const MERGE: u32 = 5 << 16;
-}
+/// The salt of the shuffle for the judge's score, to which the round is added.
+const EVALUATION_SALT: u32 = 2 << 16;
 
 /// Agents propose, criticise each other and refine, round by round; the judge writes the answer.
 pub static DIALECTIC: Protocol = Protocol {
@@ -69,12 +61,9 @@ pub static DIALECTIC: Protocol = Protocol {
         &SCORE_CONVERGENCE,
         &SCORE_QUALITY,
         &SUMMARIZE_EARLIER,
-        &CAST_BALLOT,
         &SYNTHESIZE,
-        &MERGE,
         &READ,
         &FINALISE,
-        &AMEND,
     ],
     stages: &[
         initialization(),
@@ -150,16 +139,9 @@ pub static DIALECTIC: Protocol = Protocol {
             )
             .yielding(ResultKind::Summary),
         ),
-        kind_of_call(
-            StageInfo::new(VOTE, ["vote", "votes", "voting", "votes", "voted", "vote"]).yielding(ResultKind::Ballot),
-        ),
         Stage {
             info: synthesis_info(),
-            facts: |debate| {
-                let by_vote = method(debate) == Some(SynthesisMethod::Voting);
-                let voted = if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() };
-                if voted.is_empty() { check::stands(debate, false) } else { voted }
-            },
+            facts: |debate| check::stands(debate, false),
             steps: closing,
             outcome: |debate| {
                 let nothing = "no round got far enough to close the debate";
@@ -168,10 +150,7 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(COMPLETE, Next::Done), Row(CHECK_DUE, Next::Go(CHECK))],
         },
         check::check_of_answer(),
-        check::final_text(|debate| {
-            let finalised = check::finalised(debate);
-            if finalised.is_empty() { voting::amended(debate, &ballots(debate)) } else { finalised }
-        }),
+        check::final_text(check::finalised),
     ],
 };
 
@@ -231,14 +210,6 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.agents().iter().map(step).collect()
 }
 
-/// The critics of an agent's proposal in this round, in the order of the panel.
-pub(super) fn critics_of<'a>(debate: &'a Debate, target: &AgentSettings) -> Vec<&'a AgentSettings> {
-    let critics = debate.critics_of(&target.id, debate.current_round);
-    let mut panel = debate.team();
-    panel.retain(|agent| critics.iter().any(|critic| critic.id == agent.id));
-    panel
-}
-
 /// Critiques of every proposal that exists or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
@@ -248,7 +219,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
         if debate.has_failed(&proposal) {
             continue;
         }
-        for critic in critics_of(debate, target) {
+        for critic in debate.critics_of(&target.id) {
             let critique = text(key(debate, CRITIQUE, critic).about(&target.id), &CRITICISE);
             steps.push(critique.after([proposal.clone()]).after(own_summary(debate, critic)));
         }
@@ -261,8 +232,8 @@ fn refinements(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let authors = team.iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
     let step = |agent: &&AgentSettings| {
-        let critiques =
-            critics_of(debate, agent).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
+        let critics = debate.critics_of(&agent.id).into_iter();
+        let critiques = critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
         let refinement = text(key(debate, REFINEMENT, agent), &REFINE).after([key(debate, PROPOSAL, agent)]);
         refinement.after(critiques).after(own_summary(debate, agent))
     };
@@ -295,14 +266,17 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
     let prompt = match kind {
         TerminationKind::Fixed | TerminationKind::Resolved => {
             let is_final = debate.final_round().is_some_and(|round| round.round_number == debate.current_round);
-            let reads = is_last_round(debate) && is_final && method(debate) == Some(SynthesisMethod::Judge);
-            return if reads { judge_summary(debate).into_iter().collect() } else { Vec::new() };
+            return if is_last_round(debate) && is_final {
+                judge_summary(debate).into_iter().collect()
+            } else {
+                Vec::new()
+            };
         }
         TerminationKind::Convergence => &SCORE_CONVERGENCE,
         TerminationKind::Quality => &SCORE_QUALITY,
     };
     let score = Step::new(key(debate, EVALUATION, &settings.judge), prompt, OutputSpec::Score(kind));
-    let shows = PromptContext::Candidates { salt: salt::EVALUATION + debate.current_round };
+    let shows = PromptContext::Candidates { salt: EVALUATION_SALT + debate.current_round };
     vec![score.after(positions(debate)).showing(shows).paid(BudgetClass::Decision)]
 }
 
@@ -334,66 +308,18 @@ fn whether_to_go_on(debate: &Debate) -> Trigger {
     }
 }
 
-/// How the solution is made. A debate that ran out of money before its draft keeps only the judge's own calls.
-fn method(debate: &Debate) -> Option<SynthesisMethod> {
-    let configured = rules(debate)?.synthesis_method;
-    let out_of_money = debate.stop_reason == Some(StopReason::Budget) && debate.draft.is_none();
-    Some(if out_of_money { SynthesisMethod::Judge } else { configured })
-}
-
-fn closing(debate: &Debate) -> Vec<Step> {
-    if debate.final_round().is_none() {
-        return Vec::new();
-    }
-    let (Some(settings), Some(method)) = (&debate.settings, method(debate)) else { return Vec::new() };
-    match method {
-        SynthesisMethod::Judge => judged(debate, settings, None),
-        SynthesisMethod::Merge => {
-            let solution =
-                Step::new(key(debate, SYNTHESIS, &settings.judge), &MERGE, OutputSpec::Solution(Authorship::Amended));
-            let shows = PromptContext::Candidates { salt: salt::MERGE };
-            let solution = solution.after(final_positions(debate)).showing(shows).paid(BudgetClass::Closing);
-            vec![solution.delivered(check::delivery(debate))]
-        }
-        SynthesisMethod::Voting => match &debate.voting {
-            Some(voting) if voting.winner.is_none() => {
-                judged(debate, settings, Some("the vote has no winner: the judge writes the solution".to_owned()))
-            }
-            Some(_) => Vec::new(),
-            None => voting::steps(debate, &ballots(debate)),
-        },
-    }
-}
-
-/// The vote on the texts of the final round.
-fn ballots(debate: &Debate) -> voting::Ballots {
-    voting::Ballots {
-        stage: VOTE,
-        prompt: &CAST_BALLOT,
-        candidates: final_positions(debate),
-        voter_salt: salt::VOTER,
-        tie_salt: salt::TIE,
-        rule: None,
-    }
-}
-
-/// The calls with each agent's position in the final round.
-fn final_positions(debate: &Debate) -> Vec<CallKey> {
-    let Some(round) = debate.final_round() else { return Vec::new() };
-    let positions = debate.positions(round).into_iter();
-    positions.map(|one| CallKey::new(round.round_number, one.stage, &one.agent_id)).collect()
-}
-
 /// The judge writes the solution, after a summary of earlier rounds if they are long.
-fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
+fn closing(debate: &Debate) -> Vec<Step> {
+    let Some(settings) = debate.settings.as_ref().filter(|_| debate.final_round().is_some()) else {
+        return Vec::new();
+    };
     let summary = judge_summary(debate);
     let solution =
         Step::new(key(debate, SYNTHESIS, &settings.judge), &SYNTHESIZE, OutputSpec::Solution(Authorship::Judge))
             .after(summary.iter().map(|step| step.key.clone()))
             .showing(PromptContext::WholeDebate)
             .paid(BudgetClass::Closing)
-            .delivered(check::delivery(debate))
-            .saying(notice);
+            .delivered(check::delivery(debate));
     summary.into_iter().chain([solution]).collect()
 }
 

@@ -8,7 +8,6 @@ mod arena;
 mod arms;
 mod check;
 mod clarification;
-mod code_review;
 mod council;
 mod dialectic;
 mod follow_up;
@@ -20,7 +19,6 @@ mod review;
 mod roundtable;
 mod step;
 mod verdict;
-pub mod voting;
 
 #[cfg(test)]
 mod tests;
@@ -37,34 +35,21 @@ pub use arena::ARENA;
 pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
 pub use check::{CHECK, FINAL};
 pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
-pub use code_review::CODE_REVIEW;
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
 pub use oxford::OXFORD;
-pub use review::{REVIEW, author_and_reviewers};
+pub use review::REVIEW;
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[
-    &DIALECTIC,
-    &COUNCIL,
-    &OXFORD,
-    &LINCOLN_DOUGLAS,
-    &ROUNDTABLE,
-    &REVIEW,
-    &CODE_REVIEW,
-    &ARENA,
-    &SINGLE,
-    &SELF_REFINE,
-    &BEST_OF_N,
-];
+pub const PROTOCOLS: &[&Protocol] =
+    &[&DIALECTIC, &COUNCIL, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA, &SINGLE, &SELF_REFINE, &BEST_OF_N];
 
-/// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
     /// The name in configurations and on the command line.
@@ -81,7 +66,6 @@ pub struct Protocol {
     pub closing: StageId,
     /// The system text of all its calls.
     pub system: &'static Prompt,
-    /// The prompts.
     pub prompts: &'static [&'static Prompt],
     /// Checks whether it can run with the settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
@@ -97,7 +81,6 @@ pub struct Protocol {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
-    /// The problem.
     pub problem: String,
     /// The advice.
     pub hint: String,
@@ -176,7 +159,6 @@ impl Trigger {
 /// The target of a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// A stage.
     Go(StageId),
     /// A stage in a new round.
     Begin(StageId),
@@ -194,11 +176,8 @@ pub enum Next {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("protocol {protocol} has no transition from {stage} after {}", trigger.0)]
 pub struct NoTransition {
-    /// The protocol.
     pub protocol: &'static str,
-    /// The stage.
     pub stage: StageId,
-    /// The trigger.
     pub trigger: Trigger,
 }
 
@@ -213,7 +192,6 @@ impl Protocol {
         PROTOCOLS.iter().map(|protocol| protocol.name).collect()
     }
 
-    /// The stage with that id.
     pub fn stage(&self, id: StageId) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.info.id == id)
     }

@@ -213,42 +213,40 @@ mod tests {
 initialization
   │ START
   ▼
-clarification ◀──────────────────────┐
-  ├─ ALL_CLEAR, new round ───────────┼──┐
-  │ QUESTIONS_PENDING                │  │
-  ▼                                  │  │
-clarification-input                  │  │
-  ├─ WAITING_FOR_INPUT ─▶ suspend    │  │
-  └─ ANSWERS_SUBMITTED ↺ ────────────┘  │
-                                        │
-draft ◀─────────────────────────────────┘
-  └─ DRAFT_READY ───────────────────────┐
-                                        │
-rewrite ◀────────────────────────────┐  │
-  ├─ MAX_ROUNDS_REACHED ─────────────┼──┼─────┐
-  ├─ CHECK_DUE ──────────────────────┼──┼──┐  │
-  │ REWRITE_READY                    │  │  │  │
-  ▼                                  │  │  │  │
-review ◀─────────────────────────────┼──┘  │  │
-  ├─ REWRITE_DEMANDED, new round ↺ ──┘     │  │
-  ├─ ACCEPTED ─────────────────────────────┼──┤
-  ├─ MAX_ROUNDS_REACHED ───────────────────┼──┤
-  │ CHECK_DUE                              │  │
-  ▼                                        │  │
-check ◀────────────────────────────────────┤  │
-  ├─ COMPLETE ─────────────────────────────┼──┤
-  │ POINTS_RAISED                          │  │
-  ▼                                        │  │
-amend                                      │  │
-  ├─ APPROACH_CHANGED ↺ ───────────────────┘  │
-  │ AMENDED                                   │
-  ▼                                           │
-synthesis ◀───────────────────────────────────┘
-  │ COMPLETE
+clarification ◀─────────────────────┐
+  ├─ ALL_CLEAR, new round ──────────┼──┐
+  │ QUESTIONS_PENDING               │  │
+  ▼                                 │  │
+clarification-input                 │  │
+  ├─ WAITING_FOR_INPUT ─▶ suspend   │  │
+  └─ ANSWERS_SUBMITTED ↺ ───────────┘  │
+                                       │
+proposal ◀─────────────────────────────┘
+  │ ANSWERED
   ▼
-done
+critique ◀──────────────────────────┐
+  ├─ NOTHING_TO_MEND ───────────────┼──┐
+  │ CRITIQUES_COMPLETE              │  │
+  ▼                                 │  │
+refinement                          │  │
+  ├─ CONTINUE, new round ↺ ─────────┘  │
+  │ MAX_ROUNDS_REACHED                 │
+  ▼                                    │
+synthesis ◀────────────────────────────┘
+  ├─ COMPLETE ─────────────────────────┐
+  │ CHECK_DUE                          │
+  ▼                                    │
+check ◀─────────────────────────────┐  │
+  ├─ COMPLETE ──────────────────────┼──┤
+  │ POINTS_RAISED                   │  │
+  ▼                                 │  │
+final                               │  │
+  ├─ APPROACH_CHANGED ↺ ────────────┘  │
+  │ COMPLETE                           │
+  ▼                                    │
+done ◀─────────────────────────────────┘
 ";
-        assert_eq!(REVIEW.diagram(), drawn);
+        assert_eq!(SELF_REFINE.diagram(), drawn);
         // Covers transitions from above, from below and to itself, and a stage with kinds of call.
         assert!(
             DIALECTIC.diagram().contains("\nround-manager ◀────────────────────────┤\n"),

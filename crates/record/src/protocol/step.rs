@@ -11,7 +11,6 @@ pub struct Step {
     /// The calls that must have ended before this one. From unfinished rounds, its prompt shows only the existing
     /// texts, in this order.
     pub inputs: Vec<CallKey>,
-    /// The prompt.
     pub prompt: &'static Prompt,
     /// The texts that it shows.
     pub shows: PromptContext,
@@ -162,14 +161,11 @@ pub enum OutputSpec {
 /// The author of a solution's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorship {
-    /// The judge.
     Judge,
     /// A candidate, amended by the judge, whose assessment names it.
     Amended,
     /// The author of this call, amended by the judge.
     Based(CallKey),
-    /// The author of this call, unchanged. The judge only writes its assessment.
-    Kept(CallKey),
 }
 
 /// The use of a solution.

@@ -17,7 +17,6 @@ const WARNINGS: usize = 100;
 /// The next item for a subscriber.
 #[derive(Debug, Clone)]
 pub enum Update {
-    /// A signal.
     Signal(Arc<Signal>),
     /// Dropped signals, because too many were queued.
     Gap(Box<Gap>),

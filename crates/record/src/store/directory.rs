@@ -38,14 +38,13 @@ pub struct Directory {
 pub struct Entry {
     /// The state file.
     pub state: PathBuf,
-    /// The journal; older debates have none.
+    /// The journal; debates of the older program have none.
     pub journal: Option<PathBuf>,
 }
 
 /// A state file in a directory listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDebate {
-    /// The name.
     pub name: String,
     /// The last modification.
     pub modified: SystemTime,
@@ -58,28 +57,15 @@ pub struct ListedDebate {
 pub enum StateFileError {
     /// It is missing, a directory, or unreadable.
     #[error("cannot read the debate {path}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// It is a directory.
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the debate {path} is a directory, not a file")]
-    IsDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
+    IsDirectory { path: PathBuf },
     /// It is a pipe, a socket or a device.
     #[error("the debate {path} is a pipe, a socket or a device, not a file")]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// A later version of the program wrote it.
     #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
     Newer {
-        /// The file.
         path: PathBuf,
         /// The format.
         found: u32,
@@ -87,11 +73,9 @@ pub enum StateFileError {
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// The path of the fault; `None` for the whole document.
         key: Option<KeyPath>,
-        /// The reason.
         source: serde_json::Error,
     },
 }
@@ -310,13 +294,13 @@ impl Entry {
         })
     }
 
-    /// Whether older versions saved it without a journal.
+    /// Whether the older program saved it, without a journal.
     pub fn is_older(&self) -> bool {
         let is_alone = self.journal.is_none() && self.journal_gone().is_none();
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// The path of its missing journal, if it had one; older debates never did.
+    /// The path of its missing journal, if it had one; those of the older program never did.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
@@ -370,7 +354,7 @@ impl Entry {
 }
 
 /// The items whose id is `name`, else those whose id begins with it, else those whose id ends with it.
-pub fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
+fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     let ids: Vec<String> = items.iter().map(id).collect();
     let ways: [fn(&str, &str) -> bool; 3] =
         [|id, name| id == name, |id, name| id.starts_with(name), |id, name| id.ends_with(name)];

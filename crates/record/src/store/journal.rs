@@ -5,7 +5,6 @@
 mod place;
 mod reader;
 
-use std::cmp::Ordering;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -27,48 +26,21 @@ pub use reader::JournalReader;
 pub enum JournalError {
     /// It cannot be opened or created.
     #[error("cannot open the journal {path}")]
-    Open {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Open { path: PathBuf, source: std::io::Error },
     /// It is a pipe, a socket or a device.
     #[error("the journal {path} is a pipe, a socket or a device, not a file")]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// Another process runs this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
-    Locked {
-        /// The journal.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// It cannot be read.
     #[error("cannot read the journal {path}")]
-    Read {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// A later version wrote it.
     #[error(
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
     Newer {
-        /// The journal.
-        path: PathBuf,
-        /// The format.
-        found: u32,
-    },
-    /// An unreleased build wrote it.
-    #[error(
-        "the journal {path} is in format {found}, which no released version wrote; this one reads {FORMAT_VERSION}"
-    )]
-    Unreleased {
-        /// The journal.
         path: PathBuf,
         /// The format.
         found: u32,
@@ -80,7 +52,6 @@ pub enum JournalError {
         path: PathBuf,
         /// Numbered from 1.
         line: usize,
-        /// The reason.
         source: serde_json::Error,
     },
     /// A line was changed or moved.
@@ -90,13 +61,11 @@ pub enum JournalError {
         path: PathBuf,
         /// The fault.
         line: usize,
-        /// The fault.
         fault: LineFault,
     },
     /// The text after the last line break is not the beginning of a line.
     #[error("the journal {path} was changed at its end: the text after line {line} is not a line")]
     End {
-        /// The journal.
         path: PathBuf,
         /// The number of the last line; 0 without one.
         line: usize,
@@ -104,7 +73,6 @@ pub enum JournalError {
     /// It is shorter than at the last save.
     #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
-        /// The journal.
         path: PathBuf,
         /// The number of events.
         found: u64,
@@ -113,24 +81,13 @@ pub enum JournalError {
     },
     /// The path no longer leads to it.
     #[error("the journal {path} was moved, removed or replaced while the debate ran")]
-    Displaced {
-        /// The path.
-        path: PathBuf,
-    },
+    Displaced { path: PathBuf },
     /// Another program wrote to it.
     #[error("the journal {path} was changed by another program while the debate ran")]
-    Changed {
-        /// The journal.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// An event cannot be appended.
     #[error("cannot append to the journal {path}")]
-    Append {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Append { path: PathBuf, source: std::io::Error },
 }
 
 impl Diagnostic for JournalError {
@@ -152,10 +109,6 @@ impl JournalError {
         use ErrorCategory::{Arguments, Busy, General};
         match self {
             Self::Newer { .. } => (Arguments, TAKE_A_NEWER_VERSION, None),
-            Self::Unreleased { .. } => {
-                let hint = "move the journal away: the state file next to it can still be shown and reported";
-                (Arguments, hint, None)
-            }
             Self::EndMissing { .. } => {
                 let hint = "restore the whole journal, or remove the state file to continue from the rest";
                 (Arguments, hint, None)
@@ -199,12 +152,7 @@ fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
         format_version: u32,
     }
     let Format { format_version: found } = serde_json::from_slice(line).ok()?;
-    let path = path.to_owned();
-    match found.cmp(&FORMAT_VERSION) {
-        Ordering::Greater => Some(JournalError::Newer { path, found }),
-        Ordering::Less => Some(JournalError::Unreleased { path, found }),
-        Ordering::Equal => None,
-    }
+    (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
 /// An open journal. Dropping it releases the lock.
@@ -226,10 +174,8 @@ pub struct JournalMark {
     pub sha256: String,
 }
 
-/// The contents of a journal.
 #[derive(Debug)]
 pub struct JournalContents {
-    /// The events.
     pub events: Vec<Recorded>,
     /// Set when a crash cut the last line, which is omitted.
     pub cut_short: bool,

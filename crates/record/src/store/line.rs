@@ -1,7 +1,7 @@
 //! A journal line: an event, the previous line's hash, and its own.
 //!
 //! The previous hash detects removed, added and moved lines. The own hash detects changes of the line itself, including
-//! the last one. Lines of older versions only have the previous hash.
+//! the last one.
 
 use std::io::{self, BufRead};
 
@@ -27,12 +27,11 @@ pub(super) struct Checked {
     pub(super) hash: String,
 }
 
-/// The fault of a line.
 #[derive(Debug)]
 pub enum LineFault {
     /// Its own hash does not match.
     Altered,
-    /// It has neither its own hash nor, as in older journals, the previous one.
+    /// It does not end with its own hash.
     Unsealed,
     /// The recorded previous hash differs from the previous line's.
     Chain,
@@ -62,7 +61,6 @@ struct JournalLine<'a> {
 
 #[derive(Deserialize)]
 struct Link {
-    #[serde(default)]
     prev: String,
 }
 
@@ -97,7 +95,7 @@ pub(super) fn open(text: &[u8], previous: &str) -> Result<Checked, LineFault> {
     if link.prev != previous {
         return Err(LineFault::Chain);
     }
-    if own.is_none() && !text.ends_with(format!(",\"prev\":\"{previous}\"}}").as_bytes()) {
+    if own.is_none() {
         return Err(LineFault::Unsealed);
     }
     let recorded = unchecked(text).map_err(LineFault::NotAnEvent)?;

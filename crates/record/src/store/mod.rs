@@ -1,6 +1,6 @@
 //! Debates on disk: the journal, the state file, look-up and listing.
 //!
-//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/state-format.md`
+//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/record.md`
 //! documents the format. Nothing here knows how a debate runs.
 
 mod directory;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
-pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, matching, read_state};
+pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use record::Record;
 pub use replica::{Replica, ReplicaError};
@@ -41,65 +41,34 @@ const SEE_TO_THE_PLACE: &str = "debates are saved in `debates` in the working di
 pub enum StoreError {
     /// The debates directory cannot be created.
     #[error("cannot create the debates directory {path}")]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Directory { path: PathBuf, source: std::io::Error },
     /// The debates directory cannot be read.
     #[error("cannot read the debates directory {path}")]
-    List {
-        /// The directory.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    List { path: PathBuf, source: std::io::Error },
     /// A file cannot be written.
     #[error("cannot write {path}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// The journal.
+    Write { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The copy of a journal accepts no more events.
     #[error(transparent)]
     Replica(#[from] ReplicaError),
-    /// A state file.
     #[error(transparent)]
     State(#[from] StateFileError),
     /// A saved debate has no journal.
-    #[error("the debate {id} has no journal: older versions kept none")]
-    NoJournal {
-        /// The debate.
-        id: DebateId,
-    },
+    #[error("the debate {id} has no journal: the older program kept none")]
+    NoJournal { id: DebateId },
     /// A saved debate's journal is missing.
     #[error("the journal of the debate {id} is missing: there is no {path}")]
-    JournalGone {
-        /// The debate.
-        id: DebateId,
-        /// The path.
-        path: PathBuf,
-    },
+    JournalGone { id: DebateId, path: PathBuf },
     /// The events are not the record of a debate.
     #[error("the journal {path} is not the record of a debate")]
-    Fold {
-        /// The journal.
-        path: PathBuf,
-        /// The reason.
-        source: FoldError,
-    },
+    Fold { path: PathBuf, source: FoldError },
     /// No debate has that name.
     #[error("there is no debate `{name}` in {directory}")]
     Unknown {
         /// The requested name.
         name: String,
-        /// The directory.
         directory: PathBuf,
     },
     /// An invalid path pattern.
@@ -107,7 +76,6 @@ pub enum StoreError {
     Pattern {
         /// The pattern as given.
         pattern: String,
-        /// The reason.
         source: glob::PatternError,
     },
     /// A pattern without matches.
@@ -134,12 +102,7 @@ pub enum StoreError {
     },
     /// A file of a debate cannot be removed.
     #[error("cannot remove {path}")]
-    Remove {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Remove { path: PathBuf, source: std::io::Error },
     /// Several debates match.
     #[error("`{name}` matches several debates: {}", fits.join(", "))]
     Ambiguous {

@@ -1,4 +1,4 @@
-//! State files of older versions and other programs, read leniently.
+//! State files of the older program and of others, read leniently.
 //!
 //! An unreadable state is converted to the current form, field by field as JSON, and read again. Meaningless values are
 //! dropped; other errors remain: only known deviations are repaired. Current files never get here.

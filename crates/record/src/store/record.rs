@@ -90,7 +90,7 @@ impl Record {
         let debate =
             Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
         if let Some(replica) = &replica {
-            replica.take(1, &line, false);
+            replica.take(&line, false);
         }
         let state_path = directory.state_path(id);
         Ok((Self { journal, state_path, debate, seq: 1, saver: None, has_lent_settings: false, replica }, first))
@@ -133,7 +133,7 @@ impl Record {
         ))
     }
 
-    /// Creates a journal for an older debate from its state file.
+    /// Creates a journal for a debate of the older program from its state file.
     ///
     /// # Errors
     /// The state cannot be read, or the journal cannot be written.
@@ -167,7 +167,7 @@ impl Record {
         let line = self.journal.append(&recorded)?;
         self.seq += 1;
         if let Some(replica) = &self.replica {
-            replica.take(self.seq, &line, recorded.event.call().is_some());
+            replica.take(&line, recorded.event.call().is_some());
         }
         self.debate
             .apply(&recorded)
@@ -199,7 +199,6 @@ impl Record {
         self.seq
     }
 
-    /// The path of the journal.
     pub fn journal_path(&self) -> &std::path::Path {
         self.journal.path()
     }
@@ -249,7 +248,7 @@ impl Record {
         let saved = self.saved();
         self.saver()?.flush(saved).await?;
         match &self.replica {
-            Some(replica) => Ok(replica.holds(self.seq).await?),
+            Some(replica) => Ok(replica.holds().await?),
             None => Ok(()),
         }
     }

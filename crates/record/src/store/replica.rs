@@ -9,16 +9,11 @@ use std::pin::Pin;
 pub trait Replica: fmt::Debug + Send + Sync {
     /// Receives an event's line, with its line break, after the journal has it. Does not wait. A line that records a
     /// paid call `is_paid`, and has to be copied at once; the others may wait until [`holds`](Self::holds) is called.
-    fn take(&self, seq: u64, line: &[u8], is_paid: bool);
+    fn take(&self, line: &[u8], is_paid: bool);
 
-    /// Waits until the copy contains all events up to `seq`.
-    fn holds(&self, seq: u64) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;
-
-    /// Whether requests may be sent now, since no other run can have taken over.
-    ///
-    /// # Errors
-    /// Another run may have taken over.
-    fn may_send(&self) -> Result<(), ReplicaError>;
+    /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an error
+    /// keeps a run that was taken over from sending any.
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;
 }
 
 /// Why a copy accepts no more events.

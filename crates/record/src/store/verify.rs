@@ -24,7 +24,7 @@ pub struct VerifiedRecord {
     pub running: bool,
     /// Set when a crash cut the last line, which does not belong to the record.
     pub cut_short: bool,
-    /// Set when the journal begins with the state file of an older version: earlier events are unknown.
+    /// Set when the journal begins with the state file of the older program: earlier events are unknown.
     pub imported: bool,
     /// The relation of the state file to the journal.
     pub state: StateFileStatus,
@@ -155,9 +155,6 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     Ok(found)
 }
 
-/// The key for calls with unknown tokens in a model's usage.
-const SILENT_CALLS: &str = "silentCalls";
-
 /// Whether the state is saved directly after this event.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
@@ -220,8 +217,7 @@ fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &
             flaws.push(Flaw::OtherJournal(mark.events));
         }
     }
-    let mut fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
-    leave_out_uncounted(&mut fold, &saved.value);
+    let fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
             flaws.push(Flaw::StateDiffers(key));
@@ -229,35 +225,6 @@ fn compare(saved: &ReadState, folded: &FoldedEvents, hashes: &[String], flaws: &
         }
         None if folded.events == hashes.len() => StateFileStatus::Current,
         None => StateFileStatus::Behind { events: folded.events },
-    }
-}
-
-/// The key of a point's number in a state's ledger.
-const NUMBER: &str = "number";
-
-/// Settings that older records lack.
-const CHECK: [&str; 2] = ["check", "quick"];
-
-/// Removes values from a fold that older builds did not count, if the saved state lacks them.
-fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
-    let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
-    for (model, usage) in models {
-        let is_counted = saved["usage"][model.as_str()].get(SILENT_CALLS).is_some();
-        if let Some(usage) = usage.as_object_mut().filter(|_| !is_counted) {
-            usage.remove(SILENT_CALLS);
-        }
-    }
-    let rules = fold.pointer_mut("/settings/debate").and_then(Value::as_object_mut);
-    if let Some(rules) = rules {
-        let known = saved.pointer("/settings/debate");
-        rules.retain(|key, _| !CHECK.contains(&key.as_str()) || known.is_some_and(|known| known.get(key).is_some()));
-    }
-    let points = fold.get_mut("ledger").and_then(Value::as_array_mut).into_iter().flatten();
-    for (index, point) in points.enumerate() {
-        let is_numbered = saved["ledger"][index].get(NUMBER).is_some();
-        if let Some(point) = point.as_object_mut().filter(|_| !is_numbered) {
-            point.remove(NUMBER);
-        }
     }
 }
 

@@ -26,12 +26,10 @@ const COLUMNS: usize = 6;
 /// Longer words in tables may be broken.
 const LONGEST: usize = 20;
 
-/// The layout of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// The width of the terminal in columns. `None`: lines are not broken.
     pub width: Option<usize>,
-    /// Whether to use colours.
     pub color: bool,
 }
 
@@ -226,8 +224,8 @@ mod tests {
         unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
         without a word on what was changed. 1 is only claimed: only the author says that
         the text was changed. 5 were never rechecked: no critic mentioned them again. Of
-        the points that needed a ruling, 1 was upheld and met by the solution, 2 were
-        upheld and not met.
+        the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and
+        not met.
 
         Against Simplicity Advocate: 2 points, 0 open
 
@@ -253,20 +251,19 @@ mod tests {
           Round 1, System Architect, rejected: The client repeats it.
           Round 2, Simplicity Advocate, maintained: Not every client does.
           Round 2, System Architect, rejected: All of ours do.
-          The judge, upheld, not met: A client may be gone.
+          The judge, not met: A client may be gone.
 
         1.3 · major · open · Simplicity Advocate
           Objection (major): Nobody knows what a lease costs.
           Round 1, System Architect, accepted in part: Measured for reads only.
           Never rechecked.
-          The judge, upheld, met (Cost): Reads are most of it.
+          The judge, partly met (Cost): Reads are most of it.
 
         1.6 · major · open · Simplicity Advocate
           About: Operation
           Objection (major): Who is called at night?
           System Architect did not answer it.
-          The judge was asked and did not rule on it: no ruling, so upheld and not
-            met.
+          The judge was asked and did not rule on it.
 
         1.4 · minor · open · Simplicity Advocate
           About: Names

@@ -10,7 +10,6 @@ use dialectic_record::signals::{Followed, Follower};
 use super::ndjson::{EventSink, EventSinkError};
 use super::view::Messages;
 
-/// How an event stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
     /// All of it was written.

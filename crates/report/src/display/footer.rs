@@ -24,7 +24,6 @@ const REASON_ROWS: usize = 2;
 /// A debate that has ended with an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
-    /// The debate.
     pub debate: &'a Debate,
     /// The duration of its run.
     pub took: Duration,

@@ -108,7 +108,7 @@ mod tests {
     fn three_lines_say_what_came_out_what_was_fought_over_and_what_is_next() {
         insta::assert_snapshot!(gist(&argued(), "vhkp", None), @r#"
         Design it: One store, one leader.
-        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: upheld, not met; it is open.
+        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: not met; it is open.
         Next: dialectic show vhkp points · dialectic ask vhkp "Why not …?" · dialectic report vhkp --open
         "#);
     }

@@ -42,7 +42,6 @@ const LONG_WAIT: Duration = Duration::from_secs(1);
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// The keys.
 const HELP: &str = "p pause or continue · s stop and close · v more or less · ? · Ctrl-C";
 const REPLAY_HELP: &str = "p pause or continue · v more or less · q leave";
 const SHORT_HELP: &str = "p pause · s stop · v more or less · Ctrl-C";
@@ -121,10 +120,8 @@ impl LiveBlock {
     }
 }
 
-/// The accepted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum HeardKeys {
-    /// None.
     #[default]
     None,
     /// Keys that control a debate.
@@ -136,9 +133,7 @@ pub(super) enum HeardKeys {
 /// The state of the user's controls, shown in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PendingControls {
-    /// The accepted keys.
     pub(super) keys: HeardKeys,
-    /// Whether to list the keys.
     pub(super) shows_help: bool,
     /// Whether the debate was told to pause.
     pub(super) is_held: bool,

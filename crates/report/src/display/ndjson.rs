@@ -17,14 +17,12 @@ pub struct EventSink {
     target: EventTarget,
 }
 
-/// The writer of an [`EventSink`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum EventTarget {
     Stdout,
     Other { name: String },
 }
 
-/// The line for dropped signals.
 #[derive(Serialize)]
 struct GapLine {
     signal: &'static str,
@@ -40,12 +38,10 @@ pub enum EventSinkError {
     /// Events that were missed cannot be read from the journal.
     #[error("the event stream cannot be rebuilt from the journal")]
     Unread(#[source] io::Error),
-    /// It cannot be written.
     #[error("the event stream cannot be written to {target}")]
     Unwritable {
         /// The file's path, or `stdout`.
         target: String,
-        /// The reason.
         source: io::Error,
     },
 }
@@ -71,7 +67,6 @@ fn as_line(line: &impl Serialize) -> serde_json::Result<String> {
 }
 
 impl EventSink {
-    /// A sink on standard output.
     pub fn stdout() -> Self {
         Self::of_stdout(Box::new(io::stdout()))
     }

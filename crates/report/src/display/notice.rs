@@ -17,9 +17,7 @@ pub enum ColorMode {
     /// On a terminal.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

@@ -9,7 +9,6 @@ use super::result::{result_line, swayed};
 /// Printed in place of dropped lines.
 pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
 
-/// Turns signals into lines.
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
     open_round: Option<u32>,
@@ -86,7 +85,6 @@ impl PlainLines {
             Event::Completed { .. } => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user requested it".to_owned()],
-            Event::Stopping { reason: StopReason::Spent } => vec!["stopping: the money is spent".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
             // Nothing that began after the questions could be resumed.
             Event::Resumed if progress.round() == 0 => Vec::new(),
@@ -124,8 +122,8 @@ mod tests {
     use super::*;
     use dialectic_record::debate::StageId;
     use dialectic_record::debate::fixture::{
-        CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, VOTE, call_ended, call_failed, call_started, contributed, failed,
-        panel, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started, warning, words,
+        CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, call_ended, call_failed, call_started, completed, contributed,
+        failed, panel, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started, warning, words,
     };
 
     fn shown(signals: &[Signal]) -> String {
@@ -166,7 +164,7 @@ mod tests {
             stage_entered(SYNTHESIS),
             call_started(SYNTHESIS, "judge", None),
             call_ended(SYNTHESIS, "judge", None),
-            recorded(Event::Completed { outcome: None }),
+            recorded(completed()),
         ];
         insta::assert_snapshot!(shown(&signals), @r"
         round 1/3 started
@@ -217,16 +215,16 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_not_called_nothing() {
-        let Signal::CallEnded { key, latency_ms, .. } = call_ended(VOTE, "agent-kiss", None) else {
+        let Signal::CallEnded { key, latency_ms, .. } = call_ended(PROPOSAL, "agent-kiss", None) else {
             panic!("a call that ended");
         };
         let ended =
             Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None, waits_for_server: false };
-        assert_eq!(shown(&[ended]), "agent-kiss voted in 1.2 s, tokens unknown");
+        assert_eq!(shown(&[ended]), "agent-kiss proposed in 1.2 s, tokens unknown");
         let signals = [
             round_begun(3),
             dialectic_record::debate::fixture::contributed_unpriced(PROPOSAL, "agent-kiss"),
-            recorded(Event::Completed { outcome: None }),
+            recorded(completed()),
         ];
         assert_eq!(shown(&signals), "round 3/3 started\nround 3/3 ended: 1,434 tokens, cost unknown so far");
     }

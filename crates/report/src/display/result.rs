@@ -35,9 +35,6 @@ pub(super) fn result_line<'a>(
         Event::Extended { winner, missing, .. } => {
             Some(format!("the debate continues: {} misses {}", name(winner), missing.join("; ")))
         }
-        Event::Contributed { key, contribution, .. } => {
-            contribution.metadata.choice.as_ref().map(|choice| format!("{}: {choice}", by(key)))
-        }
         Event::Polled { key, vote, .. } => Some(format!("{}: {vote}", by(key))),
         Event::Judged { key, judgement, .. } => {
             Some(format!("{}: {}", by(key), result(judgement.winner.as_ref(), &judgement.scores, name)))
@@ -93,9 +90,6 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     if let Some(stability) = convergence.mean_stability() {
         let _ = write!(text, ", {} like before", whole(stability));
     }
-    if let Some(fallback) = &convergence.fallback {
-        let _ = write!(text, " (by their words: {fallback})");
-    }
     text
 }
 
@@ -141,7 +135,6 @@ mod tests {
     #[test]
     fn each_result_is_one_line_in_the_words_of_its_stage() {
         let events = [
-            pitching::applauded("agent-kiss", "yes"),
             pitching::polled("agent-kiss", "against"),
             pitching::judged(2, Some("agent-kiss")),
             pitching::judged(2, None),
@@ -153,7 +146,6 @@ mod tests {
         let lines: Vec<String> =
             events.iter().map(|event| result_line(&panel, event, AgentId::as_str).unwrap()).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
-        agent-kiss applauded: yes
         agent-kiss raised a hand: against
         judge deliberated: agent-kiss wins (agent-architect 72.5, agent-kiss 65)
         judge deliberated: nobody wins (agent-architect 72.5, agent-kiss 65)

@@ -104,14 +104,11 @@ fn row<'a>(agent: &'a AgentId, what: Phrase<'a>, used: Option<u64>, latency_ms: 
     vec![line![agent], what, line![figure(used)], line![figure(took)]]
 }
 
-/// `critique of Simplicity Advocate`, `proposal, cut`, `refinement, 2 tool calls`, `vote: accept`
+/// `critique of Simplicity Advocate`, `proposal, cut`, `refinement, 2 tool calls`
 fn what<'d>(debate: &'d Debate, contribution: &'d Contribution) -> Phrase<'d> {
     let mut what = line![foreign(debate.words(contribution.stage).noun)];
     if let Some(target) = &contribution.target_agent_id {
         what.extend(line![" ", preposition(debate, contribution.stage), " ", target]);
-    }
-    if let Some(choice) = &contribution.metadata.choice {
-        what.extend(line![": ", foreign(choice)]);
     }
     let mut more = String::new();
     if contribution.metadata.truncated {
@@ -144,7 +141,7 @@ mod tests {
     use chrono::DateTime;
 
     use dialectic_record::debate::fixture::{debate, pitching};
-    use dialectic_record::debate::{Decider, Event, Recorded, Timestamp, Voting};
+    use dialectic_record::debate::{Event, Recorded, Timestamp, VoteCount, Voting, VotingRule};
 
     #[test]
     fn the_list_of_participants_names_everyone_and_their_prompts() {
@@ -217,7 +214,7 @@ mod tests {
         debate.failures.clear();
         let events = [
             Event::RoundBegun { round: 1, stage: pitching::PITCH },
-            pitching::applauded("agent-kiss", "accept"),
+            pitching::applauded("agent-kiss", "agent-architect"),
             pitching::polled("agent-architect", "for"),
             pitching::polled("agent-kiss", "against"),
             pitching::polled("judge", "against"),
@@ -228,11 +225,16 @@ mod tests {
                         .into(),
                     tied: Vec::new(),
                     winner: Some(AgentId::new("agent-kiss")),
-                    decided_by: Decider::Vote,
-                    reason: None,
-                    count: None,
+                    count: VoteCount {
+                        rule: VotingRule::Majority,
+                        voters: 3,
+                        cast: 3,
+                        quorum: 2,
+                        self_votes: 0,
+                        undecided: None,
+                        dissent: Vec::new(),
+                    },
                 },
-                call: None,
             },
             pitching::decided(Some("agent-architect"), Some(false)),
         ];
@@ -242,8 +244,8 @@ mod tests {
         let text = summary(&debate);
         insta::assert_snapshot!(text.split("Judge's summary").next().unwrap(), @r"
         Round 1
-        Who                  What                    Tokens   Time
-        Simplicity Advocate  applause: accept  1,434 tokens  1.2 s
+        Who                  What                                 Tokens   Time
+        Simplicity Advocate  applause for System Architect  1,434 tokens  1.2 s
         ");
         insta::assert_snapshot!(text.split("1.5 s\n").last().unwrap().split("Totals").next().unwrap(), @r"
         Polls

@@ -9,7 +9,6 @@ use super::wrap::{StyledSpan, fit, wrap};
 /// The gap between two columns.
 const GAP: usize = 2;
 
-/// A column of a [`Table`].
 #[derive(Debug, Clone)]
 pub struct TableColumn {
     title: String,
@@ -50,7 +49,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Plain text.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::styled(text, Style::new())
     }
@@ -71,7 +69,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows.
     pub fn new(columns: impl IntoIterator<Item = TableColumn>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), height: usize::MAX }
     }

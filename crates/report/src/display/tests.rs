@@ -54,7 +54,6 @@ fn plain_lines_have_the_words_of_the_protocol() {
     heckle ended: 1 of 2, 1 failed
     applause started (1 expected)
     agent-kiss applauds …
-    agent-kiss applauded: encore
     agent-kiss applauded in 1.2 s, 1,434 tokens
     applause ended: 1 of 1
     round 1/3 ended: 4,302 tokens, cost unknown so far
@@ -92,7 +91,7 @@ fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
     ✓ r1 heckle Simplicity Advocate → System Architect · 1.2 s · “text”
     ✗ r1 heckle Simplicity Advocate → Performance Engineer
         lost for words (after 4 attempts)
-    ✓ r1 applause Simplicity Advocate · 1.2 s · encore: because
+    ✓ r1 applause Simplicity Advocate → System Architect · 1.2 s · “because”
     ✓ r1 show of hands Performance Engineer · 1.2 s · against: because
     ✓ r1 ruling Judge · 1.2 s · System Architect wins (System Architect 72.5,…
     ✓ r1 ruling Judge · 1.2 s · nobody wins (System Architect 72.5, Simplicity…

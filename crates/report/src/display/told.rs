@@ -10,8 +10,8 @@ use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, CallKey, CallResult, CallStatus, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo,
-    Progress, ResultKind, Signal, Spent, StopReason, Tally, Undecided, Voting,
+    AgentId, CallKey, CallResult, CallStatus, Contribution, Convergence, Evaluation, Event, PanelInfo, Progress,
+    ResultKind, Signal, Spent, StopReason, Tally, Undecided, Voting,
 };
 
 use super::result::{challenged, observed, related, result, result_line, swayed};
@@ -47,13 +47,11 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 /// Text to show, coloured and cut to the terminal's width.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
-    /// Lines.
     pub(super) lines: Vec<String>,
     /// The complete text of a call as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
-/// Turns signals into text.
 #[derive(Debug)]
 pub(super) struct Teller {
     /// The spending before the round.
@@ -137,7 +135,6 @@ impl Teller {
                 Some(match reason {
                     StopReason::Budget => "stopping: the limit is reached".to_owned(),
                     StopReason::User => "stopping: the judge closes the debate with its current texts".to_owned(),
-                    StopReason::Spent => "stopping: the money is spent".to_owned(),
                 })
             }
             Event::RoundTimedOut { round } => Some(format!("round {round} reached its time limit")),
@@ -271,16 +268,11 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     let mut tally: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", panel.name(id))).collect();
     tally.sort();
     let winner = voting.winner.as_ref().map_or("nobody", |id| panel.name(id));
-    let how = match voting.decided_by {
-        Decider::Vote => "",
-        Decider::Judge => ", on the judge's casting vote",
-        Decider::Nobody => {
-            voting.count.as_ref().and_then(|count| count.undecided).map_or(": it is a tie", |why| match why {
-                Undecided::Tie => ": it is a tie, and the judge decides",
-                Undecided::NoQuorum => ": there is no quorum, and the judge decides",
-                Undecided::ShortOfRule => ": the leader has too few votes, and the judge decides",
-            })
-        }
+    let how = match voting.count.undecided {
+        None => "",
+        Some(Undecided::Tie) => ": it is a tie, and the judge decides",
+        Some(Undecided::NoQuorum) => ": there is no quorum, and the judge decides",
+        Some(Undecided::ShortOfRule) => ": the leader has too few votes, and the judge decides",
     };
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }
@@ -311,8 +303,6 @@ impl<'a> EndedCall<'a> {
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
                 if let Some(lens) = contribution.metadata.lens {
                     format!("{}: {}", lens.name(), seen(contribution))
-                } else if let Some(choice) = &contribution.metadata.choice {
-                    format!("{choice}: {}", first_sentence(&contribution.content))
                 } else {
                     is_quotation = true;
                     point_of(contribution)
@@ -332,7 +322,6 @@ impl<'a> EndedCall<'a> {
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
             CallResult::Relations(relations) => related(relations),
-            CallResult::Similarities => "texts compared".to_owned(),
             CallResult::Challenge(challenge) => challenged(challenge),
             CallResult::Observations(observations) => observed(observations),
             CallResult::Questions(questions) if questions.items.is_empty() => "no questions".to_owned(),

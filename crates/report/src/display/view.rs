@@ -40,16 +40,12 @@ pub enum ProgressMode {
     Live,
     /// A line for each beginning or end.
     Plain,
-    /// None.
     Quiet,
 }
 
-/// Options of the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
-    /// The form of progress.
     pub progress: ProgressMode,
-    /// Whether colours are used.
     pub color: ColorMode,
 }
 
@@ -393,7 +389,6 @@ impl Reporter {
         }
     }
 
-    /// Flushes the output.
     fn flush(&self) {
         self.out.clone().flush().ok();
     }
@@ -409,8 +404,8 @@ mod tests {
     use super::*;
     use dialectic_base::money::Usd;
     use dialectic_record::debate::fixture::{
-        CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
-        pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
+        CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, completed, failed, key,
+        panel, pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
     use dialectic_record::debate::{CallKey, Evaluation, Event, PlannedCall, Span, Tally, TerminationKind};
     use dialectic_record::signals::{Signals, Words};
@@ -601,7 +596,7 @@ mod tests {
         for _ in 0..5_000 {
             sender.publish(stage_started(PROPOSAL, 3));
         }
-        sender.publish(recorded(Event::Completed { outcome: None }));
+        sender.publish(recorded(completed()));
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();

@@ -60,7 +60,6 @@ pub(super) fn fit(widths: &mut [usize], least: &[usize], room: usize) {
     }
 }
 
-/// The lines being built.
 #[derive(Default)]
 struct Lines {
     done: Vec<String>,

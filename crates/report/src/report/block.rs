@@ -20,11 +20,9 @@ pub(crate) enum Piece<'a> {
     Foreign(Cow<'a, str>),
     /// Foreign words that are set off.
     Marked(Cow<'a, str>),
-    /// A participant.
     Agent(&'a AgentId),
     /// A point of the ledger, by its number.
     Point(String),
-    /// A severity.
     Severity(Severity),
     /// Omitted from the Markdown report, whose form programs rely on.
     Aside(Phrase<'a>),
@@ -39,7 +37,6 @@ pub(crate) enum Block<'a> {
     Paragraph(Phrase<'a>),
     /// The items of a list. An empty list still writes its closing blank line in Markdown.
     List(Vec<ListItem<'a>>),
-    /// A table.
     Table(TableBlock<'a>),
     /// A multi-line text of a model or a user.
     Text(Cow<'a, str>),
@@ -57,10 +54,8 @@ pub(crate) enum Block<'a> {
     Aside(Vec<Block<'a>>),
 }
 
-/// An item of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct ListItem<'a> {
-    /// The text.
     pub(crate) line: Phrase<'a>,
     /// The explanation: items, or a text.
     pub(crate) more: Vec<Block<'a>>,
@@ -68,14 +63,10 @@ pub(crate) struct ListItem<'a> {
     pub(crate) is_aside: bool,
 }
 
-/// A table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableBlock<'a> {
-    /// The caption on a page.
     pub(crate) caption: String,
-    /// The class on the page.
     pub(crate) class: &'static str,
-    /// The columns.
     pub(crate) columns: Vec<TableHead<'a>>,
     /// The rows with a cell for each column.
     pub(crate) rows: Vec<Vec<Phrase<'a>>>,
@@ -83,12 +74,9 @@ pub(crate) struct TableBlock<'a> {
     pub(crate) has_total: bool,
 }
 
-/// A column of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableHead<'a> {
-    /// The heading.
     pub(crate) title: Phrase<'a>,
-    /// Whether it contains right-aligned figures.
     pub(crate) is_figure: bool,
     /// Whether a terminal may drop it.
     pub(crate) is_detail: bool,
@@ -96,14 +84,11 @@ pub(crate) struct TableHead<'a> {
     pub(crate) audience: Audience,
 }
 
-/// The audience of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// All forms.
     Everywhere,
     /// All forms except the Markdown report, which programs parse.
     People,
-    /// Only the Markdown report.
     Programs,
 }
 
@@ -207,12 +192,10 @@ impl<'a> TableBlock<'a> {
 }
 
 impl<'a> TableHead<'a> {
-    /// A column of words.
     pub(crate) fn words(title: impl Into<Piece<'a>>) -> Self {
         Self { title: vec![title.into()], is_figure: false, is_detail: false, audience: Audience::Everywhere }
     }
 
-    /// A column of figures.
     pub(crate) fn figures(title: impl Into<Piece<'a>>) -> Self {
         Self { is_figure: true, ..Self::words(title) }
     }
@@ -222,7 +205,6 @@ impl<'a> TableHead<'a> {
         Self { is_detail: true, ..self }
     }
 
-    /// Limits it to an audience.
     pub(crate) fn only(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }

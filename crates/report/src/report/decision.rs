@@ -171,11 +171,13 @@ fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
         Some(ruling) if ruling.decision == Decision::Dismissed => {
             fates.push(format!("Dismissed by the judge: {}", inline(&sentence(&ruling.reason))));
         }
-        Some(ruling) if ruling.is_unmet() => {
+        Some(ruling) if ruling.decision == Decision::NotMet => {
             fates.push("The judge upheld it all the same, and the solution does not meet it.".to_owned());
         }
         Some(ruling) => {
-            fates.push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(ruling.place()))));
+            let section = sentence(&ruling.section);
+            let how = ruling.in_words();
+            fates.push(format!("The judge upheld it all the same; it is {how} in {}", inline(&section)));
         }
         None => {}
     }

@@ -21,7 +21,7 @@ pub(crate) mod subject;
 mod view;
 
 use decision::decision_record;
-pub use html::{SetDebate, SetPage, SetVariant, html};
+pub use html::html;
 pub use markdown::{ReportDetail, markdown};
 pub use overview::overview;
 pub use redact::redact;
@@ -33,7 +33,6 @@ pub use view::{ParticipantView, View};
 #[cfg(test)]
 mod tests;
 
-/// A format of reports.
 #[derive(Debug)]
 pub struct ReportFormat {
     /// The name in options and requests.
@@ -44,14 +43,12 @@ pub struct ReportFormat {
     pub endings: &'static [&'static str],
     /// The ending of a downloaded file.
     pub ending: &'static str,
-    /// The media type.
     pub media_type: &'static str,
     /// Whether it exists only for reviews.
     is_of_reviews: bool,
     write: fn(&View<'_>, ReportDetail, &mut dyn io::Write) -> io::Result<()>,
 }
 
-/// A decision record.
 const DECISION: ReportFormat = ReportFormat {
     name: "adr",
     about: "A decision record to commit (MADR): what was decided and why",
@@ -62,7 +59,6 @@ const DECISION: ReportFormat = ReportFormat {
     write: |view, _, out| decision_record(view, out),
 };
 
-/// The state.
 const STATE: ReportFormat = ReportFormat {
     name: "json",
     about: "The state as JSON",
@@ -121,7 +117,6 @@ impl ReportFormat {
         &FORMATS[0]
     }
 
-    /// The format with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
@@ -131,7 +126,6 @@ impl ReportFormat {
         self.media_type.starts_with("text/html")
     }
 
-    /// Whether it is Markdown.
     pub fn is_markdown(&self) -> bool {
         self.media_type.starts_with("text/markdown")
     }

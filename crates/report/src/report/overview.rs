@@ -147,14 +147,13 @@ fn won(view: &View<'_>) -> Option<String> {
     });
     let (winner, is_unstable) = (debate.winner(), debate.last_verdict().is_some_and(|one| one.stable == Some(false)));
     let said = match (winner, scores) {
-        (Some(elected @ Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
+        (Some(Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
             let votes: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", name(id))).collect();
-            let how = if elected.is_by_casting_vote() { "by the judge’s casting vote" } else { "by the vote" };
             let scores = scores.map(|scores| {
                 let how = if is_unstable { ", with another winner in the opposite order" } else { "" };
                 format!(" The judge’s scores: {scores}{how}.")
             });
-            format!("{}, {how} ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
+            format!("{}, by the vote ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
         }
         (Some(Winner { agent_id, by: WonBy::Scores(_) }), Some(scores)) if is_unstable => {
             let how = "The verdict is unstable: the winner changed with the order in which the judge read them.";

@@ -14,7 +14,6 @@ const DEEPEST: usize = 6;
 /// The kind of a rendered line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineKind {
-    /// A heading.
     Heading,
     /// A paragraph or a table row.
     Prose,
@@ -24,7 +23,6 @@ enum LineKind {
     Code,
 }
 
-/// A line of rendered text.
 struct ProseLine {
     kind: LineKind,
     text: String,

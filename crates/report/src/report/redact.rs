@@ -42,7 +42,6 @@ fn without_machine(settings: &Settings) -> Settings {
     let Settings {
         agents,
         judge,
-        embedder,
         debate,
         providers: _,
         prices,
@@ -57,7 +56,6 @@ fn without_machine(settings: &Settings) -> Settings {
     Settings {
         agents: agents.into_iter().map(agent).collect(),
         judge: agent(judge),
-        embedder: embedder.map(agent),
         debate,
         providers: BTreeMap::new(),
         prices,
@@ -142,7 +140,7 @@ fn hide_paths(debate: &mut Debate, known: &Known) {
     let reasons = debate.outcome.iter_mut().flat_map(|outcome| &mut outcome.reasons);
     let failures = debate.failures.iter_mut().map(|failure| &mut failure.error);
     let agreement = debate.rounds.iter_mut().filter_map(|round| round.convergence.as_mut());
-    let agreement = agreement.flat_map(|one| one.unknown.iter_mut().chain(&mut one.fallback));
+    let agreement = agreement.flat_map(|one| &mut one.unknown);
     for text in reasons.chain(failures).chain(agreement).chain(&mut debate.error) {
         *text = without_paths(text, known);
     }

@@ -16,22 +16,19 @@ use super::markdown::blocks::for_readers;
 use super::stages::{capitalized, first, preposition};
 use super::{View, subject};
 
-/// A text and its author.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Said<'a> {
     /// The round; 0 outside of rounds.
     pub round: u32,
-    /// The stage; `None` in old records without stages.
+    /// The stage; `None` in states of the older program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
     /// The author; `None` without a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<&'a AgentId>,
-    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<&'a AgentId>,
-    /// The text in Markdown.
     pub content: Cow<'a, str>,
     /// How it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,13 +128,11 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
 }
 
 fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) -> Said<'a> {
-    let content = match &one.metadata.choice {
-        Some(choice) => Cow::Owned(format!("**{}**: {}", inline(choice), one.content)),
-        None if view.debate.yield_of(one) == Some(ResultKind::Ballot) && one.target_agent_id.is_some() => {
-            let name = one.target_agent_id.as_ref().map(|id| view.name_of(id)).unwrap_or_default();
-            Cow::Owned(format!("**{}**: {}", inline(name), one.content))
+    let content = match &one.target_agent_id {
+        Some(choice) if view.debate.yield_of(one) == Some(ResultKind::Ballot) => {
+            Cow::Owned(format!("**{}**: {}", inline(view.name_of(choice)), one.content))
         }
-        None => Cow::Borrowed(&*one.content),
+        _ => Cow::Borrowed(&*one.content),
     };
     Said {
         round,

@@ -8,11 +8,9 @@ use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId,
 
 /// The contributions of one stage in a round.
 pub(super) struct StageSection<'v> {
-    /// The heading.
     pub(super) title: String,
     /// Shown when there are none.
     pub(super) empty: String,
-    /// The contributions.
     pub(super) contributions: Vec<&'v Contribution>,
 }
 
@@ -71,16 +69,8 @@ fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
         && !round.contributions.iter().any(is_of_group)
 }
 
-/// The first stage with that result.
 pub(super) fn first(debate: &Debate, yields: ResultKind) -> Option<&StageInfo> {
     debate.stages.iter().find(|stage| stage.yields == Some(yields))
-}
-
-/// The stage of the counted ballots: those for a text.
-pub(super) fn voting(debate: &Debate) -> Option<&StageInfo> {
-    let cast = debate.rounds.iter().rev().flat_map(|round| &round.contributions);
-    let mut ballots = cast.filter(|one| is_ballot(debate, one) && one.metadata.choice.is_none());
-    ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, ResultKind::Ballot))
 }
 
 /// The noun for the answer of the debate.
@@ -89,7 +79,6 @@ pub(super) fn answer(debate: &Debate) -> &str {
     stage.map_or("solution", |stage| &stage.words.noun)
 }
 
-/// Whether a contribution is a ballot.
 pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
     debate.yield_of(one) == Some(ResultKind::Ballot)
 }
@@ -168,8 +157,8 @@ mod tests {
         let dialectic = |said: &[(&str, &str)]| headings(DIALECTIC.infos(), said);
         assert_eq!(dialectic(&[]), ["Proposals 0", "Critiques 0", "Refinements 0"]);
         assert_eq!(
-            dialectic(&[("encore", "a"), ("vote", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
-            ["Proposals 1", "Critiques 0", "Refinements 1", "Votes 1", "Encore 2"]
+            dialectic(&[("encore", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
+            ["Proposals 1", "Critiques 0", "Refinements 1", "Encore 2"]
         );
         assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
         let writing = |id, plural| {

@@ -48,16 +48,12 @@ fn assert_says(text: &str, parts: &[&str]) {
 fn an_invented_protocol_is_reported_in_its_own_words() {
     let stages = [
         stage("pitch", "pitch", "pitches", ResultKind::Proposal).in_round().essential(),
-        stage("jury", "review", "reviews", ResultKind::Ballot).in_round(),
         stage("hands", "show of hands", "shows of hands", ResultKind::Ballot),
         stage("wrap", "wrap-up", "wrap-ups", ResultKind::Solution),
     ];
-    let mut review = said("b", "jury", None, "1. It is too long.");
-    review["metadata"] = json!({"choice": "rewrite", "confidence": 80});
     let texts = [
         said("a", "pitch", None, "Call it Swift."),
         said("b", "pitch", None, "Call it Calm."),
-        review,
         said("a", "hands", Some("b"), "It is calmer."),
         said("b", "encore", None, "Bravo."),
     ];
@@ -65,7 +61,10 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
         &stages,
         &json!({
             "rounds": [{"roundNumber": 1, "contributions": texts}, {"roundNumber": 2, "contributions": []}],
-            "voting": {"tally": {"a": 0, "b": 1}, "winner": "b", "decidedBy": "vote"},
+            "voting": {
+                "tally": {"a": 0, "b": 1}, "winner": "b",
+                "count": {"rule": "majority", "voters": 2, "cast": 1, "quorum": 1, "selfVotes": 0},
+            },
             "finalSolution": {"description": "Calm.", "synthesizedBy": "b", "base": "b"},
             "outcome": {"kind": "full", "reasons": []},
         }),
@@ -79,6 +78,8 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
     | b | 1 |
 
     Winner: *b* (by the votes)
+
+    - Rule: majority; 1 of 2 voted, the quorum is 1; 0 for the voter's own text
 
 
     ## Rounds
@@ -94,12 +95,6 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
     Agent *b*:
     ```text
     Call it Calm.
-    ```
-
-    #### Reviews
-    Agent *b*, *rewrite*, 80 of 100 sure:
-    ```text
-    1. It is too long.
     ```
 
     #### Shows of hands
@@ -132,7 +127,6 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
             "In short Proposed Two agents wrote pitches. a : Call it Swift. b : Call it Calm.",
             "Pitches Other texts Show of hands",
             "Shows of hands a for b It is calmer.",
-            "Reviews of round 1 b : rewrite , 80 % sure",
             "a · pitch",
             "b · encore",
         ],
@@ -448,7 +442,7 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution")).unverified.clear();
     assert_says(&text_of(&html(&View::new(&debate, None))), &["By Judge . Not checked."]);
     assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
-    // Debates of older versions have no such stage.
+    // Debates of the older program have no such stage.
     debate.stages = debate.stages.iter().filter(|stage| stage.yields != Some(ResultKind::Check)).cloned().collect();
     assert!(!html(&View::new(&debate, None)).contains("ot checked"));
 }

@@ -20,13 +20,10 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 /// A debate as seen by a report.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
-    /// The state.
     pub debate: &'a Debate,
     /// The agents: in configuration order if settings are known, else in the order of first contributions.
     pub agents: Vec<ParticipantView>,
-    /// The judge.
     pub judge: ParticipantView,
-    /// The agents' sides.
     sides: BTreeMap<AgentId, Position>,
     /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
@@ -35,17 +32,12 @@ pub struct View<'a> {
 /// An agent or the judge, from settings or derived from the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParticipantView {
-    /// The id.
     pub id: AgentId,
-    /// The display name.
     pub name: String,
-    /// The role.
     pub role: String,
     /// The model, `N/A` if unknown.
     pub model: String,
-    /// The provider.
     pub provider: String,
-    /// The sampling temperature.
     pub temperature: f64,
     /// The settings, if known.
     pub settings: Option<AgentSettings>,

@@ -1,4 +1,4 @@
-//! `dialectic eval`: scores the solutions of saved debates, or compares two of them.
+//! `dialectic eval`: scores the solutions of saved debates, or compares answers in pairs.
 
 mod destination;
 mod pairwise;
@@ -24,7 +24,7 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
 };
-use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of};
+use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of, program_warnings};
 use dialectic_engine::agent::timeouts_of;
 use dialectic_engine::runner::{Models, note_spent};
 use dialectic_llm::{
@@ -143,7 +143,7 @@ fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -
 }
 
 /// Records the cost for the daily limit, since an evaluation leaves no journal.
-pub(super) fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
+fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
     if spent > Usd::ZERO
         && directory.path().is_dir()
@@ -162,11 +162,14 @@ fn panel(
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let caller = callers(settings, environment)?;
     let caller = |one: &EvaluatorSettings| Caller { observer: retries.observer_of(&one.id), ..caller(one) };
-    Ok(evaluators(&settings.evaluators, caller))
+    let (evaluators, of_prompts) = evaluators(&settings.evaluators, caller);
+    let used = settings.evaluators.iter().map(|one| one.provider.as_str());
+    let warnings = program_warnings(used, &settings.providers, environment, &Trust::of_user(), &[])?;
+    Ok((evaluators, [warnings, of_prompts].concat()))
 }
 
 /// Builds the callers of evaluators.
-pub(super) fn callers<'a>(
+fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {

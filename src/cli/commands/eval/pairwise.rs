@@ -1,66 +1,203 @@
-//! `dialectic eval --pairwise`: lets the judges of `lift` compare two answers to one problem.
+//! `dialectic eval --pairwise`: which of two answers to a problem is better, or which of two variants of a set.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
 use crate::cli::args::EvalArgs;
-use crate::cli::commands::lift::judging::{Ruled, open_questions, relations, rulings};
-use crate::cli::commands::lift::{Purse, text_of};
+use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::evaluation::Subject;
-use crate::lift::{Decision, Judge, Notes, Problem, Question, Ruling, Side, decide, foreseen_checklist};
+use crate::evaluation::pairwise::{
+    Compared, Contest, FEWEST, Judge, Ruled, Ruling, Side, compare, decide, independent, sign_test,
+};
+use crate::sweep::collect::{Collected, Row};
+use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::encoding::{NotUtf8, decode};
-use dialectic_base::figures::counted;
+use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::capture_environment;
-use dialectic_record::debate::{Debate, Settings};
+use dialectic_record::debate::{AgentSettings, Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, settings};
+use super::{NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, note, settings};
 
-/// One of the two answers.
+/// What is compared.
+struct Sides {
+    names: [String; 2],
+    contests: Vec<Contest>,
+    /// The agents that wrote the answers.
+    authors: Vec<AgentSettings>,
+    warnings: Vec<String>,
+    is_set: bool,
+}
+
+pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
+    // Checks everything possible before anything is paid.
+    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let settings = settings(args, &environment)?;
+    let sides = match names.map(|name| variant(name)) {
+        [None, None] => answers(args, names)?,
+        [Some(a), Some(b)] => variants(args, names, a, b)?,
+        [Some(_), None] | [None, Some(_)] => {
+            return Err(UserError::input("a variant of a set is compared with another variant of it")
+                .with_hint("name both: --pairwise plan.jsonl:council plan.jsonl:single")
+                .into());
+        }
+    };
+    let caller = callers(&settings, &environment)?;
+    let judges = settings.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
+    let (judges, related) = independent(judges, &sides.authors.iter().collect::<Vec<_>>());
+    let is_rehearsal = judges.iter().all(|judge| judge.settings.provider == OFFLINE);
+    terminal.warnings(settings.warnings.iter().chain(&sides.warnings).chain(&related));
+    let repeat = args.repeat.get();
+    if !is_rehearsal {
+        agree_to_calls(sides.contests.iter().flat_map(|one| one.planned(&judges, repeat)).collect(), terminal)?;
+    }
+    let spent = Mutex::new(Usd::ZERO);
+    let noted = |cost: Usd| *spent.lock().unwrap_or_else(PoisonError::into_inner) += cost;
+    let compared = run_with_interrupts(async |interrupts| {
+        tokio::select! {
+            compared = compare(&judges, &sides.contests, repeat, &noted) => Ok(compared),
+            () = interrupts.next() => Err(Error::stopped(NOTHING_WRITTEN)),
+        }
+    });
+    note(*spent.lock().unwrap_or_else(PoisonError::into_inner), terminal)?;
+    let results = Results::of(&sides, compared?);
+    terminal.warnings(results.compared.iter().flat_map(|(_, compared)| &compared.faults));
+    if results.missing == sides.contests.len() {
+        return Err(not_evaluated(&sides.names));
+    }
+    if args.json {
+        terminal.json(&results.as_json(&judges, repeat, is_rehearsal))?;
+    } else {
+        terminal.text(&results.as_text(args.verbose))?;
+    }
+    if is_rehearsal {
+        terminal.notice("No model was called: this was a rehearsal, and nothing was compared.");
+    }
+    match results.missing {
+        0 => Ok(()),
+        missing => {
+            let all = counted(sides.contests.len() as u64, "problem");
+            Err(UserError::of(ErrorCategory::Provider, format!("{missing} of {all} could not be compared")).into())
+        }
+    }
+}
+
+/// The plan and the variant in `plan.jsonl:variant`, unless it is the name of a file itself.
+fn variant(name: &str) -> Option<(&Path, &str)> {
+    let (plan, variant) = name.rsplit_once(':')?;
+    let plan = Path::new(plan);
+    (plan.is_file() && !Path::new(name).exists()).then_some((plan, variant))
+}
+
+/// The finished debates of two variants of a set.
+fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &str)) -> Result<Sides, Error> {
+    if args.problem_file.is_some() {
+        return Err(UserError::input("--problem-file does not apply to a set: its plan has the problems").into());
+    }
+    if a.0 != b.0 || a.1 == b.1 {
+        return Err(UserError::input("two variants of the same plan can be compared").into());
+    }
+    let (saved, store) = opened_at(a.0, args.store.as_deref())?;
+    let plan = &saved.plan;
+    let mut authors = Vec::new();
+    for name in [a.1, b.1] {
+        let Some(variant) = plan.variants.iter().find(|variant| variant.name == name) else {
+            let known: Vec<String> = plan.variants.iter().map(|variant| variant.name.clone()).collect();
+            return Err(UserError::input(format!("{} has no variant `{name}`", a.0.display()))
+                .with_hint(format!("it has {}", list(&known)))
+                .into());
+        };
+        authors.extend(variant.settings.everybody().cloned());
+    }
+    let store = store.ok_or_else(unfinished)?;
+    let collected = block_on(async { Ok(Collected::read(&saved, &*store).await?) })?;
+    let key = |row: &'_ Row| (row.problem.clone(), row.variant.clone(), row.repeat);
+    let answers: BTreeMap<_, _> = collected.rows.iter().map(|row| (key(row), row.answer.as_deref())).collect();
+    let (mut contests, mut missing) = (Vec::<Contest>::new(), 0);
+    for planned in plan.debates.iter().filter(|planned| planned.variant.name == a.1) {
+        let problem = &planned.problem;
+        let of = |variant: &str| answers.get(&(problem.id.clone(), variant.to_owned(), planned.repeat));
+        let (Some(one), Some(other)) = (of(a.1), of(b.1)) else {
+            missing += 1;
+            continue;
+        };
+        // A plan has all debates of a problem together.
+        if contests.last().is_none_or(|last| last.name != problem.id) {
+            contests.push(Contest {
+                name: problem.id.clone(),
+                problem: problem.text.to_string(),
+                checklist: problem.checklist.clone(),
+                pairs: Vec::new(),
+            });
+        }
+        let pair = [one, other].map(|answer| answer.unwrap_or_default().to_owned());
+        // Equal answers are a tie without a judge.
+        if let Some(contest) = contests.last_mut().filter(|_| pair[0].trim() != pair[1].trim()) {
+            contest.pairs.push(pair);
+        }
+    }
+    if contests.is_empty() {
+        return Err(unfinished().into());
+    }
+    let left_out = || format!("{} left out: a debate of it is not finished", counted(missing, "pair"));
+    let warnings = (missing > 0).then(left_out).into_iter().collect();
+    Ok(Sides { names: names.map(String::clone), contests, authors, warnings, is_set: true })
+}
+
+fn unfinished() -> UserError {
+    UserError::of(ErrorCategory::Busy, "no problem has a finished debate of both variants")
+        .with_hint("`dialectic sweep run` runs them")
+}
+
+/// The answer of a debate.
+fn text_of(debate: &Debate) -> Option<String> {
+    let solution = debate.final_solution.as_ref()?;
+    Some(solution.description.clone()).filter(|text| !text.trim().is_empty())
+}
+
+/// One of two answers.
 struct Answered {
     /// The debate, or the file.
     name: String,
     text: String,
     /// Absent for a file.
     debate: Option<Box<Debate>>,
+    warnings: Vec<String>,
 }
 
 impl Answered {
     /// A debate, or a file that is not the state of one.
-    fn read(name: &str, terminal: &mut Terminal) -> Result<Self, Error> {
+    fn read(name: &str) -> Result<Self, Error> {
         let path = Path::new(name);
         if path.is_file() && path.extension().is_none_or(|ending| ending != "json") {
-            return Ok(Self { name: name.to_owned(), text: read_text(path)?, debate: None });
+            return Ok(Self { name: name.to_owned(), text: read_text(path)?, debate: None, warnings: Vec::new() });
         }
         let entry = debates()?.find(name)?;
         let saved = entry.load(AccessMode::State)?;
-        terminal.warnings(&saved.warnings);
-        let debate = saved.debate;
+        let (debate, mut warnings) = (saved.debate, saved.warnings);
         // Says what is missing.
-        let subject = Subject::of(&entry.state, &debate)?;
+        let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
-            UserError::input(format!("the debate {} has no answer", subject.name))
+            UserError::input(format!("the debate {name} has no answer"))
                 .with_hint("only a debate that ended with a text can be compared")
         };
-        let text = text_of(&debate).ok_or_else(no_answer)?.to_owned();
+        let text = text_of(&debate).ok_or_else(no_answer)?;
         if debate.clarifications.iter().flatten().any(|group| !group.items.is_empty()) {
-            terminal.warning(&format!("{}: judges are not shown the answers to its agents' questions", subject.name));
+            warnings.push(format!("{name}: judges are not shown the answers to its agents' questions"));
         }
-        Ok(Self { name: subject.name, text, debate: Some(Box::new(debate)) })
-    }
-
-    fn characters(&self) -> usize {
-        self.text.chars().count()
+        Ok(Self { name, text, debate: Some(Box::new(debate)), warnings })
     }
 }
 
@@ -72,8 +209,26 @@ fn read_text(path: &Path) -> Result<String, UserError> {
     if text.trim().is_empty() { Err(UserError::input(format!("{name} is empty"))) } else { Ok(text.to_owned()) }
 }
 
-/// The problem of both: the debates', or the file's if one is given.
-fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, UserError> {
+/// Two debates or text files.
+fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
+    let answers = [Answered::read(names[0])?, Answered::read(names[1])?];
+    let (name, problem) = problem_of(args, &answers)?;
+    if answers[0].text.trim() == answers[1].text.trim() {
+        return Err(UserError::input("the two answers are the same text").into());
+    }
+    let debates = || answers.iter().filter_map(|one| one.debate.as_ref()?.settings.as_ref());
+    let authors = debates().flat_map(Settings::everybody).cloned().collect();
+    let mut warnings: Vec<String> = answers.iter().flat_map(|one| one.warnings.clone()).collect();
+    if debates().count() < answers.len() && !args.offline {
+        warnings.push("the authors of the files are unknown, so judges may be related to them".to_owned());
+    }
+    let [a, b] = answers;
+    let contest = Contest { name, problem, checklist: Vec::new(), pairs: vec![[a.text, b.text]] };
+    Ok(Sides { names: [a.name, b.name], contests: vec![contest], authors, warnings, is_set: false })
+}
+
+/// The problem of both, with its origin: the debates', or the file's if one is given.
+fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, String), UserError> {
     let mut known: Option<(String, String)> = None;
     if let Some(path) = &args.problem_file {
         known = Some((path.display().to_string(), read_text(path)?));
@@ -89,173 +244,149 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<Problem, UserE
             None => known = Some((answer.name.clone(), debate.problem.to_string())),
         }
     }
-    let (id, text) = known.ok_or_else(|| {
+    let (name, text) = known.ok_or_else(|| {
         UserError::input("the problem of the two answers is unknown")
             .with_hint("name its file: --problem-file problem.md")
     })?;
-    Ok(Problem { id, text: text.trim().to_owned(), answer: None, checklist: Vec::new() })
+    Ok((name, text.trim().to_owned()))
 }
 
-/// The result of the comparison.
-struct Compared {
-    rulings: Vec<Ruled>,
-    faults: Vec<String>,
-    cost: Option<Usd>,
+/// What the comparison came to.
+struct Results<'a> {
+    sides: &'a Sides,
+    /// The contests that were compared.
+    compared: Vec<(&'a Contest, Compared)>,
+    missing: usize,
+    wins: u32,
+    losses: u32,
+    ties: u32,
 }
 
-pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
-    // Checks everything possible before anything is paid.
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    let settings = settings(args, &environment)?;
-    let answers = [Answered::read(names[0], terminal)?, Answered::read(names[1], terminal)?];
-    let problem = problem_of(args, &answers)?;
-    if answers[0].text.trim() == answers[1].text.trim() {
-        return Err(UserError::input("the two answers are the same text").into());
-    }
-    let caller = callers(&settings, &environment)?;
-    let judges: Vec<Judge> =
-        settings.evaluators.iter().map(|one| Judge { settings: one.clone(), caller: caller(one) }).collect();
-    let is_rehearsal = judges.iter().all(|judge| judge.settings.provider == OFFLINE);
-    terminal.warnings(settings.warnings.iter().chain(&related(&judges, &answers)));
-    let texts = [answers[0].text.as_str(), answers[1].text.as_str()];
-    let repeat = args.repeat.get();
-    let questions = open_questions(&judges, &Notes::in_memory(), &problem, foreseen_checklist().high, texts, repeat);
-    let paid = questions.iter().filter(|question| question.judge.settings.provider != OFFLINE);
-    agree_to_calls(paid.flat_map(Question::planned).collect(), terminal)?;
-    let compared = compare(&judges, &problem, texts, repeat)?;
-    terminal.warnings(&compared.faults);
-    if compared.rulings.is_empty() {
-        return Err(not_evaluated(&answers.map(|answer| answer.name)));
-    }
-    if args.json {
-        terminal.json(&as_json(&answers, &judges, args, &compared, is_rehearsal))?;
-    } else {
-        terminal.text(&as_text(&answers, &compared, args.verbose))?;
-    }
-    if is_rehearsal {
-        terminal.notice("No model was called: this was a rehearsal, and nothing was compared.");
-    }
-    Ok(())
-}
-
-/// The warnings about judges related to the authors of the answers.
-fn related(judges: &[Judge], answers: &[Answered; 2]) -> Vec<String> {
-    let settings = || answers.iter().filter_map(|one| one.debate.as_ref()?.settings.as_ref());
-    let mut said = relations(judges, || settings().flat_map(Settings::everybody));
-    let is_paid = judges.iter().any(|judge| judge.settings.provider != OFFLINE);
-    if is_paid && settings().count() < answers.len() {
-        said.push("the authors of the files are unknown, so judges may be related to them".to_owned());
-    }
-    said
-}
-
-fn compare(judges: &[Judge], problem: &Problem, texts: [&str; 2], repeat: u32) -> Result<Compared, Error> {
-    let compared = run_with_interrupts(async |interrupts| {
-        let (mut notes, mut purse) = (Notes::in_memory(), Purse::unlimited());
-        let ruled = rulings(judges, &mut notes, problem, texts, repeat, &mut purse, interrupts).await;
-        ruled.map(|(rulings, faults)| Compared { rulings, faults, cost: notes.judging() })
-    });
-    compared.map_err(|error| match error {
-        // Incomplete answers are not saved.
-        Error::LiftInterrupted => Error::stopped(NOTHING_WRITTEN),
-        error => error,
-    })
-}
-
-/// `A` is the first answer, `B` the second.
 fn letter(side: Option<Side>) -> &'static str {
     match side {
-        Some(Side::Debate) => "A",
-        Some(Side::Arm) => "B",
+        Some(Side::A) => "A",
+        Some(Side::B) => "B",
         None => "neither",
     }
 }
 
-fn of_ruling(ruling: Ruling) -> &'static str {
-    match ruling {
-        Ruling::Better(side) => letter(Some(side)),
-        Ruling::Equal => "neither",
-        Ruling::Turned => "turned",
+impl<'a> Results<'a> {
+    fn of(sides: &'a Sides, compared: Vec<Compared>) -> Self {
+        let compared: Vec<_> = sides.contests.iter().zip(compared).collect();
+        let mut results = Self { sides, compared, missing: 0, wins: 0, losses: 0, ties: 0 };
+        for (contest, compared) in &results.compared {
+            match decide(&compared.rulings) {
+                Some(Side::A) => results.wins += 1,
+                Some(Side::B) => results.losses += 1,
+                None if compared.rulings.is_empty() && !contest.pairs.is_empty() => results.missing += 1,
+                None => results.ties += 1,
+            }
+        }
+        results
     }
-}
 
-fn decision(rulings: &[Ruled]) -> Decision {
-    decide(&rulings.iter().map(|ruled| ruled.ruling).collect::<Vec<_>>())
-}
-
-/// For people. Writing to a String cannot fail.
-fn as_text(answers: &[Answered; 2], compared: &Compared, is_verbose: bool) -> String {
-    let mut text = String::new();
-    for (letter, answer) in ["A", "B"].into_iter().zip(answers) {
-        let characters = counted(answer.characters() as u64, "character");
-        let _ = writeln!(text, "{letter}: {}, {characters}", one_line(&answer.name));
+    fn rulings(&self) -> impl Iterator<Item = &Ruled> {
+        self.compared.iter().flat_map(|(_, compared)| &compared.rulings)
     }
-    text.push('\n');
-    for ruled in &compared.rulings {
-        let _ = writeln!(
-            text,
-            "{}: {}",
-            ruled.judge,
-            match ruled.ruling {
-                Ruling::Better(side) => format!("{} is better", letter(Some(side))),
-                Ruling::Equal => "neither is better".to_owned(),
-                Ruling::Turned => {
-                    let [first, second] = &ruled.said;
-                    format!(
+
+    fn turned(&self) -> usize {
+        self.rulings().filter(|ruled| ruled.ruling == Ruling::Turned).count()
+    }
+
+    fn cost(&self) -> Option<Usd> {
+        self.compared.iter().map(|(_, compared)| compared.cost).sum()
+    }
+
+    /// The p-value over a set; `None` if too few problems are decided.
+    fn p(&self) -> Option<f64> {
+        let is_enough = self.sides.is_set && self.wins + self.losses >= FEWEST;
+        is_enough.then(|| sign_test(self.wins, self.losses))
+    }
+
+    /// For people. Writing to a String cannot fail.
+    fn as_text(&self, is_verbose: bool) -> String {
+        let mut text = String::new();
+        for (letter, name) in ["A", "B"].into_iter().zip(&self.sides.names) {
+            let _ = writeln!(text, "{letter}: {}", one_line(name));
+        }
+        text.push('\n');
+        for (contest, compared) in &self.compared {
+            let decision = match decide(&compared.rulings) {
+                None if compared.rulings.is_empty() && !contest.pairs.is_empty() => "not compared".to_owned(),
+                None => "not decided".to_owned(),
+                side => format!("{} is better", letter(side)),
+            };
+            let _ = writeln!(text, "{}: {decision}", one_line(&contest.name));
+            if self.sides.is_set && !is_verbose {
+                continue;
+            }
+            for Ruled { judge, ruling, said: [first, second] } in &compared.rulings {
+                let ruling = match ruling {
+                    Ruling::Better(side) => format!("{} is better", letter(Some(*side))),
+                    Ruling::Equal => "neither is better".to_owned(),
+                    Ruling::Turned => format!(
                         "changed with the order: {} with A first, {} with B first",
                         letter(first.0),
                         letter(second.0)
-                    )
+                    ),
+                };
+                let _ = writeln!(text, "  {judge}: {ruling}");
+                for (order, (_, reason)) in [("A first", first), ("B first", second)].iter().filter(|_| is_verbose) {
+                    let _ = writeln!(text, "    {order}: {}", one_line(reason));
                 }
             }
-        );
-        if is_verbose {
-            for (order, (_, reason)) in ["A first", "B first"].into_iter().zip(&ruled.said) {
-                let _ = writeln!(text, "  {order}: {}", one_line(reason));
-            }
         }
+        text.push('\n');
+        if self.sides.is_set {
+            let count = |number: u32, noun| counted(number.into(), noun);
+            let (wins, ties, losses) = (count(self.wins, "win"), count(self.ties, "tie"), self.losses);
+            let losses = if losses == 1 { "1 loss".to_owned() } else { format!("{losses} losses") };
+            let _ = writeln!(text, "A: {wins}, {ties}, {losses}");
+            let _ = match self.p() {
+                Some(p) => writeln!(text, "Sign test of wins and losses: p = {p:.3}"),
+                None => writeln!(text, "Fewer than {FEWEST} problems are decided: too few to say which is better"),
+            };
+        }
+        let all = self.rulings().count();
+        let _ = writeln!(text, "{} of {} changed with the order", self.turned(), counted(all as u64, "ruling"));
+        if let Some(cost) = self.cost().filter(|cost| *cost > Usd::ZERO) {
+            let _ = writeln!(text, "Cost: {cost}");
+        }
+        text
     }
-    let turned = compared.rulings.iter().filter(|ruled| ruled.ruling == Ruling::Turned).count();
-    let (counting, all) = (compared.rulings.len() - turned, compared.rulings.len());
-    let _ = match decision(&compared.rulings) {
-        Decision::Win => writeln!(text, "\nA is better"),
-        Decision::Loss => writeln!(text, "\nB is better"),
-        Decision::Tie => writeln!(text, "\nNot decided"),
-    };
-    let _ = writeln!(text, "  Counted rulings: {counting} of {all}; {turned} changed with the order.");
-    if let Some(cost) = compared.cost.filter(|cost| *cost > Usd::ZERO) {
-        let _ = writeln!(text, "  Cost: {cost}.");
-    }
-    text
-}
 
-fn as_json(
-    answers: &[Answered; 2],
-    judges: &[Judge],
-    args: &EvalArgs,
-    compared: &Compared,
-    is_rehearsal: bool,
-) -> Value {
-    let answer = |answer: &Answered| json!({ "name": answer.name, "characters": answer.characters() });
-    let judge = |judge: &Judge| json!({ "id": judge.settings.id, "model": judge.settings.model, "provider": judge.settings.provider });
-    let ruling = |ruled: &Ruled| {
-        let [first, second] =
-            ruled.said.each_ref().map(|(side, reason)| json!({ "better": letter(*side), "reason": reason }));
-        json!({ "judge": ruled.judge, "ruling": of_ruling(ruled.ruling), "firstShownA": first, "firstShownB": second })
-    };
-    json!({
-        "rehearsal": is_rehearsal,
-        "a": answer(&answers[0]),
-        "b": answer(&answers[1]),
-        "judges": judges.iter().map(judge).collect::<Vec<_>>(),
-        "repeat": args.repeat,
-        "decision": match decision(&compared.rulings) {
-            Decision::Win => Some("A"),
-            Decision::Loss => Some("B"),
-            Decision::Tie => None,
-        },
-        "rulings": compared.rulings.iter().map(ruling).collect::<Vec<_>>(),
-        "turned": compared.rulings.iter().filter(|ruled| ruled.ruling == Ruling::Turned).count(),
-        "costUsd": compared.cost,
-    })
+    fn as_json(&self, judges: &[Judge], repeat: u32, is_rehearsal: bool) -> Value {
+        let judge = |judge: &Judge| json!({ "id": judge.settings.id, "model": judge.settings.model, "provider": judge.settings.provider });
+        let ruling = |ruled: &Ruled| {
+            let [first, second] =
+                ruled.said.each_ref().map(|(side, reason)| json!({ "better": letter(*side), "reason": reason }));
+            let ruling = match ruled.ruling {
+                Ruling::Better(side) => letter(Some(side)),
+                Ruling::Equal => letter(None),
+                Ruling::Turned => "turned",
+            };
+            json!({ "judge": ruled.judge, "ruling": ruling, "firstShownA": first, "firstShownB": second })
+        };
+        let problem = |(contest, compared): &(&Contest, Compared)| {
+            json!({
+                "problem": contest.name,
+                "decision": decide(&compared.rulings).map(|side| letter(Some(side))),
+                "rulings": compared.rulings.iter().map(ruling).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "rehearsal": is_rehearsal,
+            "a": self.sides.names[0],
+            "b": self.sides.names[1],
+            "judges": judges.iter().map(judge).collect::<Vec<_>>(),
+            "repeat": repeat,
+            "problems": self.compared.iter().map(problem).collect::<Vec<_>>(),
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+            "turned": self.turned(),
+            "p": self.p(),
+            "costUsd": self.cost(),
+        })
+    }
 }

@@ -1,7 +1,6 @@
 //! `dialectic sweep`: sets of debates on an engine that places, retries and cancels work.
 
 mod collect;
-mod fetch;
 mod plan;
 mod run;
 mod status;
@@ -21,22 +20,26 @@ pub(in crate::cli) fn run(args: &SweepArgs, terminal: &mut Terminal) -> Result<(
         SweepCommand::Run(args) => run::run(args, terminal),
         SweepCommand::Status(args) => status::run(args, terminal),
         SweepCommand::Collect(args) => collect::run(args, terminal),
-        SweepCommand::Fetch(args) => fetch::run(args, terminal),
     }
 }
 
 /// The plan and its store for reading. Without a directory there is no store, since readers create none.
 fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
-    opened_at(&args.plan, &args.store())
+    opened_at(&args.plan, args.store.as_deref())
 }
 
-/// [`opened`] for a plan and the place of its store.
-pub(super) fn opened_at(plan: &Path, place: &str) -> Result<(SavedPlan, Option<SharedStore>), Error> {
-    let plan = SavedPlan::read(plan)?;
-    if !place.contains("://") && !Path::new(place).exists() {
+/// [`opened`] for a plan, and the place of its store if that is given.
+pub(super) fn opened_at(plan: &Path, store: Option<&str>) -> Result<(SavedPlan, Option<SharedStore>), Error> {
+    let (place, plan) = (store_of(plan, store), SavedPlan::read(plan)?);
+    if !place.contains("://") && !Path::new(&place).exists() {
         return Ok((plan, None));
     }
-    Ok((plan, Some(store::open_to_read(place, &process_environment())?)))
+    Ok((plan, Some(store::open_to_read(&place, &process_environment())?)))
+}
+
+/// The place of a plan's store: the given one, or next to the plan.
+fn store_of(plan: &Path, given: Option<&str>) -> String {
+    given.map_or_else(|| plan.with_extension("store").display().to_string(), str::to_owned)
 }
 
 /// Runs asynchronous work on a store.

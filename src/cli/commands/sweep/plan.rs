@@ -12,15 +12,12 @@ use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::lift::{Allowance, Arm, Arms, has_text};
 use crate::sweep::description::{Description, Group, VariantDescription};
-use crate::sweep::plan::{Plan, PlannedDebate, PlannedProblem, Variant};
-use dialectic_base::diagnostic::ErrorCategory;
+use crate::sweep::plan::{Plan, PlannedProblem, Variant};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::{
-    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, PanelChoice, PanelName, Switch, capture_environment,
-    model_warnings,
+    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, Switch, capture_environment, model_warnings,
 };
 use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase};
@@ -57,7 +54,6 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     for variant in &description.variants {
         let one = resolve(variant, &description.base, args.offline, &environment, &mut warnings)
             .map_err(|source| unplanned(&variant.name, source))?;
-        check_budget(description.budget, &one.variant)?;
         resolved.push(one);
     }
     let mut problems = Vec::new();
@@ -72,19 +68,21 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
         }));
     }
     let variants = resolved.iter().map(|one| one.variant.clone()).collect();
-    let mut plan = Plan::of(description.budget, problems, variants, description.repeats.get());
+    let mut plan = Plan::of(problems, variants, description.repeats.get());
     check_ids(&plan)?;
+    if let Some(budget) = description.budget {
+        check_budget(budget, &plan)?;
+    }
     // Nothing is read or written there: sets ignore past debates.
     let runner = Runner::new(Directory::at(std::env::temp_dir()), Services::new(environment));
     price(&mut plan, &resolved, &runner, &mut warnings)?;
-    check_arm_budgets(&plan)?;
     terminal.warnings(&warnings);
     let bytes = plan.to_bytes();
     match output {
         Some(target) => target.write(|out| out.write_all(&bytes))?,
         None => terminal.result_from(|out| out.write_all(&bytes))?,
     }
-    terminal.notice(&said(&plan));
+    terminal.notice(&said(&plan, description.budget));
     Ok(())
 }
 
@@ -101,8 +99,7 @@ fn resolve(
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
-    let Loaded { mut settings, warnings: own, provenance, choice, .. } =
-        files.load(&overrides(described, base, offline))?;
+    let Loaded { mut settings, warnings: own, provenance, choice, .. } = files.load(&overrides(described, offline))?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
@@ -116,44 +113,17 @@ fn resolve(
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(&settings).map_err(Error::from)?;
     check_prices(&settings)?;
-    let mut variant = Variant::new(described.name.clone(), protocol, &settings)?;
-    variant.against = Arm::runs(described.against.as_deref().unwrap_or_default());
-    if !variant.against.is_empty() {
-        check_arms(&variant)?;
-    }
+    let variant = Variant::new(described.name.clone(), protocol, &settings)?;
     Ok(Resolved { settings, trust: provenance, variant })
 }
 
-/// The arms of a variant: their model is its judge's.
-fn arms(variant: &Variant) -> Arms<'_> {
-    Arms { debate: &variant.settings, model: &variant.settings.judge }
-}
-
-/// Checks that arms can be compared with debates of a variant, and limited to their cost.
-fn check_arms(variant: &Variant) -> Result<(), UserError> {
-    if !has_text(variant.protocol) {
-        let message = format!("the protocol {} produces no text to compare with arms", variant.protocol.name);
-        return Err(UserError::input(message).with_hint("remove `against` from the variant, or use another protocol"));
-    }
-    match arms(variant).unpriced() {
-        Some((model, fault)) => {
-            let message = format!("the price of {model} is {fault}, so no arm can be limited to the debate's cost");
-            Err(UserError::of(ErrorCategory::Configuration, message).with_hint("set one in `prices`"))
-        }
-        None => Ok(()),
-    }
-}
-
-fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Overrides {
+fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
     let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
-    let panel =
-        |name: &str| PanelName::named(name).map_or_else(|| PanelChoice::File(base.join(name)), PanelChoice::Named);
     Overrides {
         agents: described.agents.clone(),
         model: described.model.clone(),
         judge_model: described.judge_model.clone(),
-        provider: described.provider.clone(),
-        panel: described.panel.as_deref().map(panel),
+        mixed: switch(described.mixed),
         rounds: described.rounds,
         protocol: described.protocol.clone(),
         until: described.until,
@@ -165,25 +135,28 @@ fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Over
     }
 }
 
-/// Checks that the budget can be kept: each debate has a limit, and the budget covers at least one.
-fn check_budget(budget: Option<Usd>, variant: &Variant) -> Result<(), UserError> {
-    let (Some(budget), name) = (budget, &variant.name) else { return Ok(()) };
-    match variant.settings.max_cost() {
-        None => {
-            let message = format!("the set has a budget, but a debate of the variant `{name}` has no limit");
-            Err(UserError::input(message).with_hint("set `maxCost`, for the set or for the variant"))
-        }
-        Some(limit) if limit > budget => Err(too_small(budget, "one debate", name, limit)),
-        Some(_) => Ok(()),
+/// Proves that no run of the set exceeds its budget: each debate has a limit, and together they are within it.
+fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
+    let fitting = || {
+        let each = budget.dollars() / f64::from(u32::try_from(plan.debates.len()).unwrap_or(u32::MAX));
+        // Rounded down: the next digit could exceed the budget.
+        (each * 1e4).floor() / 1e4
+    };
+    let mut all = Usd::ZERO;
+    for debate in &plan.debates {
+        let Some(limit) = debate.variant.settings.max_cost() else {
+            let name = &debate.variant.name;
+            let message = format!("the set has a `budget`, but a debate of the variant `{name}` has no limit");
+            return Err(UserError::input(message)
+                .with_hint(format!("set `maxCost`; {} for each debate keeps the budget", fitting())));
+        };
+        all += limit;
     }
-}
-
-/// The budget does not even cover one record.
-fn too_small(budget: Usd, record: &str, name: &str, limit: Usd) -> UserError {
-    UserError::input(format!(
-        "the budget of {budget} does not cover {record} of the variant `{name}`, which may cost {limit}"
-    ))
-    .with_hint("raise `budget`, or lower `maxCost`")
+    if all <= budget {
+        return Ok(());
+    }
+    Err(UserError::input(format!("{} may cost {all} in all, but the `budget` is {budget}", plan.counted()))
+        .with_hint(format!("raise `budget`, or set `maxCost` to {} for each debate", fitting())))
 }
 
 /// Reads the attachments of a group of problems, as permitted by every variant.
@@ -241,38 +214,6 @@ fn price(
         for debate in plan.debates.iter_mut().filter(|debate| debate.variant.name == one.variant.name) {
             let cost = costs.get(&length(&debate.problem)).copied().unwrap_or_default();
             (debate.likely, debate.most) = (cost.low, cost.high);
-            price_arms(debate);
-        }
-    }
-    Ok(())
-}
-
-/// Finds out what the arms of a debate cost. A single answer is priced like other debates of its length.
-fn price_arms(debate: &mut PlannedDebate) {
-    let bytes = (debate.bytes() / LENGTHS + 1) * LENGTHS;
-    let variant = Arc::clone(&debate.variant);
-    let allowance = match debate.most {
-        _ if variant.is_rehearsal() => Allowance::Rehearsal,
-        Some(most) => Allowance::Money(most),
-        None => Allowance::Unknown,
-    };
-    for planned in &mut debate.arms {
-        planned.most = arms(&variant).limit(planned.arm, allowance, bytes);
-        // As much as the debate, and a single answer at most an author's share of it.
-        let authors = u32::try_from(variant.settings.agents.len() + 1).unwrap_or(u32::MAX);
-        planned.likely = match planned.arm {
-            Arm::SelfRefine | Arm::BestOfN => debate.likely,
-            Arm::Single => debate.likely.map(|likely| likely.times(1.0 / f64::from(authors))),
-        };
-    }
-}
-
-/// Checks that the budget covers every arm.
-fn check_arm_budgets(plan: &Plan) -> Result<(), UserError> {
-    let Some(budget) = plan.budget else { return Ok(()) };
-    for debate in &plan.debates {
-        if let Some(limit) = debate.arms.iter().filter_map(|arm| arm.most).find(|most| *most > budget) {
-            return Err(too_small(budget, "an arm", &debate.variant.name, limit));
         }
     }
     Ok(())
@@ -312,7 +253,7 @@ fn of_set(settings: &Settings) -> Settings {
 }
 
 /// `60 debates: 10 problems, 2 variants, 3 repeats; likely $12.30, at most $45.00`
-fn said(plan: &Plan) -> String {
+fn said(plan: &Plan, budget: Option<Usd>) -> String {
     let count = |count: usize, noun| counted(count as u64, noun);
     let repeats = plan.debates.iter().map(|debate| debate.repeat).max().unwrap_or(1);
     let mut parts = vec![count(plan.problems.len(), "problem"), count(plan.variants.len(), "variant")];
@@ -325,6 +266,6 @@ fn said(plan: &Plan) -> String {
     };
     let has_tools = plan.variants.iter().any(|variant| has_tools(&variant.settings) && !variant.is_rehearsal());
     let tools = if has_tools { ", plus tool calls" } else { "" };
-    let budget = plan.budget.map(|budget| format!("; the budget is {}", short_cost(budget))).unwrap_or_default();
+    let budget = budget.map(|budget| format!("; the budget is {}", short_cost(budget))).unwrap_or_default();
     format!("{}: {}; {cost}{tools}{budget}", plan.counted(), parts.join(", "))
 }

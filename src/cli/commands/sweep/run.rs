@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use console::Term;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use futures_util::stream::{Stream, StreamExt};
 
 use crate::cli::args::SweepRunArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
@@ -14,13 +14,19 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
-use crate::sweep::worker::{Ended, News, RunOptions, Stop, Tally, Worker};
+use crate::sweep::worker::{Ended, RunOptions, Stop, Tally, Worker};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
 use dialectic_engine::access::Environment;
 use dialectic_llm::command::end_all;
+use dialectic_record::debate::DebateId;
+
+use super::store_of;
+
+/// The time for calls in flight after a worker is told to stop. Engines send SIGKILL 30 seconds after SIGTERM.
+const TO_ANSWER: Duration = Duration::from_secs(25);
 
 pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let saved = SavedPlan::read(&args.plan.plan)?;
@@ -38,16 +44,12 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     let tally = runtime.block_on(async {
         let stop = Stop::default();
         tokio::spawn(obey(Interrupts::listen(), stop.clone()));
-        let store = store::open(&args.plan.store(), &environment).await?;
-        let (news, heard) = unbounded_channel();
-        let worker = Worker::begin(&saved, store, machine, args.times, own.path(), stop, news).await?;
+        let store = store::open(&store_of(&args.plan.plan, args.plan.store.as_deref()), &environment).await?;
+        let worker = Worker::begin(&saved, store, machine, own.path(), stop).await?;
         worker.check(&debates).await?;
         let all = debates.len();
-        let wait = args.wait.map(Duration::from_secs);
-        let options = RunOptions { jobs: args.jobs.into(), wait, retry_failed: args.retry_failed };
-        let work = async move { worker.run(debates, options).await };
-        let (tally, ()) = tokio::join!(shown(heard, all, args.quiet, terminal), work);
-        Ok::<_, Error>(tally)
+        let options = RunOptions { jobs: args.jobs.into(), retry_failed: args.retry_failed };
+        Ok::<_, Error>(shown(worker.run(debates, options), all, args.quiet, terminal).await)
     });
     runtime.shutdown_background();
     end_on_interrupt(None);
@@ -87,12 +89,13 @@ fn machine(
     Ok(Machine { providers: settings.providers, trust: provenance, environment, prompts })
 }
 
-/// The first interrupt ends the worker after the answers in flight, the second abandons them, the third ends it at
-/// once.
+/// The first interrupt ends the worker after the answers in flight, if they come in time; the second abandons them, the
+/// third ends it at once.
 async fn obey(mut interrupts: Interrupts, stop: Stop) {
     interrupts.next().await;
     stop.begun.cancel();
-    interrupts.next().await;
+    // A timeout abandons them too.
+    drop(tokio::time::timeout(TO_ANSWER, interrupts.next()).await);
     stop.now.cancel();
     interrupts.next().await;
     end_all();
@@ -100,46 +103,35 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
     std::process::exit(130);
 }
 
-/// Shows how the debates end, until the worker is done: a line of counts on a terminal, otherwise a line for each
-/// debate.
-async fn shown(mut heard: UnboundedReceiver<News>, all: usize, quiet: bool, terminal: &mut Terminal) -> Tally {
+/// Shows how the debates end: a count on a terminal, otherwise a line for each debate.
+async fn shown(ends: impl Stream<Item = (DebateId, Ended)>, all: usize, quiet: bool, terminal: &mut Terminal) -> Tally {
     let mut tally = Tally::of(all);
     let term = Some(Term::stderr()).filter(|_| !quiet && std::io::stderr().is_terminal());
-    let mut running = 0_usize;
-    while let Some(news) = heard.recv().await {
+    let mut ends = Box::pin(ends);
+    let count = |tally: &Tally| {
         if let Some(term) = &term {
-            // Without a terminal there is nothing to clear.
+            // Without a terminal there is nothing to draw on.
+            drop(term.write_str(&format!("{} of {}", tally.finished(), counted(all as u64, "debate"))));
+        }
+    };
+    count(&tally);
+    while let Some((id, ended)) = ends.next().await {
+        if let Some(term) = &term {
             drop(term.clear_line());
         }
-        match news {
-            News::Running(_) => running += 1,
-            News::Left(_) => running = running.saturating_sub(1),
-            News::Ended(id, ended) => {
-                tally.count(&ended);
-                match ended {
-                    Ended::Finished { cost, before: false } if !quiet && term.is_none() => {
-                        let cost =
-                            cost.filter(|cost| *cost > Usd::ZERO).map(|cost| format!(", {cost}")).unwrap_or_default();
-                        let done = tally.finished();
-                        terminal.notice(&format!("{id}: finished{cost} ({done} of {all})"));
-                    }
-                    Ended::Finished { .. } => {}
-                    Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),
-                    Ended::Spent { limit, left } => terminal.warning(&format!(
-                        "{id} does not run: it may cost {limit}, but only {left} of the set's budget is left"
-                    )),
-                    Ended::Refused { reason, .. } => terminal.warning(&format!("{id} cannot run: {reason}")),
-                    Ended::Later { reason } => terminal.warning(&format!("{id} is not finished: {reason}")),
-                }
+        tally.count(&ended);
+        match ended {
+            Ended::Finished { cost, before: false } if !quiet && term.is_none() => {
+                let cost = cost.filter(|cost| *cost > Usd::ZERO).map(|cost| format!(", {cost}")).unwrap_or_default();
+                terminal.notice(&format!("{id}: finished{cost} ({} of {all})", tally.finished()));
             }
+            Ended::Finished { .. } => {}
+            Ended::Failed { reason } => terminal.warning(&format!("{id} failed: {reason}")),
+            Ended::TakenOver => terminal.warning(&format!("{id} stopped here: another worker continues it")),
+            Ended::Refused { reason, .. } => terminal.warning(&format!("{id} cannot run: {reason}")),
+            Ended::Later { reason } => terminal.warning(&format!("{id} is not finished: {reason}")),
         }
-        if let Some(term) = &term {
-            drop(term.write_str(&format!(
-                "{} of {}, {running} running",
-                tally.finished(),
-                counted(all as u64, "debate")
-            )));
-        }
+        count(&tally);
     }
     if let Some(term) = &term {
         drop(term.clear_line());

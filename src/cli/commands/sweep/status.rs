@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use crate::cli::args::SweepStatusArgs;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::sweep::status::{BudgetStatus, Progress, SetStatus};
+use crate::sweep::status::{Progress, SetStatus};
 use dialectic_base::figures::{self, cost, named_cost, short_cost};
-use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_report::display::{Cell, Table, TableColumn};
 
@@ -17,7 +16,7 @@ pub(super) fn run(args: &SweepStatusArgs, terminal: &mut Terminal) -> Result<(),
     let (counted, status) = block_on(async {
         let (plan, store) = opened(&args.plan)?;
         let status = match store {
-            Some(store) => SetStatus::read(&plan, &store).await?,
+            Some(store) => SetStatus::read(&plan, &*store).await?,
             None => SetStatus::of_nothing(&plan.plan),
         };
         Ok((plan.plan.counted(), status))
@@ -39,15 +38,6 @@ fn said(status: &SetStatus, counted: &str) -> String {
         named_cost(*cost_usd),
         named_cost(*expected_usd),
     );
-    if let Some(BudgetStatus { budget_usd, held_usd, left_usd }) = status.budget {
-        let held = if held_usd > Usd::ZERO {
-            format!(", {} held by running debates", short_cost(held_usd))
-        } else {
-            String::new()
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "budget {}: {} left{held}", short_cost(budget_usd), short_cost(left_usd));
-    }
     if lost.calls > 0 {
         let calls = figures::counted(u64::from(lost.calls), "call");
         // A call without a price counts nothing in the sum.
@@ -55,6 +45,7 @@ fn said(status: &SetStatus, counted: &str) -> String {
             Some(_) => format!("at most {}", short_cost(lost.usd)),
             None => "at unknown cost".to_owned(),
         };
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{calls} in flight when a worker was lost, possibly billed: {most}");
     }
     text

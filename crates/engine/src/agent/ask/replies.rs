@@ -16,7 +16,6 @@ pub(super) struct Replies {
     pub(super) on_reply: OnReply,
 }
 
-/// A reply.
 pub(super) struct SpokenReply {
     pub(super) text: String,
     /// The message as it came, if it says more than the text.

@@ -53,10 +53,8 @@ pub(super) async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<To
     run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
 }
 
-/// A text answer.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedText {
-    /// The text.
     pub(super) text: Arc<str>,
     /// The message as it came, if it says more than the text.
     pub(super) message: Option<serde_json::Value>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::access::{is_program, most_output, preset_of};
+use crate::access::{is_program, preset_of};
 use crate::agent::{limits_of, price_of};
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
@@ -33,9 +33,7 @@ pub enum BudgetError {
     /// Some models have no known price.
     #[error("the cost limit of {limit} cannot be enforced: no price is known for {}", models.join(", "))]
     Unpriced {
-        /// The limit.
         limit: Usd,
-        /// The models.
         models: Vec<String>,
         /// Whether a found price was ignored.
         is_found: bool,
@@ -46,12 +44,7 @@ pub enum BudgetError {
              cannot be limited",
         models.join(", ")
     )]
-    Unbounded {
-        /// The limit.
-        limit: Usd,
-        /// The models.
-        models: Vec<String>,
-    },
+    Unbounded { limit: Usd, models: Vec<String> },
     /// The limit does not cover a debate.
     #[error("the {} does not cover one round and the answer: {}{}", _0.limit, one_round(_0), all_rounds(_0))]
     TooLow(Box<Purchase>),
@@ -145,9 +138,10 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
 }
 
-/// The maximum output of one call of a program.
+/// The maximum output of one call of a program in tokens, which may send several requests. Nothing limits it further.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
-    most_output(&agent.provider, agent.max_tokens, limits_of(agent, settings).max_output, settings)
+    let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
+    Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
 }
 
 /// A level of answer length, from the shortest output limits to the longest.
@@ -206,7 +200,7 @@ impl Payee {
             least,
             most,
             overhead: preset.map_or(0, |preset| preset.overhead),
-            requests: preset.and_then(|preset| preset.requests).unwrap_or(1),
+            requests: preset.map_or(1, |preset| preset.requests),
         }
     }
 
@@ -225,7 +219,6 @@ impl Payee {
     }
 }
 
-/// Agents and judge.
 #[derive(Debug)]
 pub(super) struct Payees(HashMap<AgentId, Payee>);
 

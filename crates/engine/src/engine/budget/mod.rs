@@ -24,9 +24,9 @@ use dialectic_base::figures::list;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
 use dialectic_llm::{Request, Reserved, request_bytes};
 use dialectic_record::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
+    AgentId, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
 };
-use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Step};
+use dialectic_record::protocol::{BudgetClass, OutputSpec, Step};
 use dialectic_record::store::StoreError;
 
 use super::{Engine, EngineError};
@@ -60,28 +60,6 @@ pub(super) struct Budget {
     has_said_left_out: bool,
 }
 
-/// The most that a debate without a limit may cost.
-#[derive(Debug)]
-pub(super) struct Ceiling {
-    pub(super) most: Usd,
-    pub(super) books: Books,
-}
-
-impl Ceiling {
-    /// Applies an event.
-    pub(super) fn apply(&mut self, recorded: &Recorded) {
-        self.books.apply(recorded, |_| None);
-    }
-}
-
-/// The maximum cost of an agent's first answer to a prompt of this many bytes; `None` if its price is unknown. Its model
-/// has not answered yet, so its server may cost more than listed.
-pub fn first_answer_most(agent: &AgentSettings, settings: &Settings, bytes: usize) -> Option<Usd> {
-    let payee = Payee::of(agent, price_of(agent, settings)?, settings, false);
-    let measures = Measures::default();
-    Some(measures.bound(payee.read(bytes), payee.answer(Level::FULL), payee.price).times(measures.factor()))
-}
-
 /// An attempt to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct AttemptRequest {
@@ -105,11 +83,8 @@ impl AttemptRequest {
             }
             OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
             // Solutions are texts; JSON is requested only for an assessment.
-            OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
-                goes_on || request.answer.is_some()
-            }
-            OutputSpec::Solution(Authorship::Kept(_))
-            | OutputSpec::Questions { .. }
+            OutputSpec::Solution(_) => goes_on || request.answer.is_some(),
+            OutputSpec::Questions { .. }
             | OutputSpec::Score(_)
             | OutputSpec::Choice
             | OutputSpec::Word(_)
@@ -439,7 +414,6 @@ impl Engine {
             return Ok(Permission::Refused);
         }
         let (key, mut bytes, mut usd) = (wanted.key.clone(), wanted.bytes, Usd::ZERO);
-        let (mut factor, mut max_tokens) = (1.0, None);
         let settings = self.debate().settings.as_ref();
         let agent = self.panel.agent(&key.agent_id).map(|agent| &agent.settings);
         if let Some((agent, settings)) = agent.zip(settings)
@@ -447,18 +421,11 @@ impl Engine {
         {
             let payee = Payee::of(agent, price, settings, self.panel.routed.contains(&agent.provider));
             bytes = payee.read(bytes);
-            let measures = self.ceiling.as_ref().map(|ceiling| ceiling.books.measures(&payee.model));
-            if let Some(measures) = &measures {
-                (factor, max_tokens) = (measures.factor(), Some(payee.answer(Level::FULL)));
-            }
-            usd = measures.unwrap_or_default().bound(bytes, payee.answer(Level::FULL), price).times(factor);
+            usd = Measures::default().bound(bytes, payee.answer(Level::FULL), price);
         }
-        if self.ceiling.as_ref().is_some_and(|ceiling| ceiling.books.taken() + usd > ceiling.most) {
-            return Ok(Permission::Refused);
-        }
-        let event = Event::CostReserved { key, usd, factor, bytes: bytes as u64, max_tokens };
+        let event = Event::CostReserved { key, usd, factor: 1.0, bytes: bytes as u64, max_tokens: None };
         let number = self.record_event(event)?.seq;
-        Ok(Permission::Granted(Reserved { number, max_tokens }))
+        Ok(Permission::Granted(Reserved { number, max_tokens: None }))
     }
 
     /// Plans the costs until round `until` and the closing, and the answer length at which everything fits.

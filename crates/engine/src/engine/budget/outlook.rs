@@ -32,7 +32,6 @@ pub(super) struct Outlook {
     pub(super) closing_checked: Vec<RehearsedCall>,
     /// Further decisions of a debate that is not told to close.
     pub(super) decisions: Vec<RehearsedCall>,
-    /// The calls of the check.
     pub(super) check: Vec<RehearsedCall>,
 }
 

@@ -16,7 +16,6 @@ pub use voices::Voices;
 /// A fault that a reader found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The severity.
     pub severity: Severity,
     /// The place, if the text names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,9 +30,7 @@ pub struct Finding {
 /// A place in a file, as a reader names it; it may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The file.
     pub path: String,
-    /// The lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
 }
@@ -52,9 +49,7 @@ impl std::fmt::Display for Place {
 pub struct Opinion {
     /// The number: `2.1` is the first of Reader 2.
     pub finding: String,
-    /// The opinion.
     pub stance: Stance,
-    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -77,12 +72,9 @@ dialectic_base::named! {
 pub struct FindingRuling {
     /// The number: `F1`, or the number of one reader's finding in it, which then becomes separate.
     pub finding: String,
-    /// The decision.
     pub decision: FindingDecision,
-    /// The severity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// The reason.
     #[serde(default)]
     pub reason: String,
 }
@@ -118,11 +110,9 @@ pub struct ReviewedFinding {
 /// A finding in the words of one reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The number.
     pub number: String,
     /// The reader who found it.
     pub by: AgentId,
-    /// The finding.
     pub finding: Finding,
 }
 
@@ -131,7 +121,6 @@ pub struct Report {
 pub struct GivenOpinion {
     /// The reader.
     pub by: AgentId,
-    /// The opinion.
     pub opinion: Opinion,
 }
 

@@ -62,9 +62,7 @@ impl Criticised {
 
     fn add(&mut self, rank: usize, point: Objection) {
         let by_id = Arc::make_mut(&mut self.by_id);
-        for id in point.id.as_written_earlier().into_iter().chain([point.id.clone()]) {
-            by_id.entry(id).or_insert(self.points.len());
-        }
+        by_id.entry(point.id.clone()).or_insert(self.points.len());
         self.points.push((rank, point));
     }
 }
@@ -242,11 +240,10 @@ impl<'a> Fold<'a> {
         let debate = self.debate;
         let criticised = self.folded.author(target);
         let text = criticised.text;
-        let rechecks = debate.map(|debate| debate.rechecks(&one.agent_id, target, round));
         // Critics of one round speak simultaneously: only a later round rechecks answers.
         let is_passed_over = |known: &Objection| {
-            let is_rechecked = || rechecks.as_ref().is_none_or(|rechecks| rechecks(&known.critic_id, known.round));
-            known.round < round && !known.was_passed_over && is_rechecked()
+            let is_own = debate.is_none() || known.critic_id == one.agent_id;
+            known.round < round && !known.was_passed_over && is_own
         };
         let passed_over = criticised.points.iter_mut().map(|(_, known)| known).filter(|known| is_passed_over(known));
         passed_over.for_each(|known| known.was_passed_over = true);
@@ -336,11 +333,9 @@ impl<'a> Fold<'a> {
         let speaker = Speaker { at: Occasion::Ruling, by: None };
         for ruling in &solution.rulings {
             let Some(objection) = self.folded.point(&ruling.point) else { continue };
-            if !ruling.is_older() {
-                objection.open = ruling.leaves_something();
-            }
+            objection.open = ruling.leaves_something();
             let what = Happened::Ruled(Box::new(ruling.clone()));
-            objection.story.push(speaker.says(what, Some(ruling.place()), Some(&ruling.reason.as_str().into())));
+            objection.story.push(speaker.says(what, Some(ruling.section.trim()), Some(&ruling.reason.as_str().into())));
             objection.ruling = Some(ruling.clone());
         }
     }

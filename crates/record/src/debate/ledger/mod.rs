@@ -47,12 +47,10 @@ impl DerefMut for Objection {
     }
 }
 
-/// The state of a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts about a point, most of them keys of the record")]
 #[serde(rename_all = "camelCase")]
 pub struct PointState {
-    /// The id.
     pub id: PointId,
     /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
     /// check.
@@ -60,7 +58,6 @@ pub struct PointState {
     number: String,
     /// The round in which it was raised; for the check, the last round.
     pub round: u32,
-    /// The critic.
     pub critic_id: AgentId,
     /// The author of the criticised text.
     pub target_id: AgentId,
@@ -70,7 +67,6 @@ pub struct PointState {
     /// The lens of the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens: Option<String>,
-    /// The text.
     #[serde(flatten)]
     pub point: Point,
     /// The author's last answer.
@@ -87,7 +83,6 @@ pub struct PointState {
     /// The section in which the critic found it met.
     #[serde(default, rename = "criticWhere", skip_serializing_if = "Option::is_none")]
     pub critic_section: Option<String>,
-    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critic_reason: Option<Arc<str>>,
     /// The result of the last check.
@@ -163,9 +158,9 @@ impl Objection {
         }
     }
 
-    /// Whether the judge ruled it valid and not met by the solution.
-    pub fn is_upheld_and_unmet(&self) -> bool {
-        self.ruling.as_ref().is_some_and(Ruling::is_unmet)
+    /// Whether the judge ruled that the solution does not meet it.
+    pub fn is_unmet(&self) -> bool {
+        self.ruling.as_ref().is_some_and(|ruling| ruling.decision == Decision::NotMet)
     }
 }
 

@@ -12,15 +12,11 @@ use super::{Change, PointId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
-    /// The round.
     pub round: u32,
-    /// The agent.
     pub agent_id: AgentId,
-    /// The accepted points.
     pub accepted: Vec<PointId>,
     /// The partly accepted points.
     pub partly: Vec<PointId>,
-    /// The rejected points.
     pub rejected: Vec<PointId>,
     /// The open points without an answer.
     pub unanswered: Vec<PointId>,

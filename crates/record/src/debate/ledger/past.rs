@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::debate::{AgentId, Contribution, Critics, Debate, StageInfo};
+use crate::debate::{AgentId, Contribution, Debate, StageInfo};
 
 use super::fold::{Fold, Folded};
 
@@ -29,9 +29,6 @@ struct FoldedLedger {
 #[derive(Debug, Clone)]
 struct Basis {
     numbers: Arc<[AgentId]>,
-    team: Arc<[AgentId]>,
-    critics: Option<Critics>,
-    seed: Option<u32>,
     stages: Arc<[StageInfo]>,
 }
 
@@ -59,13 +56,7 @@ impl Past {
         }
         let of = debate.contributions().take_while(|(number, _)| *number < round);
         let of = of.map(|(number, one)| (number, Arc::clone(one))).collect();
-        let basis = Basis {
-            numbers: fold.numbers.into_iter().cloned().collect(),
-            team: debate.team().into_iter().map(|agent| agent.id.clone()).collect(),
-            critics: critics(debate),
-            seed: debate.seed,
-            stages: Arc::clone(&debate.stages),
-        };
+        let basis = Basis { numbers: fold.numbers.into_iter().cloned().collect(), stages: Arc::clone(&debate.stages) };
         Self(Some(Arc::new(FoldedLedger { folded: fold.folded, of, basis })))
     }
 }
@@ -73,19 +64,13 @@ impl Past {
 impl FoldedLedger {
     /// Whether the cached fold is part of the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
-        let Basis { numbers: known, team, critics: of_each, seed, stages } = &self.basis;
+        let Basis { numbers: known, stages } = &self.basis;
         let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
             *number < round && other.is_some_and(|(round, other)| round == *number && Arc::ptr_eq(one, other))
         };
         let mut now = debate.contributions();
         known.iter().eq(numbers.iter().copied())
-            && team.iter().eq(debate.team().into_iter().map(|agent| &agent.id))
-            && (*of_each, *seed) == (critics(debate), debate.seed)
             && Arc::ptr_eq(stages, &debate.stages)
             && self.of.iter().all(|one| is_same(one, now.next()))
     }
-}
-
-fn critics(debate: &Debate) -> Option<Critics> {
-    debate.settings.as_ref().map(|settings| settings.debate.critics)
 }

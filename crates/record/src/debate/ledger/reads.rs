@@ -50,9 +50,7 @@ pub enum Reads {
 /// A point under the number in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
-    /// The number.
     pub number: String,
-    /// The point.
     pub id: PointId,
 }
 
@@ -67,12 +65,10 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
 }
 
 impl Ledger {
-    /// The unsettled points that `critic` rechecks in the text of `target`: its own, or those of the critic that it
-    /// replaces.
-    pub fn to_recheck(&self, debate: &Debate, critic: &AgentId, target: &AgentId, round: u32) -> Vec<&Objection> {
-        let rechecks = debate.rechecks(critic, target, round);
-        let unsettled = self.against(target).filter(|one| one.draft.is_none() && !one.is_settled());
-        unsettled.filter(|one| rechecks(&one.critic_id, one.round)).collect()
+    /// The unsettled points of `critic` against the text of `target`, which it rechecks.
+    pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Objection> {
+        let own = self.against(target).filter(|one| one.critic_id == *critic);
+        own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
     /// The accepted but unconfirmed points for the check, ordered by number: points against the text on which the draft
@@ -116,9 +112,9 @@ impl Reads {
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
-            (Some(target), ResultKind::Critique | ResultKind::Ballot) => {
+            (Some(target), ResultKind::Critique) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
-                let earlier = ledger.to_recheck(debate, &key.agent_id, target, key.round);
+                let earlier = ledger.to_recheck(&key.agent_id, target);
                 Some(Self::Critique(earlier.into_iter().map(Numbered::of).collect()))
             }
             (None, ResultKind::Critique) => {
@@ -145,17 +141,17 @@ impl Reads {
                 let points = Ledger::of(debate).objections;
                 Some(Self::Final(points.iter().map(Numbered::of).collect()))
             }
-            (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs, Numbering::ForLife)),
-            (None, ResultKind::Ballot | ResultKind::Opinion)
+            (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs)),
+            (None, ResultKind::Opinion)
             | (Some(_), ResultKind::Proposal)
             | (
                 _,
-                ResultKind::Material
+                ResultKind::Ballot
+                | ResultKind::Material
                 | ResultKind::Team
                 | ResultKind::Agreement
                 | ResultKind::Challenge
                 | ResultKind::Kinds
-                | ResultKind::Similarity
                 | ResultKind::Speech
                 | ResultKind::Questions
                 | ResultKind::Summary
@@ -166,40 +162,15 @@ impl Reads {
         }
     }
 
-    /// For records whose prompts numbered points anew each time: `2.1` is the first point of the second critique shown.
-    fn of_unread(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
-        let reads = Self::of(debate, key, inputs)?;
-        Some(match reads {
-            Self::Answers { .. } => Self::answers(debate, key, inputs, Numbering::ByCritique),
-            Self::Critique(_)
-            | Self::Review { .. }
-            | Self::Check(_)
-            | Self::Findings(_)
-            | Self::Opinion(_)
-            | Self::Final(_) => reads,
-        })
-    }
-
-    fn answers(debate: &Debate, key: &CallKey, inputs: &[CallKey], numbering: Numbering) -> Self {
+    fn answers(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Self {
         let author = &key.agent_id;
         let ledger = Ledger::seen_by(debate, author, key.round, inputs);
         let texts: Vec<_> = inputs.iter().filter_map(|input| Some((input, debate.contribution(input)?))).collect();
-        let critiques = texts.iter().filter(|(_, text)| text.target_agent_id.as_ref() == Some(author));
-        let critiques: Vec<_> = critiques.map(|(input, _)| *input).collect();
+        let is_criticised = texts.iter().any(|(_, text)| text.target_agent_id.as_ref() == Some(author));
         let before = texts.iter().find(|(_, text)| text.agent_id == *author);
         let before = before.map(|(_, text)| text.without_answers().into_owned()).unwrap_or_default();
-        let numbered = |one: &Objection| match numbering {
-            Numbering::ForLife => Some(Numbered::of(one)),
-            Numbering::ByCritique => {
-                let of = |critique: &&CallKey| critique.round == one.round && critique.agent_id == one.critic_id;
-                let critique = critiques.iter().position(of)? + 1;
-                let last = one.id.to_string();
-                let (_, number) = last.rsplit_once('/')?;
-                Some(Numbered { number: format!("{critique}.{number}"), id: one.id.clone() })
-            }
-        };
-        let points: Vec<Numbered> = ledger.to_answer(author).into_iter().filter_map(numbered).collect();
-        Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before }
+        let points: Vec<Numbered> = ledger.to_answer(author).into_iter().map(Numbered::of).collect();
+        Self::Answers { asked: is_criticised || !points.is_empty(), points, before }
     }
 
     /// Reads the text. The result depends on nothing else.
@@ -286,13 +257,6 @@ impl Reads {
     }
 }
 
-/// How an author saw the points against its text.
-#[derive(Debug, Clone, Copy)]
-enum Numbering {
-    ForLife,
-    ByCritique,
-}
-
 /// The points against each text, and the rejected approaches. An unreadable section gives no points.
 fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> Reading {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
@@ -365,17 +329,15 @@ impl Debate {
             for place in 0..debate.rounds[at].contributions.len() {
                 let (round, one) =
                     (debate.rounds[at].round_number, Arc::clone(&debate.rounds[at].contributions[place]));
-                // A vote for a text is not criticism of it.
-                let is_vote = self.yield_of(&one) == Some(ResultKind::Ballot) && one.metadata.choice.is_none();
-                if one.reading.is_some() || one.metadata.carried_over || is_vote {
+                if one.reading.is_some() || one.metadata.carried_over {
                     continue;
                 }
                 let key = CallKey {
                     target_agent_id: one.target_agent_id.clone(),
                     ..CallKey::new(round, one.stage, &one.agent_id)
                 };
-                let reading = Reads::of_unread(&debate, &key, &debate.texts_before(at, place))
-                    .map(|reads| reads.read(&one.content));
+                let reading =
+                    Reads::of(&debate, &key, &debate.texts_before(at, place)).map(|reads| reads.read(&one.content));
                 Arc::make_mut(&mut debate.rounds[at].contributions[place]).reading =
                     reading.filter(Reading::says_something).map(Box::new);
             }

@@ -33,11 +33,6 @@ impl PointId {
         let [lens, checker] = [lens, checker.as_str()].map(escaped);
         Self(format!("check{draft}/{lens}/{checker}/{number}").into())
     }
-
-    /// The same id as earlier versions wrote it, which did not escape; `None` if nothing is escaped.
-    pub(super) fn as_written_earlier(&self) -> Option<Self> {
-        self.0.contains('%').then(|| Self(self.0.replace("%2F", "/").replace("%25", "%").into()))
-    }
 }
 
 /// Escapes separators in an agent's name, such as `a/b`, which could produce another point's id.
@@ -177,7 +172,7 @@ pub struct AuthorReply {
     pub point: PointId,
     /// The answer.
     pub answer: Response,
-    /// The changed section. Empty if not named; absent in records of versions that did not ask for it.
+    /// The changed section; empty if not named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// The change, or the reason against it, if given.
@@ -208,9 +203,6 @@ pub struct Ruling {
     /// The remaining work.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
-    /// Rulings of earlier versions: the section that meets the point, possibly empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handled_in: Option<String>,
     /// The reason.
     #[serde(default)]
     pub reason: String,
@@ -227,46 +219,19 @@ impl Ruling {
             decision: Decision::NotMet,
             section: String::new(),
             remains: String::new(),
-            handled_in: None,
             reason: String::new(),
             missing: true,
         }
     }
 
-    /// Whether the point is valid and not met at all.
-    pub fn is_unmet(&self) -> bool {
-        match self.decision {
-            Decision::NotMet => true,
-            Decision::Upheld => self.place().is_empty(),
-            Decision::Met | Decision::Partly | Decision::Dismissed => false,
-        }
-    }
-
     /// Whether the point needs more work.
     pub fn leaves_something(&self) -> bool {
-        self.decision == Decision::Partly || self.is_unmet()
-    }
-
-    /// Whether an earlier version recorded it, which left points open.
-    pub(super) fn is_older(&self) -> bool {
-        self.decision == Decision::Upheld || self.handled_in.is_some()
-    }
-
-    /// The section that meets the point, possibly empty.
-    pub fn place(&self) -> &str {
-        if self.section.is_empty() {
-            self.handled_in.as_deref().unwrap_or_default().trim()
-        } else {
-            self.section.trim()
-        }
+        matches!(self.decision, Decision::Partly | Decision::NotMet)
     }
 
     /// The decision as text.
     pub fn in_words(&self) -> &'static str {
         match self.decision {
-            Decision::Upheld if self.missing => "no ruling, so upheld and not met",
-            Decision::Upheld if self.is_unmet() => "upheld, not met",
-            Decision::Upheld => "upheld, met",
             _ if self.missing => "not ruled",
             Decision::Met => "met",
             Decision::Partly => "partly met",
@@ -288,9 +253,6 @@ dialectic_base::named! {
         NotMet = "notMet",
         /// The point is wrong.
         Dismissed = "dismissed",
-        /// The point is valid. Only in records of earlier versions, which state separately where it is met.
-        #[schemars(skip)]
-        Upheld = "upheld",
     }
 }
 
@@ -330,9 +292,6 @@ mod tests {
         let pairs = [("a", "b/c"), ("a/b", "c"), ("a%2Fb", "c"), ("a", "b%2Fc"), ("a%252Fb", "c")];
         let ids: std::collections::BTreeSet<PointId> = pairs.iter().map(|(one, other)| id(one, other)).collect();
         assert_eq!(ids.len(), pairs.len(), "{ids:?}");
-        let earlier = PointId("r1/a/b/c/2".into());
-        assert!([id("a/b", "c"), id("a", "b/c")].iter().all(|id| id.as_written_earlier().as_ref() == Some(&earlier)));
-        assert_eq!(id("x", "c").as_written_earlier(), None);
         let of_check = PointId::of_check(1, "facts", &"r1/x".into(), 3).to_string();
         assert_eq!(of_check, "check1/facts/r1%2Fx/3");
     }

@@ -18,7 +18,6 @@ const NOTHING: &str = "-";
 /// A ledger for display.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shown {
-    /// The ledger.
     pub ledger: Ledger,
     /// Whether the ledger was derived from the texts because the record is older than readings.
     pub is_derived: bool,
@@ -27,7 +26,6 @@ pub struct Shown {
 /// The number of points by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// All points.
     pub all: usize,
     /// Accepted points.
     pub accepted: usize,
@@ -64,7 +62,8 @@ pub struct Counts {
 }
 
 impl Ledger {
-    /// The ledger to display: the recorded one, or for older records one derived from the texts, which is never saved.
+    /// The ledger to display: the recorded one, or for records of the older program one derived from the texts, which is
+    /// never saved.
     pub fn shown(debate: &Debate) -> Shown {
         let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
         if has_readings {
@@ -145,11 +144,11 @@ impl Counts {
                 None if one.is_final_word || one.draft.is_some() => {}
                 None => counts.unchecked += usize::from(one.check.is_none()),
             }
-            match one.ruling.as_ref().map(|ruling| (ruling.decision, ruling.is_unmet())) {
-                Some((_, true) | (Decision::NotMet, false)) => counts.unmet += 1,
-                Some((Decision::Met | Decision::Upheld, false)) => counts.met += 1,
-                Some((Decision::Partly, false)) => counts.partly_met += 1,
-                Some((Decision::Dismissed, false)) => counts.dismissed += 1,
+            match one.ruling.as_ref().map(|ruling| ruling.decision) {
+                Some(Decision::NotMet) => counts.unmet += 1,
+                Some(Decision::Met) => counts.met += 1,
+                Some(Decision::Partly) => counts.partly_met += 1,
+                Some(Decision::Dismissed) => counts.dismissed += 1,
                 None => {}
             }
             counts.verified += usize::from(one.is_verified());
@@ -253,7 +252,7 @@ mod tests {
     fn what_is_said_is_counted() {
         let Shown { ledger, is_derived } = Ledger::shown(&argued());
         assert!(!is_derived);
-        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met by the solution, 2 were upheld and not met.");
+        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and not met.");
         let one = Counts::of(ledger.objections.iter().take(1));
         insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: only the author says that the text was changed. 1 was never rechecked: no critic mentioned it again.");
         let verified = ledger.objections.iter().take(1).map(|one| {

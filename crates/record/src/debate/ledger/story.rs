@@ -10,11 +10,9 @@ use super::{Objection, Ruling};
 /// An event in a point's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// The time.
     pub at: Occasion,
     /// The author; absent for the judge's ruling.
     pub by: Option<AgentId>,
-    /// The event.
     pub what: Happened,
     /// The named section.
     pub section: Option<String>,
@@ -25,7 +23,6 @@ pub struct Incident {
 /// The time of an event in a point's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
-    /// In a round.
     Round(u32),
     /// In the check of the draft with this number, from 1.
     Check(u32),

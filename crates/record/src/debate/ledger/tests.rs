@@ -176,17 +176,17 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
 #[test]
 fn rulings_are_kept_with_their_points_and_the_file_says_all_of_it() {
     let mut debate = debate(&[&[("a", Some("b"), points(&["blocking"]))]]);
-    let ruling = json!({"point": "r1/a/b/1", "decision": "upheld", "handledIn": " ", "reason": "true"});
+    let ruling = json!({"point": "r1/a/b/1", "decision": "notMet", "remains": "all", "reason": "true"});
     debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
     let ledger = Ledger::of(&debate);
-    assert!(ledger.objections[0].is_upheld_and_unmet());
+    assert!(ledger.objections[0].is_unmet());
     let file = serde_json::to_value(crate::debate::DebateFile::of(&debate)).unwrap();
     assert_eq!(
         file["ledger"],
         json!([{
             "id": "r1/a/b/1", "number": "0.1", "round": 1, "criticId": "a", "targetId": "b", "severity": "blocking",
             "text": "It fails.", "answer": "unanswered",
-            "ruling": {"point": "r1/a/b/1", "decision": "upheld", "handledIn": " ", "reason": "true"}, "open": true,
+            "ruling": {"point": "r1/a/b/1", "decision": "notMet", "remains": "all", "reason": "true"}, "open": true,
         }])
     );
     let read: Debate = serde_json::from_value(file).unwrap();
@@ -239,9 +239,6 @@ fn an_acceptance_closes_a_point_only_where_it_names_a_section() {
     };
     assert!(!first(accepted_in("Storage")).open);
     assert!(first(accepted_in("")).open && first(accepted_in(" ")).is_bare_acceptance());
-    // Records of earlier versions have no section: there what was changed is enough.
-    assert!(!first(answers(&[("r1/a/b/1", "accepted", Some("a token"))])).open);
-    assert!(first(answers(&[("r1/a/b/1", "accepted", None)])).open);
 }
 
 #[test]
@@ -252,17 +249,13 @@ fn after_a_ruling_a_point_is_open_as_far_as_something_remains() {
         ruling["point"] = json!("r1/a/b/1");
         debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
         let point = Ledger::of(&debate).objections.remove(0);
-        (point.open, point.ruling_in_words().unwrap(), point.is_upheld_and_unmet())
+        (point.open, point.ruling_in_words().unwrap(), point.is_unmet())
     };
     assert_eq!(open(json!({"decision": "met", "where": "Storage"})), (false, "met", false));
     assert_eq!(open(json!({"decision": "partly", "remains": "the rest"})), (true, "partly met", false));
     assert_eq!(open(json!({"decision": "notMet"})), (true, "not met", true));
     assert_eq!(open(json!({"decision": "notMet", "missing": true})), (true, "not ruled", true));
     assert_eq!(open(json!({"decision": "dismissed", "reason": "wrong"})), (false, "dismissed", false));
-    // Rulings of earlier versions left a point as open as it was.
-    assert_eq!(open(json!({"decision": "dismissed", "handledIn": ""})), (true, "dismissed", false));
-    assert_eq!(open(json!({"decision": "upheld", "handledIn": "4"})), (true, "upheld, met", false));
-    assert_eq!(open(json!({"decision": "upheld", "missing": true})), (true, "no ruling, so upheld and not met", true));
 }
 
 #[test]
@@ -329,9 +322,6 @@ fn a_point_says_all_of_it_also_where_its_parts_share_words() {
     };
     let said = point("99 %", "the share is below 99 % at night, with RSA-2048 or without.", "RSA-2048").in_full();
     assert_eq!(said, "99 %: the share is below 99 % at night, with RSA-2048 or without. Resolved by: RSA-2048");
-    // As earlier builds read it.
-    let whole = "**Failover**: a write is lost. Resolved by: acknowledge it late.";
-    assert_eq!(point("Failover", whole, "acknowledge it late.").in_full(), whole);
 }
 
 #[test]

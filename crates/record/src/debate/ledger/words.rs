@@ -12,7 +12,6 @@ use crate::debate::AgentId;
 /// One objection of a critique. Cheap to clone: readings and ledgers share its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// The severity.
     pub severity: Severity,
     /// The requirement or part that it concerns, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,21 +27,18 @@ pub struct Point {
 }
 
 impl Point {
-    /// The requirement or part, and the objection. Readings of earlier builds have the requirement at the beginning of
-    /// the objection.
+    /// The requirement or part, and the objection.
     pub fn in_words(&self) -> Cow<'_, str> {
-        let bare = |text: &'_ str| text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         match &self.about {
-            Some(about) if !bare(&self.text).starts_with(&bare(about)) => format!("{about}: {}", self.text).into(),
-            Some(_) | None => Cow::Borrowed(&self.text),
+            Some(about) => format!("{about}: {}", self.text).into(),
+            None => Cow::Borrowed(&self.text),
         }
     }
 
-    /// The point with its remedy, which readings of earlier builds also have at the end of the objection.
+    /// The point with its remedy.
     pub fn in_full(&self) -> String {
         let text = self.in_words().trim().to_owned();
-        let is_told = |remedy: &str| text.ends_with(remedy) && text.to_ascii_lowercase().contains("resolved by");
-        match self.resolution.as_deref().map(str::trim).filter(|remedy| !is_told(remedy)) {
+        match self.resolution.as_deref().map(str::trim) {
             Some(remedy) => format!("{text} Resolved by: {remedy}"),
             None => text,
         }

@@ -57,7 +57,6 @@ const RESPONSES: &[(&str, Response)] = &[
 pub struct PointAnswer<V> {
     /// The index of its number among the possible ones.
     pub at: usize,
-    /// The verdict.
     pub verdict: V,
     /// The named section.
     pub section: Option<String>,

@@ -88,23 +88,11 @@ pub struct ConvergenceSettings {
     #[serde(serialize_with = "crate::debate::number::serialize")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
-    /// How earlier versions measured similarity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub method: Option<String>,
-    /// The embedding model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub model: Option<String>,
-    /// The provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    pub provider: Option<String>,
 }
 
 impl Default for ConvergenceSettings {
     fn default() -> Self {
-        Self { threshold: 80.0, method: None, model: None, provider: None }
+        Self { threshold: 80.0 }
     }
 }
 

@@ -121,7 +121,7 @@ fn rests_are_cut_and_no_call_reaches_back_over_them() {
         (9_000_100, failed),
         // Killed here, and a clock that was set back.
         (8_000_000, json!({"type": "resumed"})),
-        (8_000_010, json!({"type": "completed"})),
+        (8_000_010, json!({"type": "completed", "outcome": {"kind": "full", "reasons": []}})),
     ];
     insta::assert_snapshot!(shown(&list), @r#"
        0 recorded created
@@ -155,7 +155,7 @@ fn stages_are_those_of_the_record_and_unknown_ones_come_last() {
         (100, contributed("pitch", "a", None, 80)),
         (100, entered("heckle")),
         (110, contributed("after-party", "a", None, 10)),
-        (120, json!({"type": "completed"})),
+        (120, json!({"type": "completed", "outcome": {"kind": "full", "reasons": []}})),
     ];
     insta::assert_snapshot!(shown_with(fixture::pitching::stages(), &list), @r"
       0 recorded created

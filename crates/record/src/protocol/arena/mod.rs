@@ -4,6 +4,7 @@ mod convergence;
 mod judgement;
 mod team;
 mod texts;
+mod voting;
 
 use crate::debate::{
     AgentSettings, ArenaSettings, CallKey, Debate, DebateSettings, ResultKind, Settings, StageId, StageInfo,
@@ -11,12 +12,11 @@ use crate::debate::{
 use crate::prompt::Prompt;
 
 use super::check::{self, CHECK, CHECK_DUE, COMPLETE, FINALISE, READ};
-use super::dialectic::critics_of;
 use super::{
     BudgetClass, CLARIFY, CRITIQUE, CRITIQUES_COMPLETE, FEWEST_PROPOSALS, Next, OutputSpec, PROPOSAL,
     PROPOSALS_COMPLETE, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
     complete_or_fallback, critique_info, enough_agents, enough_proposals, has_timed_out, initialization, key,
-    kind_of_call, no_steps, nothing, proposal_info, voting,
+    kind_of_call, no_steps, nothing, proposal_info,
 };
 
 use texts::{standing, text_before};
@@ -202,8 +202,8 @@ pub static ARENA: Protocol = Protocol {
             info: StageInfo::new(VOTING, ["vote", "votes", "voting", "votes", "voted", "vote"])
                 .yielding(ResultKind::Ballot)
                 .in_round(),
-            facts: |debate| voting::result(debate, &ballots(debate)).into_iter().collect(),
-            steps: |debate| voting::steps(debate, &ballots(debate)),
+            facts: voting::result,
+            steps: voting::steps,
             outcome: |debate| Ok(complete_or_fallback(debate, VOTING, VOTES_COMPLETE)),
             rows: &[Row(VOTES_COMPLETE, Next::Go(JUDGEMENT))],
         },
@@ -275,7 +275,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     for target in &team {
         let Some(target_text) = text_before(debate, target) else { continue };
-        for critic in critics_of(debate, target) {
+        for critic in debate.critics_of(&target.id) {
             let key = key(debate, CRITIQUE, critic).about(&target.id);
             steps.push(text(key, vec![target_text.clone()], &CRITICISE));
         }
@@ -291,7 +291,7 @@ fn revisions(debate: &Debate) -> Vec<Step> {
         let Some(own) = text_before(debate, agent) else { continue };
         let mut inputs = vec![own];
         let prompt = if is_criticised(debate) {
-            let critics = critics_of(debate, agent).into_iter();
+            let critics = debate.critics_of(&agent.id).into_iter();
             inputs.extend(critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id)));
             &REVISE
         } else {
@@ -318,23 +318,4 @@ fn final_refinements(debate: &Debate) -> Vec<Step> {
         steps.push(text(key(debate, FINAL_REFINEMENT, agent), inputs, &REFINE));
     }
     steps
-}
-
-/// The vote on texts that exist or may still come.
-fn ballots(debate: &Debate) -> voting::Ballots {
-    let team = debate.team();
-    let final_text = |agent: &&AgentSettings| {
-        let refined = key(debate, FINAL_REFINEMENT, agent);
-        let may_come =
-            debate.settled(&refined).is_none() && !has_timed_out(debate) && standing(debate, agent, REVISION).is_some();
-        if may_come { Some(refined) } else { standing(debate, agent, FINAL_REFINEMENT) }
-    };
-    voting::Ballots {
-        stage: VOTING,
-        prompt: &VOTE,
-        candidates: team.iter().filter_map(final_text).collect(),
-        voter_salt: salt::VOTER + debate.current_round * salt::ROUND,
-        tie_salt: 0,
-        rule: Some(rules(debate).map(|rules| rules.voting.rule).unwrap_or_default()),
-    }
 }

@@ -1,4 +1,4 @@
-//! The team: the best by rating and calibration, rarely chosen agents, and more than one family of models.
+//! The team: the best by rating and calibration, from more than one family of models.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,8 @@ use super::rules;
 const RATING: f64 = 1500.0;
 /// The rating difference that adds 1.
 const SCALE: f64 = 400.0;
-/// The Brier score of an unknown agent, as if it always predicted fifty-fifty.
-const BRIER: f64 = 0.25;
-/// The weight of rarity.
-const EXPLORATION: f64 = 0.5;
+/// The calibration of an unknown agent, as if it always predicted fifty-fifty.
+const CALIBRATION: f64 = 0.5;
 
 /// The chosen team, once the agents' past results are available.
 pub(super) fn selected(debate: &Debate) -> Vec<Event> {
@@ -30,21 +28,19 @@ fn select(debate: &Debate) -> Selection {
     let mut candidates: Vec<TeamCandidate> = agents
         .map(|agent| {
             let known = standings.of(&agent.id);
-            let (rating, brier) = (known.and_then(|known| known.rating), known.and_then(|known| known.brier));
+            let rating = known.and_then(|known| known.rating);
+            let calibration = known.and_then(|known| known.calibration);
             let debates = known.map_or(0, |known| known.debates);
             let by_rating = (rating.unwrap_or(RATING) - RATING) / SCALE;
-            let by_calibration = BRIER - brier.unwrap_or(BRIER);
-            let by_exploration =
-                EXPLORATION * (f64::from(standings.debates).ln_1p() / (1.0 + f64::from(debates))).sqrt();
+            let by_calibration = CALIBRATION - calibration.unwrap_or(CALIBRATION);
             TeamCandidate {
                 agent_id: agent.id.clone(),
                 chosen: false,
-                score: by_rating + by_calibration + by_exploration,
+                score: by_rating + by_calibration,
                 by_rating,
                 by_calibration,
-                by_exploration,
                 rating,
-                brier,
+                calibration,
                 debates,
                 family: families.get(&agent.id).cloned(),
                 passed_over: false,
@@ -98,9 +94,8 @@ mod tests {
             score: *score,
             by_rating: 0.0,
             by_calibration: 0.0,
-            by_exploration: 0.0,
             rating: None,
-            brier: None,
+            calibration: None,
             debates: 0,
             family: (!family.is_empty()).then(|| (*family).to_owned()),
             passed_over: false,

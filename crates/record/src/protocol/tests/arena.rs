@@ -3,8 +3,7 @@
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{
-    AgentId, Decider, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided,
-    VotingRule,
+    AgentId, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided, VotingRule,
 };
 
 /// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
@@ -286,12 +285,11 @@ fn each_rule_needs_its_share_of_the_voters() {
     ] {
         let course = voted(rule, votes);
         let voting = course.debate.voting.as_ref().unwrap();
-        let count = voting.count.as_ref().unwrap();
+        let count = &voting.count;
         assert_eq!(count.undecided, undecided, "{rule:?} {votes:?}");
         assert_eq!(count.cast as usize, votes.iter().flatten().count());
         let winner = if undecided.is_none() { Some(AgentId::new("b")) } else { None };
         assert_eq!(voting.winner, winner, "{rule:?} {votes:?}");
-        assert_eq!(voting.decided_by, if undecided.is_none() { Decider::Vote } else { Decider::Nobody });
         // Without a winner the judge's scores decide.
         assert_eq!(base(&course), if undecided.is_none() { "final-refinement b 1" } else { "final-refinement a 1" });
     }
@@ -300,7 +298,7 @@ fn each_rule_needs_its_share_of_the_voters() {
 #[test]
 fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
     let course = voted(VotingRule::Majority, &[Some(1), Some(1), Some(2)]);
-    let count = course.debate.voting.as_ref().unwrap().count.clone().unwrap();
+    let count = course.debate.voting.as_ref().unwrap().count.clone();
     assert_eq!((count.self_votes, count.voters, count.quorum), (2, 3, 2));
     let dissent: Vec<_> =
         count.dissent.iter().map(|one| (one.agent_id.as_str(), one.preferred.as_str(), one.reason.as_str())).collect();
@@ -308,7 +306,7 @@ fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
     let tied = voted(VotingRule::Majority, &[Some(0), Some(1)]);
     let voting = tied.debate.voting.as_ref().unwrap();
     assert_eq!(voting.tied, ["a", "b"].map(AgentId::new));
-    assert!(voting.count.as_ref().unwrap().dissent.is_empty());
+    assert!(voting.count.dissent.is_empty());
 }
 
 #[test]
@@ -371,8 +369,8 @@ fn only_those_who_were_chosen_are_asked() {
     with.debate.arena.team.size = Some(2);
     let mut course = Course::start(&ARENA, with);
     let standings: Standings = serde_json::from_value(serde_json::json!({"debates": 20, "agents": [
-        {"agentId": "a", "rating": 1400.0, "brier": 0.30, "debates": 20},
-        {"agentId": "b", "rating": 1620.0, "brier": 0.10, "debates": 8},
+        {"agentId": "a", "rating": 1400.0, "calibration": 0.60, "debates": 20},
+        {"agentId": "b", "rating": 1620.0, "calibration": 0.10, "debates": 8},
         {"agentId": "c", "debates": 0},
         {"agentId": "d", "rating": 1500.0, "debates": 12},
     ]}))
@@ -381,12 +379,12 @@ fn only_those_who_were_chosen_are_asked() {
     let course = course.run(&good, &mut first);
     let selection = course.debate.selection.as_ref().unwrap();
     let scores: Vec<String> = selection.candidates.iter().map(|one| format!("{:.6}", one.score)).collect();
-    // (1400-1500)/400 + (0.25-0.30) + 0.5*sqrt(ln(21)/21), and so on.
-    assert_eq!(scores, ["-0.109621", "0.740809", "0.872428", "0.241968"]);
+    // (1400-1500)/400 + (0.5-0.60), (1620-1500)/400 + (0.5-0.10), and what is unknown adds nothing.
+    assert_eq!(scores, ["-0.350000", "0.700000", "0.000000", "0.000000"]);
     assert_eq!(selection.candidates.iter().map(|one| one.chosen).collect::<Vec<_>>(), [false, true, true, false]);
     let asked: std::collections::BTreeSet<&str> = course.calls.iter().map(|step| step.key.agent_id.as_str()).collect();
     assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["b", "c", "judge"]);
-    assert_eq!(course.debate.voting.as_ref().unwrap().count.as_ref().unwrap().voters, 2);
+    assert_eq!(course.debate.voting.as_ref().unwrap().count.voters, 2);
 }
 
 #[test]

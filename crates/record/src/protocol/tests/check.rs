@@ -4,14 +4,13 @@ use dialectic_base::severity::Severity;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Lens, OutcomeKind, StopReason, SynthesisMethod};
+use crate::debate::{Lens, OutcomeKind, StopReason};
 
-const CHECKED: [&Protocol; 4] = [&DIALECTIC, &COUNCIL, &ARENA, &REVIEW];
+const CHECKED: [&Protocol; 3] = [&DIALECTIC, &COUNCIL, &ARENA];
 
-/// A debate of three agents and as few rounds as may be, whose answer is checked through so many lenses.
+/// A debate of three agents and one round, whose answer is checked through so many lenses.
 fn begun(protocol: &'static Protocol, lenses: u32) -> Settings {
-    let rounds = if protocol.name == REVIEW.name { 2 } else { 1 };
-    let mut settings = settings(protocol, 3, rounds);
+    let mut settings = settings(protocol, 3, 1);
     settings.debate.check = lenses;
     settings
 }
@@ -48,8 +47,7 @@ fn a_draft_in_which_nothing_grave_is_found_is_the_answer() {
             _ => good(step),
         });
         let debate = &course.debate;
-        let made = calls(&course).iter().filter(|call| !call.starts_with("check")).count();
-        assert_eq!(made, usize::from(protocol.name == REVIEW.name), "{}: {:?}", protocol.name, calls(&course));
+        assert!(calls(&course).iter().all(|call| call.starts_with("check")), "{}: {:?}", protocol.name, calls(&course));
         assert_eq!(outcome(&course), (OutcomeKind::Full, vec![]), "{}", protocol.name);
         let (draft, solution) = (debate.draft.as_ref().unwrap(), debate.final_solution.as_ref().unwrap());
         assert_eq!(draft.description, solution.description, "{}", protocol.name);
@@ -65,12 +63,10 @@ fn something_grave_has_the_answer_written_anew_once_and_says_what_nobody_read() 
         for lens in Lens::ALL {
             let course = checked(protocol, 3, &faulted(lens));
             let last = calls(&course)[3..].to_vec();
-            let expected: &[&str] =
-                if protocol.name == REVIEW.name { &["amend a 1", "synthesis judge 1"] } else { &["final judge 1"] };
-            assert_eq!(last, expected, "{}", protocol.name);
+            assert_eq!(last, ["final judge 1"], "{}", protocol.name);
             assert_eq!(outcome(&course).0, OutcomeKind::Full);
             let text = course.debate.final_text().unwrap();
-            assert_eq!(text.stage.as_str(), expected[0].split(' ').next().unwrap());
+            assert_eq!(text.stage, FINAL);
             let written = course.calls.iter().find(|step| step.key.stage == text.stage).unwrap();
             let shown = written.inputs.iter().filter(|key| key.stage == CHECK).count();
             assert_eq!((shown, written.cost), (3, BudgetClass::Check));
@@ -90,16 +86,11 @@ fn another_approach_is_another_draft_which_is_checked_once_more() {
         };
         let course = checked(protocol, 3, &reply);
         let made: Vec<String> = calls(&course);
-        let stage = if protocol.name == REVIEW.name { "amend a" } else { "final judge" };
         let passes: Vec<&str> = made.iter().filter_map(|call| call.rsplit(' ').next()).take(8).collect();
         assert_eq!(passes, ["1", "2", "3", "1", "4", "5", "6", "2"], "{}: {made:?}", protocol.name);
-        assert_eq!((&*made[3], &*made[7]), (&*format!("{stage} 1"), &*format!("{stage} 2")), "{}", protocol.name);
+        assert_eq!((&*made[3], &*made[7]), ("final judge 1", "final judge 2"), "{}", protocol.name);
         assert_eq!(course.debate.newest_draft().unwrap().text.content.as_ref(), "Another way.");
         assert_eq!(course.debate.newest_draft().unwrap().number, 2);
-        let mut quick = begun(protocol, 3);
-        quick.debate.quick = true;
-        let course = Course::start(protocol, quick).run(&reply, &mut first);
-        assert!(!calls(&course).iter().any(|call| call.starts_with("check") && call.ends_with('4')));
     }
 }
 
@@ -116,7 +107,7 @@ fn a_lens_that_failed_degrades_and_a_final_text_that_failed_leaves_the_draft() {
         let unverified = course.debate.unverified();
         assert_eq!(unverified, ["It was not checked for facts."]);
         let course = checked(protocol, 3, &|step| match step.key.stage.as_str() {
-            "final" | "amend" => ScriptedReply::Failed,
+            "final" => ScriptedReply::Failed,
             _ => faulted(Lens::Execute)(step),
         });
         let (kind, reasons) = outcome(&course);
@@ -153,25 +144,8 @@ fn checkers_are_the_panels_models_in_turn_and_neither_the_judges_nor_the_author(
     settings.agents[2].model = "y".to_owned();
     let course = Course::start(&DIALECTIC, settings.clone()).run(&good, &mut first);
     assert_eq!(calls(&course), ["check a 1", "check c 2", "check b 3"]);
-    settings.debate.synthesis_method = SynthesisMethod::Voting;
-    let course = Course::start(&DIALECTIC, settings).run(&faulted(Lens::Requirements), &mut first);
-    assert_eq!(calls(&course), ["check b 1", "check c 2", "check b 3", "final a 1"], "a won the vote");
-    let solution = course.debate.final_solution.as_ref().unwrap();
-    assert!(solution.description.starts_with("text of a\n\n---\n\n## Vote"), "{}", solution.description);
-}
-
-#[test]
-fn in_a_review_the_last_demands_and_the_points_go_to_the_author_in_one_call() {
-    let course = checked(&REVIEW, 3, &|step| match &step.answer {
-        OutputSpec::Word(_) if step.key.agent_id.as_str() == "b" => ScriptedReply::Word("rewrite"),
-        _ => good(step),
-    });
-    let amended = course.calls.iter().find(|step| step.key.stage.as_str() == "amend").unwrap();
-    let shown: Vec<&str> = amended.inputs.iter().map(|key| key.stage.as_str()).collect();
-    assert_eq!(shown, ["rewrite", "check", "check", "check", "review"]);
-    let last = course.calls.last().unwrap();
-    assert_eq!(last.answer, OutputSpec::Solution(Authorship::Kept(amended.key.clone())));
-    assert_eq!(course.debate.final_solution.as_ref().unwrap().description, "text of a");
+    let course = Course::start(&BEST_OF_N, settings).run(&faulted(Lens::Requirements), &mut first);
+    assert_eq!(calls(&course), ["check b 1", "check c 2", "check b 3", "final a 1"], "the judge chose a");
 }
 
 #[test]
@@ -210,12 +184,10 @@ fn a_council_has_eleven_calls_and_refuses_what_it_has_no_place_for() {
     };
     assert_eq!(problem(&|of| of.debate.rounds = 2), "council has one round, not 2");
     assert!(problem(&|of| of.debate.critics = crate::debate::Critics::Number(1)).contains("`debate.critics`"));
-    assert!(problem(&|of| of.debate.synthesis_method = SynthesisMethod::Merge).contains("`debate.synthesisMethod`"));
     let until = crate::debate::TerminationKind::Quality;
     assert!(problem(&|of| of.debate.termination_condition.kind = until).contains("no condition can end it"));
-    assert_eq!(problem(&|of| of.debate.quick = true), "a quick council has 2 agents, but 3 take part");
-    let mut quick = settings(&COUNCIL, 2, 1);
-    (quick.debate.check, quick.debate.quick) = (1, true);
+    let mut quick = settings(&COUNCIL, QUICK_AGENTS, 1);
+    quick.debate.check = 1;
     let course = Course::start(&COUNCIL, quick).run(&faulted(Lens::Requirements), &mut first);
     assert_eq!(course.calls.len(), 7);
 }

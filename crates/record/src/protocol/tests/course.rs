@@ -15,7 +15,7 @@ use crate::debate::{
 use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
 
-use super::super::{Authorship, Delivery, Next, OutputSpec, Protocol, Step, Trigger};
+use super::super::{Delivery, Next, OutputSpec, Protocol, Step, Trigger};
 
 /// What a call brings. What does not fit what was asked for is a failure.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,7 +174,7 @@ impl Course {
                 self.enter(self.stage());
             }
             Next::Done => {
-                let outcome = Some(Outcome::derive(&self.debate));
+                let outcome = Outcome::derive(&self.debate);
                 self.record(Event::Completed { outcome });
                 return false;
             }
@@ -254,14 +254,14 @@ impl Course {
             let reads = Reads::of(&self.debate, &key, &step.inputs)?;
             Some(reads.read(content)).filter(Reading::says_something).map(Box::new)
         };
-        let contributed = |content: &str, choice: Option<&str>, target| Event::Contributed {
+        let contributed = |content: &str, target| Event::Contributed {
             key: key.clone(),
             contribution: Arc::new(Contribution {
                 agent_id: agent.id.clone(),
                 agent_role: agent.role.as_str().into(),
                 stage: key.stage,
                 content: content.into(),
-                metadata: Metadata { choice: choice.map(str::to_owned), ..Metadata::default() },
+                metadata: Metadata::default(),
                 target_agent_id: target,
                 reading: reading(content),
             }),
@@ -291,7 +291,7 @@ impl Course {
                 Event::Contributed { key, contribution, call: Some(call()) }
             }
             (OutputSpec::Solution(_), ScriptedReply::Rethought(text)) => self.delivered(step, &text, true),
-            (OutputSpec::Text, ScriptedReply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
+            (OutputSpec::Text, ScriptedReply::Text(text)) => contributed(&text, key.target_agent_id.clone()),
             (OutputSpec::Questions { .. }, ScriptedReply::Nothing) => self.asked(step, None),
             (OutputSpec::Questions { .. }, ScriptedReply::Text(text)) => self.asked(step, Some(text)),
             (OutputSpec::Summary, ScriptedReply::Text(text)) => {
@@ -312,15 +312,11 @@ impl Course {
                 let candidates: Vec<_> =
                     step.inputs.iter().filter(|one| self.debate.contribution(one).is_some()).collect();
                 let choice = candidates[place % candidates.len()].agent_id.clone();
-                contributed("better", None, Some(choice))
+                contributed("better", Some(choice))
             }
             (OutputSpec::Word(words), ScriptedReply::Word(word)) => {
                 assert!(words.contains(&word), "{word} was not to choose");
-                if self.debate.stage(key.stage).unwrap().in_round {
-                    contributed("1. ChoiceReason.", Some(word), key.target_agent_id.clone())
-                } else {
-                    Event::Polled { key, vote: word.to_owned(), reason: "because".to_owned(), call: call() }
-                }
+                Event::Polled { key, vote: word.to_owned(), reason: "because".to_owned(), call: call() }
             }
             (OutputSpec::Judgement, ScriptedReply::Judgement(winner, scores)) => {
                 let spoke = super::super::motion::debaters(&self.debate, false);
@@ -348,14 +344,9 @@ impl Course {
             {
                 self.compared(step, reply)
             }
-            (OutputSpec::Solution(authorship), ScriptedReply::Text(text)) => {
-                let description = match authorship {
-                    Authorship::Kept(kept) => self.debate.contribution(kept).unwrap().content.to_string(),
-                    Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
-                };
-                self.delivered(step, &description, false)
+            (OutputSpec::Solution(_) | OutputSpec::FindingRulings, ScriptedReply::Text(text)) => {
+                self.delivered(step, &text, false)
             }
-            (OutputSpec::FindingRulings, ScriptedReply::Text(text)) => self.delivered(step, &text, false),
             (_, ScriptedReply::Failed) => {
                 let failure =
                     Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };

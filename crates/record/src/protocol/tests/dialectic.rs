@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Decider, StopReason, SynthesisMethod, TerminationKind};
+use crate::debate::{StopReason, TerminationKind};
 
 fn name(step: &Step) -> String {
     let about = step.key.target_agent_id.as_ref().map_or_else(String::new, |target| format!(" {target}"));
@@ -64,60 +64,6 @@ fn a_score_ends_the_debate_and_an_unreadable_one_does_not() {
         assert_eq!(course.debate.rounds.len(), 3);
         assert!(course.debate.rounds.iter().all(|round| round.evaluation.as_ref().unwrap().score.is_none()));
     }
-}
-
-/// A vote of four agents: whom each of them and, on a tie, the judge chooses.
-fn voted(choices: [usize; 4], casting: ScriptedReply) -> Course {
-    cast(choices.map(Some), casting)
-}
-
-/// The same with ballots that fail.
-fn cast(choices: [Option<usize>; 4], casting: ScriptedReply) -> Course {
-    let mut settings = settings(&DIALECTIC, 4, 1);
-    settings.debate.synthesis_method = SynthesisMethod::Voting;
-    run(settings, move |step, _| match (&step.answer, step.key.agent_id.as_str()) {
-        (OutputSpec::Choice, "judge") => casting.clone(),
-        (OutputSpec::Choice, id) => {
-            choices[usize::from(id.as_bytes()[0] - b'a')].map_or(ScriptedReply::Failed, ScriptedReply::Choice)
-        }
-        _ => good(step),
-    })
-}
-
-#[test]
-fn votes_are_counted_and_ties_broken_by_the_judge_alone() {
-    let course = voted([1, 1, 1, 0], ScriptedReply::Failed);
-    let voting = course.debate.voting.as_ref().unwrap();
-    assert_eq!((voting.winner.as_ref().unwrap().as_str(), voting.decided_by), ("b", Decider::Vote));
-    assert!(course.debate.final_solution.as_ref().unwrap().description.starts_with("text of b"));
-    let course = voted([1, 1, 0, 0], ScriptedReply::Choice(1));
-    let voting = course.debate.voting.as_ref().unwrap();
-    assert_eq!((voting.winner.as_ref().unwrap().as_str(), voting.decided_by), ("b", Decider::Judge));
-    // Nobody breaks the tie: the judge writes.
-    let course = voted([1, 1, 0, 0], ScriptedReply::Failed);
-    let voting = course.debate.voting.as_ref().unwrap();
-    assert_eq!((&voting.winner, voting.decided_by), (&None, Decider::Nobody));
-    assert_eq!(course.debate.final_solution.as_ref().unwrap().description, "text of judge");
-}
-
-#[test]
-fn ballots_that_failed_make_no_winner() {
-    let decided = |course: &Course| {
-        let voting = course.debate.voting.clone().unwrap();
-        (voting.winner.map(|winner| winner.to_string()), voting.decided_by, voting.tied.len())
-    };
-    // Too few to change who leads.
-    let course = cast([Some(1), Some(1), None, Some(1)], ScriptedReply::Failed);
-    assert_eq!(decided(&course), (Some("b".to_owned()), Decider::Vote, 0));
-    // With them somebody else might have led.
-    let course = cast([Some(1), None, None, None], ScriptedReply::Choice(2));
-    assert_eq!(decided(&course), (Some("c".to_owned()), Decider::Judge, 4));
-    let text = &course.debate.final_solution.as_ref().unwrap().description;
-    assert!(text.contains("Open, since ballots failed: a, b, c, d. The judge decided for c"), "{text}");
-    let course = cast([Some(1), Some(1), Some(0), None], ScriptedReply::Choice(0));
-    assert_eq!(decided(&course), (Some("a".to_owned()), Decider::Judge, 2));
-    let course = cast([Some(1), None, None, None], ScriptedReply::Failed);
-    assert_eq!(decided(&course), (None, Decider::Nobody, 4));
 }
 
 #[test]

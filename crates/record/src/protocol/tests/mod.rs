@@ -3,7 +3,6 @@
 mod arena;
 mod arms;
 mod check;
-mod code_review;
 mod course;
 mod dialectic;
 mod ledger;

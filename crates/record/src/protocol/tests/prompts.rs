@@ -1,14 +1,12 @@
 //! What each protocol says to models: headings, sides, keys of JSON, and tidy text.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::super::*;
 use crate::prompt::{
     Authored, Candidate, CheckedDraft, Focus, FocusedRole, MaterialPart, OwnRound, Prompt, Role, TitledText, Values,
 };
-
-static CHANGED: OnceLock<Vec<String>> = OnceLock::new();
 
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
@@ -35,7 +33,7 @@ fn focused(role: &Role, focus: Focus) -> FocusedRole<'_> {
     FocusedRole { title: &role.title, system: &role.system, focus }
 }
 
-/// What the least of all calls shows: one text, which a rewrite and a review cannot do without.
+/// What the least of all calls shows: one text, which a critique cannot do without.
 fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
     Values {
         role: focused(role, focus),
@@ -55,9 +53,7 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
             accepted: None,
             points: None,
             may_rethink: false,
-            changed: &[],
         }),
-        quick: false,
         question: None,
         dispute: None,
         decisions: Vec::new(),
@@ -99,9 +95,7 @@ fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
             accepted: Some("ACCEPTED"),
             points: Some("RAISED"),
             may_rethink: true,
-            changed: CHANGED.get_or_init(|| vec!["SECTION".to_owned()]),
         }),
-        quick: true,
         dispute: Some("DISPUTE"),
         decisions: vec!["DECISION"],
         requirements: vec!["REQUIREMENT".to_owned()],
@@ -158,7 +152,6 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         ("phases/vote.md", vec!["CANDIDATE"]),
         ("judge/evaluate-convergence.md", vec!["CANDIDATE"]),
         ("judge/evaluate-quality.md", vec!["CANDIDATE"]),
-        ("judge/merge.md", vec!["CANDIDATE", "POINTS", "CLAIMS"]),
         ("judge/summarize.md", vec!["ENTRY-1", "ENTRY-2"]),
         ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2", "POINTS", "CLAIMS"]),
     ];
@@ -191,7 +184,6 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         "DRAFT",
         "ACCEPTED",
         "RAISED",
-        "SECTION",
         "TOLD",
         "APPROACHES",
         "CLAIMS",
@@ -202,17 +194,14 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         #[expect(clippy::match_same_arms, reason = "a row for each prompt")]
         let expected = match prompt.file {
             file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
-            "review/draft.md" => vec![],
             "check/check.md" => vec!["DRAFT", "ACCEPTED", "TOLD"],
             "check/finalise.md" => vec!["DRAFT", "ACCEPTED", "RAISED", "POINTS", "TOLD"],
             "check/amend.md" => vec!["DRAFT", "ACCEPTED", "RAISED"],
-            "check/assess.md" => vec!["DRAFT", "RAISED", "POINTS", "SECTION"],
-            "code-review/find.md" => vec![],
-            "code-review/confirm.md" | "code-review/rule.md" => vec!["POINTS"],
+            "review/find.md" => vec![],
+            "review/confirm.md" | "review/rule.md" => vec!["POINTS"],
             "council/propose.md" => vec![],
             "council/review.md" => vec!["ENTRY-1", "ENTRY-2", "INPUT-1"],
             "council/synthesize.md" => vec!["ENTRY-1", "ENTRY-2", "POINTS", "APPROACHES"],
-            file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3", "POINTS"],
             file => {
                 let known = dialectic.iter().chain(&arena).find(|(known, _)| *known == file);
                 known.unwrap_or_else(|| panic!("a row above is to say which texts {file} shows: {shown:?}?")).1.clone()
@@ -224,7 +213,7 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
 }
 
 #[test]
-fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
+fn each_prompt_of_a_motion_has_these_headings() {
     let headings = |file| {
         let text = render(file, "for");
         let headings = text.lines().filter(|line| line.starts_with("# ") || line.starts_with("## "));
@@ -245,15 +234,6 @@ fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
         headings("motion/verdict.md"),
         "# Speeches|## Opening of Ada, for|## Opening of Ben|# Your role: Judge|# Criteria|# Your task: judge the debate"
     );
-    assert_eq!(headings("review/draft.md"), "# Your role: Judge|# Your task: draft");
-    let critiques = "# Critiques|## Critique 1, by the author of Text Ben|## Critique 2, by the author of Text Cleo";
-    for (file, points, task) in [
-        ("review/review.md", format!("{critiques}|# Points to recheck"), "review"),
-        ("review/rewrite.md", format!("{critiques}|# Points to answer"), "rewrite"),
-        ("review/assess.md", format!("{critiques}|# Open points"), "assess"),
-    ] {
-        assert_eq!(headings(file), format!("# Text Ada|{points}|# Your role: Judge|# Your task: {task}"));
-    }
 }
 
 #[test]
@@ -289,14 +269,13 @@ fn keys_and_choices_are_named_where_json_is_asked_for() {
                 "The debaters are Indigo and Amber.",
             ],
         ),
-        ("review/review.md", vec![r#"{"reason":"...","choice":"rewrite","confidence":0}"#, "`accept` or `rewrite`"]),
         (
-            "review/assess.md",
+            "judge/synthesize.md",
             vec![
                 r#""openQuestions":[],"rulings":[{"point":"2.7","where":"...","remains":"...","reason":"...","decision":"met"}],"title":"...","confidence":0}"#,
             ],
         ),
-        ("review/rewrite.md", vec!["`## Response to critiques`", "`## Requirements Coverage`"]),
+        ("phases/refine.md", vec!["`## Response to critiques`", "`## Requirements Coverage`"]),
         ("motion/question.md", vec!["Cross-examine TARGET"]),
     ] {
         let text = render(file, "neutral");
@@ -327,9 +306,6 @@ fn prompts_about_the_same_texts_begin_alike() {
     for file in ["rebut", "close", "question", "answer", "poll", "verdict"] {
         assert!(shared("motion/open.md", &format!("motion/{file}.md")).contains("ENTRY-2"), "{file}");
     }
-    for file in ["rewrite", "assess"] {
-        assert!(shared("review/review.md", &format!("review/{file}.md")).contains("INPUT-1"), "{file}");
-    }
 }
 
 #[test]
@@ -359,12 +335,10 @@ fn a_text_stays_in_its_fence() {
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
     // The judge's calls are few. Its prompts outside of `judge/`:
-    const OF_JUDGE: [&str; 10] = [
+    const OF_JUDGE: [&str; 8] = [
         "check/finalise.md",
-        "check/assess.md",
         "council/synthesize.md",
         "motion/verdict.md",
-        "review/assess.md",
         "arena/relate.md",
         "arena/challenge.md",
         "arena/observe.md",

@@ -10,7 +10,7 @@ use super::super::*;
 use super::course::{Course, ScriptedReply, settings};
 use dialectic_base::severity::Severity;
 
-use crate::debate::{Position, Relation, Status, StopReason, SynthesisMethod, TerminationKind};
+use crate::debate::{Position, Relation, Status, StopReason, TerminationKind};
 
 /// A debate to run.
 #[derive(Debug, Clone)]
@@ -95,32 +95,28 @@ fn case() -> impl Strategy<Value = Case> {
         Just(Some(Position::Against)),
         Just(Some(Position::Neutral)),
     ];
-    let method = prop_oneof![Just(SynthesisMethod::Judge), Just(SynthesisMethod::Voting), Just(SynthesisMethod::Merge)];
     let kind =
         prop_oneof![Just(TerminationKind::Fixed), Just(TerminationKind::Convergence), Just(TerminationKind::Quality)];
     let panel = (prop::collection::vec(position, 1..=5), any::<bool>());
-    let rules = (1..=5_u32, method, kind, any::<bool>(), any::<bool>());
+    let rules = (1..=5_u32, kind, any::<bool>(), any::<bool>());
     let fate = (any::<u64>(), prop_oneof![Just(0_u64), 2..12_u64]);
     (prop::sample::select(PROTOCOLS), panel, rules, fate)
-        .prop_map(
-            |(protocol, (positions, with_positions), (rounds, method, kind, asks, sums_up), (replies, failures))| {
-                let mut settings = settings(protocol, positions.len(), rounds);
-                for (agent, position) in settings.agents.iter_mut().zip(positions) {
-                    agent.position = position.filter(|_| with_positions);
-                    agent.summarization.enabled = sums_up;
-                }
-                settings.judge.summarization.enabled = sums_up;
-                settings.debate.synthesis_method = method;
-                settings.debate.termination_condition.kind = kind;
-                settings.debate.interactive_clarifications = asks;
-                settings.debate.arena.trickster = asks;
-                settings.debate.check = if sums_up { 3 } else { u32::from(asks) };
-                settings.debate.arena.observer = sums_up;
-                settings.debate.arena.team.size = Some(3).filter(|_| with_positions);
-                settings.debate.arena.extended_rounds = u32::from(asks) * 2;
-                Case { protocol, settings, replies, failures }
-            },
-        )
+        .prop_map(|(protocol, (positions, with_positions), (rounds, kind, asks, sums_up), (replies, failures))| {
+            let mut settings = settings(protocol, positions.len(), rounds);
+            for (agent, position) in settings.agents.iter_mut().zip(positions) {
+                agent.position = position.filter(|_| with_positions);
+                agent.summarization.enabled = sums_up;
+            }
+            settings.judge.summarization.enabled = sums_up;
+            settings.debate.termination_condition.kind = kind;
+            settings.debate.interactive_clarifications = asks;
+            settings.debate.arena.trickster = asks;
+            settings.debate.check = if sums_up { 3 } else { u32::from(asks) };
+            settings.debate.arena.observer = sums_up;
+            settings.debate.arena.team.size = Some(3).filter(|_| with_positions);
+            settings.debate.arena.extended_rounds = u32::from(asks) * 2;
+            Case { protocol, settings, replies, failures }
+        })
         .prop_filter("settings that a protocol refuses", |case| (case.protocol.check)(&case.settings).is_ok())
 }
 

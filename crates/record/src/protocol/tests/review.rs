@@ -1,127 +1,161 @@
-//! Who is asked to write again, and which text closes a review.
+//! A change that is reviewed: who is asked, what becomes of findings, and how the review ends.
+
+use dialectic_base::severity::Severity;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Status, StopReason};
+use crate::debate::{
+    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Stance, Status, StopReason,
+    Voices,
+};
 
-/// A review in which the calls named so, as `<stage> <agent> <round>`, fail, and the reviewers decide by `demands`.
-fn reviewed(agents: usize, rounds: u32, demands: &[&str], failures: &[&str]) -> Course {
-    let reply = |step: &Step| {
-        let name = format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.round);
-        match &step.answer {
-            _ if failures.contains(&name.as_str()) => ScriptedReply::Failed,
-            OutputSpec::Word(_) if demands.contains(&name.as_str()) => ScriptedReply::Word("rewrite"),
-            OutputSpec::Text => ScriptedReply::Text(name),
-            _ => good(step),
-        }
+/// A review by three agents, the one with the number `n` saying `texts[n - 1]`.
+fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {
+    let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
+    let number = |debate: &Debate, step: &Step| debate.text_number(&step.key.agent_id).unwrap() as usize;
+    let debate = course.debate.clone();
+    let reply = |step: &Step| match step.key.stage.as_str() {
+        "findings" => ScriptedReply::Text(texts[number(&debate, step) - 1].to_owned()),
+        "confirmation" => opinion(step).map_or_else(|| good(step), ScriptedReply::Text),
+        _ => good(step),
     };
-    Course::start(&REVIEW, settings(&REVIEW, agents, rounds)).run(&reply, &mut first)
+    course.run(&reply, &mut first)
 }
 
-fn calls(course: &Course) -> Vec<String> {
-    let called = course.calls.iter().map(|step| &step.key);
-    called.map(|key| format!("{} {} {}", key.stage, key.agent_id, key.round)).collect()
-}
-
-fn inputs(course: &Course, place: usize) -> Vec<String> {
-    let inputs = course.calls[place].inputs.iter();
-    inputs.map(|key| format!("{} {} {}", key.stage, key.agent_id, key.round)).collect()
-}
-
-fn solution(course: &Course) -> &str {
-    &course.debate.final_solution.as_ref().unwrap().description
-}
-
-fn reasons(course: &Course) -> &[String] {
-    &course.debate.outcome.as_ref().unwrap().reasons
+fn shown(findings: &[ReviewedFinding]) -> Vec<String> {
+    let reports = |one: &ReviewedFinding| one.reports.iter().map(|report| report.number.clone()).collect::<Vec<_>>();
+    findings.iter().map(|one| format!("{} [{}] {}", one.number, one.severity.name(), reports(one).join("+"))).collect()
 }
 
 #[test]
-fn a_draft_that_is_accepted_is_the_solution() {
-    let course = reviewed(3, 3, &[], &[]);
-    assert_eq!(calls(&course), ["draft a 1", "review b 1", "review c 1", "synthesis judge 1"]);
-    assert_eq!(inputs(&course, 3), ["draft a 1", "review b 1", "review c 1"]);
-    assert_eq!(course.calls[3].answer, OutputSpec::Solution(Authorship::Kept(course.calls[0].key.clone())));
-    assert_eq!(solution(&course), "draft a 1");
-    assert!(reasons(&course).is_empty());
-    let review = &course.debate.rounds[0].contributions[1];
-    assert_eq!((review.metadata.choice.as_deref(), &*review.content), (Some("accept"), "1. ChoiceReason."));
-    assert_eq!(review.target_agent_id.as_ref().unwrap().as_str(), "a");
-}
-
-#[test]
-fn any_demand_means_a_rewrite_that_answers_the_demands() {
-    let course = reviewed(3, 3, &["review c 1"], &[]);
-    assert_eq!(
-        calls(&course),
-        ["draft a 1", "review b 1", "review c 1", "rewrite a 2", "review b 2", "review c 2", "synthesis judge 2"]
+fn findings_at_overlapping_lines_are_one_until_the_judge_tells_them_apart() {
+    let course = review(
+        [
+            "1. [minor] a.rs:10-14: x\n2. [blocking] a.rs:40: y",
+            "1. [major] a.rs:14-20: x again\n2. [minor] b.rs:10: z",
+            "1. [minor] a.rs:13: x too\n2. [minor] a.rs:15-16: another\n3. [major] c.rs: whole",
+        ],
+        |_| None,
     );
-    assert_eq!(inputs(&course, 3), ["draft a 1", "review c 1"]);
-    assert_eq!(inputs(&course, 4), ["rewrite a 2", "review c 1"]);
-    assert_eq!(inputs(&course, 6), ["rewrite a 2", "review b 2", "review c 2"]);
-    assert_eq!(solution(&course), "rewrite a 2");
-    assert!(reasons(&course).is_empty());
-    let second = course.debate.rounds[1].contributions.iter().map(|one| one.stage.as_str());
-    assert_eq!(second.collect::<Vec<_>>(), ["rewrite", "review", "review"]);
-}
-
-#[test]
-fn the_last_rewrite_is_reviewed_and_closes_whatever_is_demanded_of_it() {
-    let course = reviewed(2, 3, &["review b 1", "review b 2"], &[]);
+    let debate = &course.debate;
+    let findings = debate.findings();
     assert_eq!(
-        calls(&course),
-        ["draft a 1", "review b 1", "rewrite a 2", "review b 2", "rewrite a 3", "review b 3", "synthesis judge 3"]
+        shown(&findings),
+        ["F1 [blocking] 1.2", "F2 [major] 2.1+1.1+3.1", "F3 [major] 3.3", "F4 [minor] 3.2", "F5 [minor] 2.2"]
     );
-    assert_eq!(inputs(&course, 6), ["rewrite a 3", "review b 3"]);
-    assert_eq!(solution(&course), "rewrite a 3");
-    assert!(reasons(&course).is_empty());
+    let ruling = |finding: &str, decision, severity| FindingRuling {
+        finding: finding.to_owned(),
+        decision,
+        severity,
+        reason: String::new(),
+    };
+    let rulings = [
+        ruling("F2", FindingDecision::Stands, Some(Severity::Blocking)),
+        ruling("3.1", FindingDecision::Dismissed, None),
+        ruling("1.2", FindingDecision::Stands, Some(Severity::Minor)),
+    ];
+    let ruled = debate.findings_ruled(&rulings);
+    assert_eq!(
+        shown(&ruled),
+        [
+            "F2 [blocking] 2.1+1.1",
+            "F3 [major] 3.3",
+            "F1 [minor] 1.2",
+            "F4 [minor] 3.2",
+            "F5 [minor] 2.2",
+            "3.1 [minor] 3.1"
+        ]
+    );
+    assert!(ruled[5].is_dismissed() && ruled[1].ruling.is_none());
 }
 
 #[test]
-fn who_failed_has_accepted_nothing() {
-    let course = reviewed(3, 3, &["review c 1"], &["review b 1"]);
-    assert_eq!(solution(&course), "rewrite a 2");
-    let course = reviewed(3, 3, &[], &["review b 1"]);
-    assert_eq!(calls(&course), ["draft a 1", "review b 1", "review c 1", "synthesis judge 1"]);
-    // Nobody is left: the draft closes the debate, which is said.
-    let course = reviewed(3, 3, &[], &["review b 1", "review c 1"]);
-    assert_eq!(inputs(&course, 3), ["draft a 1"]);
-    assert_eq!(solution(&course), "draft a 1");
-    let reasons = reasons(&course);
+fn each_reads_the_findings_of_each_other_that_has_some() {
+    let course = review(["1. [major] a.rs:1: x", "No findings.", "I like it."], |_| None);
+    let confirmations: Vec<_> = course.calls.iter().filter(|step| step.key.stage.as_str() == "confirmation").collect();
+    assert_eq!(confirmations.len(), 2, "of the findings of one");
+    let debate = &course.debate;
+    let author = debate.agents().iter().find(|agent| debate.text_number(&agent.id) == Some(1)).unwrap();
+    assert!(confirmations.iter().all(|step| step.key.target_agent_id.as_ref() == Some(&author.id)));
+    let findings = debate.findings();
+    assert_eq!(findings[0].who(Stance::Confirmed).len(), 2);
+    let outcome = Outcome::derive(debate);
+    assert_eq!(outcome.kind, OutcomeKind::Degraded);
+    assert!(outcome.reasons[0].ends_with("'s findings could not be read"), "{:?}", outcome.reasons);
+    assert!(outcome.reasons[1].ends_with("did not rule on F1"), "{:?}", outcome.reasons);
+}
+
+#[test]
+fn without_findings_nobody_is_asked_to_rule() {
+    let course = review(["No findings."; 3], |_| None);
+    assert_eq!(course.calls.len(), 3);
+    let solution = course.debate.final_solution.as_ref().unwrap();
+    assert_eq!(solution.description, "**No findings.**\n");
+    assert_eq!(Outcome::derive(&course.debate).kind, OutcomeKind::Full);
+    let unread = review(["?", "?", "No findings."], |_| None);
+    let description = &unread.debate.final_solution.as_ref().unwrap().description;
     assert!(
-        reasons.len() == 3 && reasons[2] == "a's last draft was accepted by nobody: it had no review",
-        "{reasons:?}"
+        description.starts_with("**No findings, by 1 of 3 readers (the others' findings are missing).**"),
+        "{description}"
     );
+    let nothing = review(["?"; 3], |_| None);
+    assert!(nothing.debate.final_solution.as_ref().unwrap().description.starts_with("**No findings could be read.**"));
+    assert_eq!(Outcome::derive(&nothing.debate).kind, OutcomeKind::Degraded);
 }
 
 #[test]
-fn a_rewrite_that_fails_leaves_the_draft() {
-    let course = reviewed(2, 4, &["review b 1"], &["rewrite a 2"]);
-    assert_eq!(calls(&course), ["draft a 1", "review b 1", "rewrite a 2", "synthesis judge 2"]);
-    assert_eq!(inputs(&course, 3), ["draft a 1", "review b 1"]);
-    assert_eq!(solution(&course), "draft a 1");
+fn a_word_that_cannot_be_read_confirms_nothing() {
+    let course = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| Some("I agree.".to_owned()));
+    let debate = &course.debate;
+    assert!(debate.findings()[0].who(Stance::Confirmed).is_empty());
+    let reasons = Outcome::derive(debate).reasons;
+    assert_eq!(reasons.iter().filter(|reason| reason.contains("could not be read")).count(), 2, "{reasons:?}");
 }
 
 #[test]
-fn without_a_draft_or_a_judge_there_is_no_answer() {
-    let course = reviewed(2, 3, &[], &["draft a 1"]);
-    assert_eq!(course.debate.error.as_deref(), Some("there is no draft: 503"));
-    assert_eq!(solution(&course.resumed().run(&good, &mut first)), "text of a");
-    let course = reviewed(2, 3, &[], &["synthesis judge 1"]);
-    assert_eq!(course.debate.error.as_deref(), Some("the judge could not assess the draft: 503"));
-    let mut course = Course::start(&REVIEW, settings(&REVIEW, 2, 3));
+fn a_review_fails_only_where_nobody_reads() {
+    let failing = |names: &'static [&'static str]| {
+        let fails =
+            move |step: &Step| step.key.stage.as_str() == "findings" && names.contains(&step.key.agent_id.as_str());
+        let course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
+        course.run(&move |step| if fails(step) { ScriptedReply::Failed } else { good(step) }, &mut first)
+    };
+    let one = failing(&["a"]);
+    assert_eq!(one.debate.status, Status::Completed);
+    assert_eq!(Outcome::derive(&one.debate).kind, OutcomeKind::Degraded);
+    let text = &one.debate.final_solution.as_ref().unwrap().description;
+    assert_eq!(one.debate.settled.values().filter(|status| **status == CallStatus::Failed).count(), 1, "{text}");
+    let all = failing(&["a", "b", "c"]);
+    assert_eq!(all.debate.status, Status::Failed);
+    assert_eq!(all.debate.error.as_deref(), Some("nobody could read the change: 503"));
+}
+
+#[test]
+fn a_review_that_is_stopped_is_ruled_on_as_far_as_it_came() {
+    let mut course = Course::start(&REVIEW, settings(&REVIEW, 3, 1));
+    while course.stage().as_str() != "findings" {
+        let outcome = (REVIEW.stage(course.stage()).unwrap().outcome)(&course.debate);
+        course.leave(outcome.unwrap());
+    }
+    let step = course.ready().into_iter().next().unwrap();
+    course.settle(&step, good(&step));
     course.stop(StopReason::User);
     let course = course.run(&good, &mut first);
-    assert_eq!(course.debate.status, Status::Failed);
-    assert_eq!(course.debate.error.as_deref(), Some("there is no draft to close the debate with"));
+    assert_eq!(course.debate.status, Status::Completed);
+    assert_eq!(course.calls.last().unwrap().key.stage.as_str(), "ruling");
 }
 
 #[test]
-fn one_agent_or_one_round_is_no_review() {
-    let problem = |agents, rounds| (REVIEW.check)(&settings(&REVIEW, agents, rounds)).unwrap_err().problem;
-    assert_eq!(problem(2, 1), "review needs 2 rounds, a draft and a rewrite, not 1");
-    assert_eq!(problem(1, 3), "review needs two agents, one to write and one to review, but only one takes part");
-    let settings = settings(&REVIEW, 3, 2);
-    let (author, reviewers) = author_and_reviewers(&settings).unwrap();
-    assert_eq!((author.id.as_str(), reviewers.len()), ("a", 2));
+fn who_confirms_is_said_by_family_and_by_agent_where_there_is_one() {
+    let course = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| None);
+    let mut debate = course.debate;
+    let all: Vec<_> = debate.agents().iter().map(|agent| agent.id.clone()).collect();
+    assert!(Voices::of(&debate).note().is_some());
+    assert_eq!(Voices::of(&debate).names(&all).len(), 3, "by agent");
+    let agents = &mut debate.settings.as_mut().unwrap().agents;
+    for (agent, model) in agents.iter_mut().zip(["gpt-5.6-luna", "openai/gpt-5", "claude-haiku-5-5"]) {
+        agent.model = model.to_owned();
+    }
+    let voices = Voices::of(&debate);
+    assert_eq!((voices.note(), voices.names(&all)), (None, vec!["GPT".to_owned(), "Claude".to_owned()]));
 }

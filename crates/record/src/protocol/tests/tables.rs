@@ -6,7 +6,7 @@ use dialectic_base::severity::Severity;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Position, Relation, SynthesisMethod};
+use crate::debate::{Position, Relation};
 
 /// What every protocol begins with, up to where all is clear.
 fn with_beginning(next: &str, rest: &str) -> String {
@@ -51,22 +51,6 @@ fn each_table_has_exactly_these_rows() {
          | verdict | VERDICT_READY | done |\n"
     );
     assert_eq!(OXFORD.table(), with_beginning("poll-before", &oxford));
-    let review = "\
-| draft | DRAFT_READY | review |
-| rewrite | REWRITE_READY | review |
-| rewrite | MAX_ROUNDS_REACHED | synthesis |
-| rewrite | CHECK_DUE | check |
-| review | REWRITE_DEMANDED | rewrite, in a new round |
-| review | ACCEPTED | synthesis |
-| review | MAX_ROUNDS_REACHED | synthesis |
-| review | CHECK_DUE | check |
-| check | POINTS_RAISED | amend |
-| check | COMPLETE | synthesis |
-| amend | AMENDED | synthesis |
-| amend | APPROACH_CHANGED | check |
-| synthesis | COMPLETE | done |
-";
-    assert_eq!(REVIEW.table(), with_beginning("draft, in a new round", review));
     let arena = "\
 | context-gathering | CONTEXT_READY | team-selection |
 | team-selection | TEAM_SELECTED | proposal, in a new round |
@@ -116,12 +100,12 @@ fn each_table_has_exactly_these_rows() {
 | final | APPROACH_CHANGED | check |
 ";
     assert_eq!(COUNCIL.table(), with_beginning("proposal, in a new round", council));
-    let code_review = "\
+    let review = "\
 | findings | FINDINGS_COMPLETE | confirmation |
 | confirmation | CONFIRMATIONS_COMPLETE | ruling |
 | ruling | RULED | done |
 ";
-    assert_eq!(CODE_REVIEW.table(), with_beginning("findings, in a new round", code_review));
+    assert_eq!(REVIEW.table(), with_beginning("findings, in a new round", review));
 }
 
 #[test]
@@ -232,7 +216,6 @@ fn every_stage_is_reached() {
             settings.debate.check = 3;
             settings.debate.interactive_clarifications = true;
             (settings.debate.arena.observer, settings.debate.arena.trickster) = (true, true);
-            settings.debate.synthesis_method = [SynthesisMethod::Voting, SynthesisMethod::Judge][choice];
             let agents = settings.agents.iter_mut().map(|agent| &mut agent.summarization);
             agents.chain([&mut settings.judge.summarization]).for_each(|rules| rules.enabled = true);
             let reply = |step: &Step| match &step.answer {
@@ -284,7 +267,6 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 "at most n + n·(n - 1) + 1" => n + n * (n - 1) + 1,
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
-                "at most n·r + 1, and 4 for the check" => n * r + 1 + 4,
                 "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check" => {
                     n * n + 2 * n + r * (n + 1) + 3 + 4
                 }
@@ -296,8 +278,6 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 }
             };
             let reply = |step: &Step| match &step.answer {
-                // Reviewers that are never content.
-                OutputSpec::Word(words) if words.contains(&"rewrite") => ScriptedReply::Word("rewrite"),
                 OutputSpec::Text => decided(step),
                 OutputSpec::Check(_) => ScriptedReply::Checked(vec![Severity::Blocking]),
                 _ => good(step),

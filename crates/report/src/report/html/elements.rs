@@ -4,14 +4,12 @@ use maud::{Markup, Render, html};
 
 use dialectic_record::debate::Timestamp;
 
-/// The heading of a column.
 pub(super) struct ColumnHeading {
     heading: Markup,
     class: &'static str,
 }
 
 impl ColumnHeading {
-    /// A column of words.
     pub(super) fn words(heading: impl Render) -> Self {
         Self { heading: heading.render(), class: "" }
     }

@@ -101,7 +101,7 @@ fn objection(one: &Objection, group: &[&Objection], participants: &Participants<
     // Without authors' answers, as in a council, the judge's ruling describes the effect.
     let ruling = one.ruling.as_ref().filter(|ruling| one.answer == Answered::Unanswered && !ruling.missing);
     let (reason, section) = match ruling {
-        Some(ruling) => (Some(ruling.reason.as_str()), Some(ruling.place())),
+        Some(ruling) => (Some(ruling.reason.as_str()), Some(ruling.section.as_str())),
         None => (one.reason.as_deref(), one.section.as_deref()),
     };
     let reason = reason.map(|reason| gist(reason, CHANGE)).filter(|reason| !reason.trim().is_empty());
@@ -111,7 +111,7 @@ fn objection(one: &Objection, group: &[&Objection], participants: &Participants<
         Answered::Rejected => Some("It changed nothing"),
         Answered::Unanswered => ruling.map(|ruling| match ruling.decision {
             Decision::Met | Decision::Partly => "It changed the answer",
-            Decision::NotMet | Decision::Dismissed | Decision::Upheld => "It changed nothing",
+            Decision::NotMet | Decision::Dismissed => "It changed nothing",
         }),
     };
     html! {
@@ -182,7 +182,7 @@ mod tests {
         let glance = glance.split("</dl>").next().unwrap();
         let parts = glance.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
         let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        insta::assert_snapshot!(text, @"Answer One store, one leader. All of it Confidence 60 % Objections blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : rejected, maintained by its critic; the judge: upheld, not met; it is open. It changed nothing: All of ours do. major Nobody knows what a lease costs. Simplicity Advocate on System Architect : accepted in part; the judge: upheld, met; it is open. It changed: Measured for reads only. major Operation: Who is called at night? Simplicity Advocate on System Architect : left unanswered; the judge did not rule on it; it is open. All 8 points Open 5 objections , 3 of grade major or above.");
+        insta::assert_snapshot!(text, @"Answer One store, one leader. All of it Confidence 60 % Objections blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : rejected, maintained by its critic; the judge: not met; it is open. It changed nothing: All of ours do. major Nobody knows what a lease costs. Simplicity Advocate on System Architect : accepted in part; the judge: partly met; it is open. It changed: Measured for reads only. major Operation: Who is called at night? Simplicity Advocate on System Architect : left unanswered; the judge did not rule on it; it is open. All 8 points Open 5 objections , 3 of grade major or above.");
         assert_eq!(glance.matches("<li>").count(), WEIGHTIEST);
     }
 

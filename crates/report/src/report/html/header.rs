@@ -13,7 +13,6 @@ use super::text::name;
 /// The number of visible reasons; further ones are collapsed.
 const REASONS: usize = 2;
 
-/// The header of the page.
 pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     let debate = view.debate;
     html! {
@@ -119,6 +118,6 @@ fn facts(view: &View<'_>) -> Markup {
         debate.created_at.map(|at| html! { "begun " (time(at)) }),
     ];
     html! {
-        p.facts { @for (place, fact) in facts.iter().flatten().enumerate() { @if place > 0 { " · " } span { (fact) } } }
+        p.facts { @for (place, fact) in facts.iter().flatten().enumerate() { @if place > 0 { " · " } (fact) } }
     }
 }

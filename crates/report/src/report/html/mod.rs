@@ -13,14 +13,11 @@ mod objections;
 mod page;
 mod participants;
 mod problem;
-mod set;
 mod solution;
 mod speeches;
 mod story;
 mod text;
 mod vote;
-
-pub use set::{SetDebate, SetPage, SetVariant};
 
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};

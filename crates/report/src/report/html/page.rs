@@ -13,7 +13,6 @@ use super::text::{SHORT, name, plain};
 const TITLE_CHARS: usize = 140;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A section of the page.
 pub(super) struct PageSection {
     id: &'static str,
     title: String,
@@ -24,11 +23,8 @@ pub(super) struct PageSection {
 /// The parts of the page in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PagePart {
-    /// The result.
     Answer,
-    /// The course.
     Debate,
-    /// The usage.
     Run,
 }
 
@@ -82,7 +78,6 @@ pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -
     frame(&title(view), &body)
 }
 
-/// A whole page.
 pub(super) fn frame(title: &str, body: &Markup) -> String {
     let style = compact(include_str!("page.css"));
     let policy =

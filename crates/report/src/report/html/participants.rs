@@ -14,15 +14,12 @@ use super::text::{SHORT, name, plain};
 /// The number of colours in the stylesheet, from `a1`.
 const COLOURS: usize = 8;
 
-/// All participants.
 pub(super) struct Participants<'v> {
     members: Vec<PanelMember<'v>>,
     places: HashMap<&'v AgentId, usize>,
 }
 
-/// An agent or the judge.
 pub(super) struct PanelMember<'v> {
-    /// The id.
     pub(super) id: &'v AgentId,
     /// The display name, cut if it is absurdly long.
     name: String,
@@ -78,7 +75,6 @@ impl<'v> Participants<'v> {
         self.places.get(id).copied()
     }
 
-    /// An agent or the judge.
     pub(super) fn find(&self, id: &AgentId) -> Option<&PanelMember<'v>> {
         self.members.get(self.place(id)?)
     }

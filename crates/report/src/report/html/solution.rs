@@ -4,15 +4,13 @@ use maud::{Markup, html};
 
 use crate::report::stages::{self, capitalized};
 use crate::report::{View, subject};
-use dialectic_record::debate::{AgentId, Brief, Debate, Ledger, ResultKind, Solution, Status};
+use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, Status};
 
 use super::participants::Participants;
 use super::text::{markdown, name, noun};
 
-/// The beginnings of the judge's assessment and the vote's result in a description. Both are shown from their own
-/// fields.
+/// The beginning of the judge's assessment in a description, which is shown from its own fields.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
-const VOTE: &str = "\n\n---\n\n## Vote\n";
 /// The section after the assessment that names the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
@@ -53,13 +51,6 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         // Missing parts are listed before the text.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
         (card("Major requirements fulfilled in part", "warn before", &partly))
-        @if let Some(Brief { agree, differ, objection }) = &solution.brief {
-            ul {
-                li { strong { "Where they agree: " } (name(agree)) }
-                li { strong { "Where they differ: " } (name(differ)) }
-                li { strong { "The strongest objection: " } (name(objection)) }
-            }
-        }
         div.answer { (markdown(answer(view, solution), 3)) }
         @if let Some(implementation) = &solution.implementation {
             h3 { "Implementation" }
@@ -89,11 +80,10 @@ fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
         &solution.open_questions,
     ];
     let assessed = solution.confidence.is_some() || lists.iter().any(|list| !list.is_empty());
-    let without = |text, beginning, is_shown: bool| match str::rsplit_once(text, beginning) {
-        Some((answer, _)) if is_shown => answer,
-        _ => text,
+    let text = match solution.description.rsplit_once(ASSESSMENT) {
+        Some((answer, _)) if assessed => answer,
+        _ => &solution.description,
     };
-    let text = without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some());
     below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
 }
 

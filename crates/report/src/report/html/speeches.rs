@@ -9,7 +9,6 @@ use super::contributions::folded;
 use super::participants::Participants;
 use super::text::noun;
 
-/// The texts of one kind.
 pub(super) fn yielding(view: &View<'_>, participants: &Participants<'_>, wanted: ResultKind) -> Markup {
     rounds(view, participants, |yields| yields == Some(wanted))
 }

@@ -1,12 +1,12 @@
 //! A summary of the debate: proposals, disputes, changes and open points, all counted or quoted from the record and its
 //! ledger. Parts without a record are omitted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
 use crate::report::prose::{self, gist};
-use crate::report::stages::{capitalized, is_ballot};
+use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
@@ -296,11 +296,9 @@ fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         @if let Some(verdict) = &debate.verdict { (blocks(&subject::won(view, verdict), participants, 3)) }
         @if let Some(voting) = &debate.voting { p { (line(&subject::elected(voting), participants)) } }
-        (last_words(debate))
     }
 }
 
-/// Whether the answer was checked.
 fn checked(debate: &Debate) -> Markup {
     let status = subject::status(debate).filter(|_| !debate.checks.is_empty());
     html! { @if let Some(status) = status { p { "The answer was " a href="#answer-check" { (status) } "." } } }
@@ -325,33 +323,14 @@ fn ended(debate: &Debate) -> Markup {
     }
 }
 
-/// The last choices among words, such as reviewers' decisions.
-fn last_words(debate: &Debate) -> Markup {
-    let in_words = |one: &&Contribution| is_ballot(debate, one) && one.metadata.choice.is_some();
-    let rounds = debate.rounds.iter().rev();
-    let cast = rounds.map(|round| {
-        (round.round_number, round.contributions.iter().map(AsRef::as_ref).filter(in_words).collect::<Vec<_>>())
-    });
-    let Some((round, cast)) = cast.into_iter().find(|(_, cast)| !cast.is_empty()) else { return Markup::default() };
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in cast.iter().filter_map(|one| one.metadata.choice.as_deref()) {
-        *counts.entry(word).or_default() += 1;
-    }
-    let said: Vec<String> =
-        counts.iter().map(|(word, count)| format!("{} said “{}”", number(*count), plain(word, SHORT))).collect();
-    let stage = cast.first().map(|one| one.stage);
-    let plural = stage.map(|stage| debate.words(stage).plural).unwrap_or_default();
-    html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (list(&said)) "." } }
-}
-
 fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let others: Vec<&Objection> =
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
     let counts = Counts::of(&ledger.objections);
-    // A missing ruling counts as upheld, but is not one.
-    let is_upheld = |one: &&&Objection| one.ruling.as_ref().is_some_and(|ruling| ruling.is_unmet() && !ruling.missing);
+    // A missing ruling counts as not met, but is not one.
+    let is_upheld = |one: &&&Objection| one.is_unmet() && one.ruling.as_ref().is_some_and(|ruling| !ruling.missing);
     let upheld = open.iter().filter(is_upheld).count();
     let solution = view.debate.final_solution.as_ref();
     let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());
@@ -433,9 +412,9 @@ mod tests {
     fn it_tells_what_the_ledger_holds() {
         insta::assert_snapshot!(story_of(&argued()), @"
         Proposed Two agents wrote proposals. System Architect : text Simplicity Advocate : text
-        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met. The author’s reason: All of ours do. Nobody knows what a lease costs. Simplicity Advocate on System Architect : r1 partly → ruled: upheld, met. The header has no name. System Architect on Simplicity Advocate : r1 rejected → r2 withdrawn. The author’s reason: It needs none.
+        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: not met. The author’s reason: All of ours do. Nobody knows what a lease costs. Simplicity Advocate on System Architect : r1 partly → ruled: partly met. The header has no name. System Architect on Simplicity Advocate : r1 rejected → r2 withdrawn. The author’s reason: It needs none.
         Changed System Architect left its text as it was, though it accepted two of the six points against it and one more in part. Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
-        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? Simplicity Advocate on System Architect : ruled: no ruling, so upheld and not met. Names: A bucket is a window elsewhere. Simplicity Advocate on System Architect : r1 accepted. The table has no index. Simplicity Advocate on System Architect : unanswered.
+        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? Simplicity Advocate on System Architect : ruled: not ruled. Names: A bucket is a window elsewhere. Simplicity Advocate on System Architect : r1 accepted. The table has no index. Simplicity Advocate on System Architect : unanswered.
         ");
     }
 

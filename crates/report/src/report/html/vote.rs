@@ -6,15 +6,15 @@ use crate::report::View;
 use crate::report::stages::{self, capitalized, is_ballot};
 use crate::report::subject;
 use dialectic_base::figures::percent;
-use dialectic_record::debate::{Contribution, Debate, StageId};
+use dialectic_record::debate::{Contribution, Debate, ResultKind, StageId};
 
 use super::blocks::blocks;
 use super::participants::Participants;
-use super::text::{SHORT, markdown, name, plain};
+use super::text::{SHORT, markdown, plain};
 
 /// The section's title, after the stage of the ballots.
 pub(super) fn title(debate: &Debate) -> String {
-    let counted = stages::voting(debate).filter(|_| debate.voting.is_some());
+    let counted = stages::first(debate, ResultKind::Ballot).filter(|_| debate.voting.is_some());
     let name = match (counted, stages_of_ballots(debate).as_slice()) {
         (Some(stage), _) => stage.words.noun.to_string(),
         (None, [stage]) => debate.words(*stage).plural.into_owned(),
@@ -64,10 +64,9 @@ fn ballot(ballot: &Contribution, participants: &Participants<'_>, is_offline: bo
         div.card {
             p {
                 (participants.chip(&ballot.agent_id))
-                @match (&ballot.metadata.choice, target) {
-                    (Some(choice), _) => { ": " strong { (name(choice)) } }
-                    (None, Some(target)) => { " for " (participants.chip(target)) }
-                    (None, None) => " for no candidate",
+                @match target {
+                    Some(target) => { " for " (participants.chip(target)) }
+                    None => " for no candidate",
                 }
                 @if target == Some(&ballot.agent_id) { " (its own)" }
                 @if let Some(confidence) = ballot.metadata.confidence.filter(|_| !is_offline) { ", " (percent(confidence)) " sure" }

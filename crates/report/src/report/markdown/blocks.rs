@@ -16,7 +16,6 @@ enum Within {
     Cell,
 }
 
-/// Writes blocks.
 pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
     for block in blocks {
         match block {
@@ -107,7 +106,6 @@ impl Document<'_> {
         self.pieces(line, Within::Prose)
     }
 
-    /// A cell of a table.
     fn cell(&self, line: &[Piece<'_>]) -> String {
         self.pieces(line, Within::Cell)
     }

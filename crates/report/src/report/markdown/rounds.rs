@@ -1,6 +1,6 @@
 //! The rounds and their texts.
 
-use dialectic_base::figures::{UNKNOWN, score};
+use dialectic_base::figures::UNKNOWN;
 use dialectic_base::markdown::{heading, inline};
 use dialectic_record::debate::{Contribution, Debate, ResultKind};
 
@@ -37,25 +37,18 @@ fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection
 fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
-    let metadata = &contribution.metadata;
     let yields = debate.yield_of(contribution);
     let is_ballot = yields == Some(ResultKind::Ballot);
-    match (&metadata.choice, target) {
-        (Some(choice), _) if is_ballot => {
-            let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
-            format!("Agent {agent}, {}{sure}", id(choice))
-        }
+    match target {
         // A review of several texts has no single target.
-        (None, None) if yields == Some(ResultKind::Critique) && contribution.reading.is_some() => {
-            format!("Agent {agent}")
-        }
-        (_, target) if is_ballot || yields == Some(ResultKind::Critique) => {
+        None if yields == Some(ResultKind::Critique) && contribution.reading.is_some() => format!("Agent {agent}"),
+        target if is_ballot || yields == Some(ResultKind::Critique) => {
             format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
         }
-        (_, Some(target)) if yields.is_none_or(|yields| yields == ResultKind::Speech) => {
+        Some(target) if yields.is_none_or(|yields| yields == ResultKind::Speech) => {
             format!("{agent} &rarr; {target}")
         }
-        (_, _) => format!("Agent {agent}"),
+        _ => format!("Agent {agent}"),
     }
 }
 

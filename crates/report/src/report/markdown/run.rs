@@ -21,7 +21,8 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let noun = |yields, otherwise: &'static str| {
         stages::first(debate, yields).map_or_else(|| otherwise.to_owned(), |stage| capitalized(&stage.words.noun))
     };
-    let vote = stages::voting(debate).map_or_else(|| "Vote".to_owned(), |stage| capitalized(&stage.words.noun));
+    let vote = stages::first(debate, ResultKind::Ballot)
+        .map_or_else(|| "Vote".to_owned(), |stage| capitalized(&stage.words.noun));
     let subjects = [
         ("Usage".to_owned(), subject::usage(debate)),
         ("Scores".to_owned(), subject::scores(debate)),

@@ -23,18 +23,18 @@ fn objections_are_reported_with_all_that_became_of_them() {
     insta::assert_snapshot!(report[from..], @r"
     ## Objections
 
-    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met by the solution, 2 were upheld and not met.
+    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and not met.
 
     | Point | Severity | Critic | Target | Answer | Critic's last word | Ruling | Open |
     | --- | --- | --- | --- | --- | --- | --- | --- |
     | 2.1 | major | agent-architect | agent-kiss | accepted | never rechecked | - | no |
     | 2.2 | minor | agent-architect | agent-kiss | rejected | withdrawn | - | no |
-    | 1.1 | blocking | agent-kiss | agent-architect | rejected | maintained | upheld, not met | yes |
+    | 1.1 | blocking | agent-kiss | agent-architect | rejected | maintained | not met | yes |
     | 1.2 | major | agent-kiss | agent-architect | accepted | withdrawn | - | no |
-    | 1.3 | major | agent-kiss | agent-architect | accepted in part | never rechecked | upheld, met | yes |
+    | 1.3 | major | agent-kiss | agent-architect | accepted in part | never rechecked | partly met | yes |
     | 1.4 | minor | agent-kiss | agent-architect | accepted, no change named | never rechecked | - | yes |
     | 1.5 | minor | agent-kiss | agent-architect | unanswered | never rechecked | - | yes |
-    | 1.6 | major | agent-kiss | agent-architect | unanswered | never rechecked | no ruling, so upheld and not met | yes |
+    | 1.6 | major | agent-kiss | agent-architect | unanswered | never rechecked | not ruled | yes |
 
     ### 2.1
 
@@ -112,7 +112,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     All of ours do.
     ```
 
-    The judge, upheld, not met:
+    The judge, not met:
 
     ```text
     A client may be gone.
@@ -156,7 +156,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     Measured for reads only.
     ```
 
-    The judge, upheld, met (*Cost*):
+    The judge, partly met (*Cost*):
 
     ```text
     Reads are most of it.
@@ -196,7 +196,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     *agent-architect* did not answer it.
 
-    The judge was asked and did not rule on it: no ruling, so upheld and not met.
+    The judge was asked and did not rule on it.
 
     ### Who moved, and why
 

@@ -40,14 +40,14 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let rows = selection.candidates.iter().map(|one| {
         let part = if one.chosen { "yes" } else { "no" };
         let passed = if one.passed_over { line![", its family had half of the team"] } else { Phrase::new() };
-        let scores = [one.score, one.by_rating, one.by_calibration, one.by_exploration];
+        let scores = [one.score, one.by_rating, one.by_calibration];
         let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
-        let figures = [known(one.rating, 0), known(one.brier, 3), line![figure(one.debates)]];
+        let figures = [known(one.rating, 0), known(one.calibration, 3), line![figure(one.debates)]];
         let family = one.family.as_ref().map_or_else(|| line![UNKNOWN], |family| line![foreign(family)]);
         let words = [line![&one.agent_id], line![part, Piece::Aside(passed)]];
         words.into_iter().chain(scores).chain(figures).chain(has_families.then_some(family)).collect()
     });
-    let figures = ["Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates"];
+    let figures = ["Score", "By rating", "By calibration", "Rating", "Calibration", "Debates"];
     let words = ["Agent", "Takes part"].map(TableHead::words);
     let columns = words.into_iter().chain(figures.map(TableHead::figures));
     let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
@@ -81,13 +81,11 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
             line![figure(score(of.threshold))],
             percent(of.mean_stability()),
             percent(of.similarity),
-            line![figure(of.measured_by())],
             line![figure(format!("{agreed} of {}", of.matters.len()))],
         ]
     });
-    let figures = ["Round", "Agreement", "Threshold", "Stability", "Similarity"].map(TableHead::figures);
-    let others = [TableHead::words("Measured by"), TableHead::figures("Matters agreed")];
-    let columns = figures.into_iter().chain(others);
+    let columns =
+        ["Round", "Agreement", "Threshold", "Stability", "Similarity", "Matters agreed"].map(TableHead::figures);
     let lead = line![
         "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
          converged. ",
@@ -113,7 +111,6 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
     let mut items = Vec::new();
-    items.extend(of.fallback.as_ref().map(|why| said(": embeddings were unavailable: ", why)));
     items.extend(of.unknown.as_ref().map(|why| said(": unknown, ", why)));
     items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
     items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {

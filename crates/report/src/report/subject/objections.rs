@@ -29,12 +29,11 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
     blocks
 }
 
-/// The critiques, demands and checks with unreadable points.
+/// The critiques and checks with unreadable points.
 fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let all = debate.contributions().map(|(round, one)| (format!(", round {round}"), one));
-    let in_rounds = all.filter(|(_, one)| {
-        debate.yield_of(one) == Some(ResultKind::Critique) || one.is_demand() || one.unread_points() > 0
-    });
+    let in_rounds =
+        all.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Critique) || one.unread_points() > 0);
     let checks = debate.checks.iter().filter_map(|one| Some((format!(", {}", one.metadata.lens?.subject()), one)));
     let unread = in_rounds.chain(checks).filter_map(|(place, one)| {
         let what = match one.unread_points() {
@@ -108,7 +107,6 @@ pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
     blocks
 }
 
-/// A point's final state.
 fn state(one: &Objection) -> &'static str {
     match one {
         one if one.open => "open",
@@ -159,10 +157,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
     let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &incident.what {
         Happened::Ruled(ruling) if ruling.missing => {
-            // Only older records contain values for missing rulings.
-            let counted = (ruling.decision == Decision::Upheld).then(|| line![": ", ruling.in_words()]);
-            let said = [line!["The judge was asked and did not rule on it"], counted.unwrap_or_default(), line!["."]];
-            return vec![Block::Paragraph(said.concat())];
+            return vec![Block::Paragraph(line!["The judge was asked and did not rule on it."])];
         }
         Happened::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
         Happened::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
@@ -220,7 +215,6 @@ fn number<'a>(one: &Objection) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-/// The heading of a point.
 pub(crate) fn title<'a>(one: &Objection) -> Block<'a> {
     Block::Heading(line![number(one)])
 }

@@ -6,12 +6,10 @@ use dialectic_record::debate::{Position, SummarizationSettings};
 use crate::report::block::{Audience, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{ParticipantView, View};
 
-/// The agents.
 pub(crate) fn agents<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.agents.iter().collect(), view.has_sides())
 }
 
-/// The judge.
 pub(crate) fn judge<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, vec![&view.judge], false)
 }

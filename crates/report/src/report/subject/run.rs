@@ -26,7 +26,6 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
         let by = match reason {
             StopReason::Budget => debate.limit_in_words(),
             StopReason::User => "the user",
-            StopReason::Spent => "the money for it",
         };
         ListItem::of(line!["Stopped early by: ", by])
     }));

@@ -57,7 +57,6 @@ fn flatten(at: &str, value: &Value, flat: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// The sources of all prompts.
 pub(crate) fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     let row = |id, what: &'static str, origin: PromptOrigin, path: Option<&Path>| {
         let file = path.map(|path| line![" ", foreign(path.display().to_string())]).unwrap_or_default();

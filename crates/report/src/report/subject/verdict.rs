@@ -53,9 +53,8 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     let scores = Piece::Aside(if scores.len() > 1 { [line![", by "], scores].concat() } else { scores });
     let by_scores = [winner(verdict.winner.as_ref()), vec![scores]].concat();
     let won = match view.debate.winner() {
-        Some(elected @ Winner { agent_id, by: WonBy::Vote(_) }) => {
-            let by = if elected.is_by_casting_vote() { "by the judge's casting vote" } else { "by the vote" };
-            [line!["Winner: ", agent_id, ", ", by, "; by the scores: "], by_scores, line![tie]]
+        Some(Winner { agent_id, by: WonBy::Vote(_) }) => {
+            [line!["Winner: ", agent_id, ", by the vote; by the scores: "], by_scores, line![tie]]
         }
         Some(Winner { by: WonBy::Scores(_), .. }) | None => [line!["Winner: "], by_scores, line![tie]],
     };

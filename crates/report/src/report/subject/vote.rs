@@ -1,6 +1,6 @@
 //! The result of a vote.
 
-use dialectic_record::debate::{Decider, Voting};
+use dialectic_record::debate::{VoteCount, Voting};
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, joined, line};
 
@@ -13,30 +13,24 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
         Block::Table(TableBlock::new("small", "Votes for each text", columns, rows)),
     ];
     if !voting.tied.is_empty() {
-        let what = if voting.is_tied() { "Tied: " } else { "Open, since ballots failed: " };
-        blocks.push(Block::Paragraph([line![what], joined(voting.tied.iter().map(|tied| line![tied]), ", ")].concat()));
+        blocks.push(Block::Paragraph(
+            [line!["Tied: "], joined(voting.tied.iter().map(|tied| line![tied]), ", ")].concat(),
+        ));
     }
     blocks.push(Block::Paragraph(elected(voting)));
-    blocks.extend(count(voting));
-    blocks.extend(voting.reason.as_ref().map(|reason| Block::said(line!["Reason"], reason)));
+    blocks.push(count(&voting.count));
     blocks
 }
 
 /// The winner of the vote and how it was decided.
 pub(crate) fn elected(voting: &Voting) -> Phrase<'_> {
-    let by = match voting.decided_by {
-        Decider::Vote => "by the votes",
-        Decider::Judge => "by the judge's casting vote",
-        Decider::Nobody if voting.count.is_some() => "the judge's scores decided",
-        Decider::Nobody => "nobody broke the tie",
-    };
+    let by = if voting.winner.is_some() { "by the votes" } else { "the judge's scores decided" };
     let winner = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
     [line!["Winner: "], winner, line![" (", by, ")"]].concat()
 }
 
 /// The rule of the count.
-fn count(voting: &Voting) -> Option<Block<'_>> {
-    let count = voting.count.as_ref()?;
+fn count(count: &VoteCount) -> Block<'_> {
     let rule = format!(
         "; {} of {} voted, the quorum is {}; {} for the voter's own text",
         count.cast, count.voters, count.quorum, count.self_votes
@@ -48,5 +42,5 @@ fn count(voting: &Voting) -> Option<Block<'_>> {
         let line = line!["Dissent of ", &one.agent_id, " for ", &one.preferred, ":"];
         ListItem::with(line, vec![Block::text(&one.reason)])
     }));
-    Some(Block::List(items))
+    Block::List(items)
 }

@@ -45,7 +45,7 @@ pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
     alike(&points)
 }
 
-/// A point's outcome: `rejected, maintained by its critic; the judge: upheld, not met; it is open`.
+/// A point's outcome: `rejected, maintained by its critic; the judge: not met; it is open`.
 pub(crate) fn fate(one: &Objection) -> String {
     let open = if one.open { "; it is open" } else { "" };
     let critic = one.critic.map(|critic| match critic {

@@ -82,8 +82,12 @@ fn debate(text: &str) -> Debate {
     let mut verdict = judged(1, &one, text);
     verdict["stable"] = json!(false);
     let poll = |stage: &str| json!({"stage": stage, "votes": {&one: text}, "reasons": {&one: text}});
-    let mut choice = said(&text.repeat(4), None);
-    (choice["metadata"]["choice"], choice["metadata"]["confidence"]) = (json!(text), json!(60));
+    let mut ballot = said(&text.repeat(4), Some(&two));
+    ballot["metadata"]["confidence"] = json!(60);
+    let count = json!({
+        "rule": "majority", "voters": 2, "cast": 2, "quorum": 2, "selfVotes": 0,
+        "dissent": [{"agentId": one, "for": two, "reason": text}],
+    });
     serde_json::from_value(json!({
         "id": one, "problem": text, "status": "failed", "stages": stages,
         "polls": [poll(&text.repeat(3)), poll(&two)], "verdict": verdict,
@@ -92,15 +96,15 @@ fn debate(text: &str) -> Debate {
         "rounds": [{
             "roundNumber": 1,
             "contributions": [
-                said("proposal", None), said("critique", Some(&two)), said("refinement", None), said("vote", Some(&two)),
-                said(text, Some(&two)), choice, said(&text.repeat(6), None),
+                said("proposal", None), said("critique", Some(&two)), said("refinement", None), ballot,
+                said(text, Some(&two)), said(&text.repeat(6), None),
             ],
             "evaluation": {"type": "quality", "score": 1e300, "threshold": 80},
         }],
         "clarifications": [{"agentId": one, "agentName": one, "role": one,
             "items": [{"id": one, "question": text, "answer": text}, {"id": one, "question": text, "answer": ""}]}],
         "finalSolution": {"description": text},
-        "voting": {"tally": {&one: 1, &two: 1}, "tied": [one, two], "winner": one, "decidedBy": "judge", "reason": text},
+        "voting": {"tally": {&one: 1, &two: 1}, "tied": [one, two], "winner": one, "count": count},
         "failures": [{"agentId": one, "phase": "critique", "round": 1, "targetAgentId": two, "error": text,
             "attempts": 4, "at": "2025-01-01T01:02:03.000Z"}],
         "usage": {&one: usage, &two: usage},
@@ -163,13 +167,14 @@ fn expected(text: &str) -> Vec<String> {
         "h3 Scores".to_owned(),
         "row Round ¦ Type ¦ Score ¦ Threshold".to_owned(),
         format!("row 1 ¦ quality ¦ {} ¦ 80", dialectic_base::figures::score(1e300)),
-        "h3 Vote".to_owned(),
+        format!("h3 {stage}"),
         "row Candidate ¦ Votes".to_owned(),
         format!("row {one} ¦ 1"),
         format!("row {two} ¦ 1"),
         format!("p Tied: {}, {}", shown_id(&one), shown_id(&two)),
-        format!("p Winner: {} (by the judge's casting vote)", shown_id(&one)),
-        "p Reason:".to_owned(),
+        format!("p Winner: {} (by the votes)", shown_id(&one)),
+        "p Rule: majority; 2 of 2 voted, the quorum is 2; 0 for the voter's own text".to_owned(),
+        format!("p Dissent of {} for {}:", shown_id(&one), shown_id(&two)),
         code.clone(),
         "h3 Polls".to_owned(),
         format!("row Choice ¦ {titled} ¦ {titled} ¦ Change"),
@@ -182,7 +187,7 @@ fn expected(text: &str) -> Vec<String> {
         format!("p {}, {one}:", shown_id(&one)),
         code.clone(),
         format!("h3 {stage}"),
-        format!("p Winner: {}, by the judge's casting vote; by the scores: {}", shown_id(&one), shown_id(&one)),
+        format!("p Winner: {}, by the vote; by the scores: {}", shown_id(&one), shown_id(&one)),
         "p Stable: no, the winner changed when the debaters came in the opposite order".to_owned(),
         "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
         format!("row {one} ¦ 50 ¦ 50 ¦ 50"),
@@ -208,14 +213,11 @@ fn expected(text: &str) -> Vec<String> {
         "h4 Refinements".to_owned(),
         format!("p Agent {} (latency=5ms, tokens=N/A):", shown_id(&one)),
         code.clone(),
-        "h4 Votes".to_owned(),
-        format!("p {} → {} (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&two)),
-        code.clone(),
         format!("h4 {stage}"),
         format!("p {} → {} (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&two)),
         code.clone(),
         format!("h4 {stage}"),
-        format!("p Agent {}, {}, 60 of 100 sure (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&one)),
+        format!("p {} → {} (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&two)),
         code.clone(),
         format!("h4 {}", flat(&capitalized(&text.repeat(6)))),
         format!("p Agent {} (latency=5ms, tokens=N/A):", shown_id(&one)),
@@ -360,20 +362,19 @@ fn objections_stay_in_their_section_whatever_they_say() {
             ]},
         ]))
         .unwrap();
-        let ruling = json!({"point": point, "decision": "upheld", "handledIn": text, "reason": text});
+        let ruling = json!({"point": point, "decision": "partly", "where": text, "reason": text});
         debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
         // The texts of those who are not in the settings have no number.
         let number = debate.text_number(&AgentId::new(&two)).unwrap_or(0);
         let (one, two, point) = (flat(&text), flat(&two), format!("{number}.1"));
-        // Every text has something to show, so that no ruling here is one that is not met.
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
         let expected = [
             "h2 Objections".to_owned(),
             "p The critics raised 1 point: 1 rejected. At the end 1 is open: 1 blocking. Of the points that needed \
-             a ruling, 1 was upheld and met by the solution."
+             a ruling, 1 was upheld and met in part."
                 .to_owned(),
             "row Point ¦ Severity ¦ Critic ¦ Target ¦ Answer ¦ Critic's last word ¦ Ruling ¦ Open".to_owned(),
-            format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ upheld, met ¦ yes"),
+            format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ partly met ¦ yes"),
             format!("h3 {point}"),
             format!("p About: {one}"),
             "p Objection (blocking):".to_owned(),
@@ -384,7 +385,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
             code.clone(),
             format!("p Round 2, {}, maintained:", shown_id(&one)),
             code.clone(),
-            format!("p The judge, upheld, met ({}):", shown_id(&one)),
+            format!("p The judge, partly met ({}):", shown_id(&one)),
             code,
             "h3 Who moved, and why".to_owned(),
             "row Round ¦ Agent ¦ Accepted ¦ Accepted in part ¦ Rejected ¦ Unanswered ¦ Lines added ¦ Lines removed"
