@@ -413,7 +413,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
 
 /// Whether an error still shows a working model, such as one that used up its tokens thinking.
 fn came_from_a_model(error: &ModelError) -> bool {
-    matches!(error, ModelError::OutputLimit | ModelError::Empty)
+    matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }
 
 /// A section for each provider, configured models first.

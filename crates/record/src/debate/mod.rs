@@ -99,7 +99,7 @@ pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
-    SummaryMetadata,
+    SummaryMetadata, UnknownEnd,
 };
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;

@@ -194,7 +194,7 @@ async fn the_output_of_a_program_of_ones_own_is_the_answer() {
 async fn a_second_chance_is_part_of_the_text() {
     let stage = Stage::new("cat > \"$KEPT/input\"; cat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"");
     let turns = vec![
-        Turn::Assistant { text: "Maybe.".to_owned(), calls: Vec::new() },
+        Turn::Assistant { text: "Maybe.".to_owned(), calls: Vec::new(), message: None },
         Turn::User("That is no JSON.".to_owned()),
     ];
     let model = CommandModel::new(stage.program("codex", ProgramSettings::default()));
