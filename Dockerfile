@@ -1,4 +1,4 @@
-# A static binary in an empty image: no shell, no package manager, not root. See docs/browser.md.
+# A static binary in an empty image: no shell, no package manager, not root. See docs/automation.md.
 FROM rust:1-alpine AS build
 RUN apk add --no-cache musl-dev
 WORKDIR /source

@@ -166,7 +166,7 @@ impl PriceTable {
         self.licences.insert(String::from_utf8_lossy(&read(&licence)?).trim().to_owned());
         let listed: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|error| RefreshError::Wrong(format!("{FILE}: {error}")))?;
-        let with_models = PRESETS.iter().filter(|preset| preset.models.is_some() && (source.lists)(preset.name));
+        let with_models = PRESETS.iter().filter(|preset| preset.model.is_some() && (source.lists)(preset.name));
         let providers: Vec<&str> = with_models.map(|preset| preset.name).collect();
         for provider in providers.iter().copied().map(Provider::of) {
             let prefix = provider.prefix();

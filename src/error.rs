@@ -135,7 +135,7 @@ impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
     /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again later
     /// (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
-    /// (`docs/commands.md`).
+    /// (`docs/automation.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),

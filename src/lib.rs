@@ -1,6 +1,6 @@
 //! Language-model agents debate a problem, and a judge hands back one answer.
 //!
-//! This is the command line and the server, on top of the crates in `crates/`; `docs/architecture.md` walks through all
+//! This is the command line and the server, on top of the crates in `crates/`; `CONTRIBUTING.md` walks through all
 //! of it. The program itself is [`cli::main`].
 //!
 //! | module | contents |
@@ -20,7 +20,7 @@
 //! A program that wants to run debates starts at [`dialectic_engine::runner`]; one that wants its own protocol, at
 //! [`dialectic_record::protocol`].
 //!
-//! `docs/architecture.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
+//! `CONTRIBUTING.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
 //! the runner; `trace` depends on the record and the signals, not on protocols.
 
 pub mod archive;

@@ -6,8 +6,7 @@ use dialectic_base::diagnostic::Remedy;
 pub fn hint(said: Option<String>, remedy: Option<&Remedy>) -> Option<String> {
     let Some(remedy) = remedy else { return said };
     let how = match remedy {
-        Remedy::NameProvider => "`--provider` names it".to_owned(),
-        Remedy::NameModel => "`--model` names it".to_owned(),
+        Remedy::NameProvider => "write `provider/model`".to_owned(),
         Remedy::SetUp => "; or try `--offline`, which needs no key; or run `dialectic init`. With the \
                           program `claude` or `codex`, `-m claude` and `-m codex` need no key either"
             .to_owned(),

@@ -101,9 +101,9 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
-    #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
-    pub(super) panel: Option<String>,
+    /// Use models of all vendors whose keys are set, or of the programs that are installed
+    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    pub(super) mixed: bool,
 
     /// The roles that take part, separated by commas: your configured agents of that role, else built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
@@ -152,14 +152,6 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) calls: CallsArgs,
 
-    /// Warn once when the debate has cost this many dollars
-    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(super) warn_cost: Option<Usd>,
-
-    /// The seed of every shuffle: the same seed gives the same order [default: random]
-    #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "NUMBER")]
-    pub(super) seed: Option<u32>,
-
     /// Print the calls that the debate would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
@@ -180,17 +172,13 @@ pub(super) struct DebateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
-    /// The model of all agents and the judge
+    /// The model of all agents and the judge: a name, `provider/model`, or the program `claude` or `codex`
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
     /// The judge's model
     #[arg(hide_short_help = true, long, value_name = "MODEL")]
     pub(super) judge_model: Option<String>,
-
-    /// The provider of these models: a built-in one, or a name from `providers`
-    #[arg(long, value_name = "NAME")]
-    pub(super) provider: Option<String>,
 }
 
 /// Options of a run, new or resumed.

@@ -54,7 +54,7 @@ pub(super) struct DebateBody {
     pub(super) problem: Option<ProblemDetails>,
     /// Warnings about its files.
     pub(super) warnings: Vec<String>,
-    /// The state as in its file: see `docs/state-format.md`.
+    /// The state as in its file: see `docs/record.md`.
     pub(super) state: Value,
 }
 

@@ -55,10 +55,9 @@ pub struct VariantDescription {
     pub model: Option<String>,
     /// The judge's model.
     pub judge_model: Option<String>,
-    /// The provider of these models.
-    pub provider: Option<String>,
-    /// A ready-made panel, or a file with agents and a judge.
-    pub panel: Option<String>,
+    /// Models of several vendors.
+    #[serde(default)]
+    pub mixed: bool,
     /// The roles that take part.
     pub agents: Option<Vec<String>>,
     /// The number of rounds.

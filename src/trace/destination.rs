@@ -96,7 +96,7 @@ impl Diagnostic for TraceConfigError {
                 "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
-            Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
+            Self::Invalid { .. } => "see docs/automation.md for what each variable holds".to_owned(),
         })
     }
 }

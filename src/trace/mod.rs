@@ -5,7 +5,7 @@
 //! last ones. It cannot delay a debate or make it fail: spans wait in a non-blocking queue, and failures are one
 //! [`Undelivered`] at the end. A [`TraceDestination`] is built and checked before anything is paid.
 //!
-//! Depends on `debate` and the given environment. `docs/tracing.md` lists the attributes.
+//! Depends on `debate` and the given environment. `docs/automation.md` says what is sent.
 
 mod attributes;
 mod destination;

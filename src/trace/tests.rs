@@ -214,6 +214,7 @@ fn record() -> CallRecord {
         truncated: false,
         filtered: false,
         interrupted: false,
+        unknown_end: false,
         finish_reason: None,
         copied: false,
     }
@@ -326,9 +327,8 @@ fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
     let ask = CallKey { round: 0, ..key(CLARIFICATION, KISS, None) };
     let reply = StoredReply {
         text: "no JSON".to_owned(),
-        tool_calls: Vec::new(),
-        tool_results: Vec::new(),
         parse_error: Some("expected a value".to_owned()),
+        ..StoredReply::default()
     };
     let replied = Event::Replied { key: ask.clone(), reply, call: record() };
     let trace = Scene::new()
@@ -363,7 +363,7 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
         text: "let me look".to_owned(),
         tool_calls: vec![call],
         tool_results: vec![result],
-        parse_error: None,
+        ..StoredReply::default()
     };
     let run = |scene: Scene| {
         let replied = Event::Replied { key: propose.clone(), reply: reply.clone(), call: record() };

@@ -264,15 +264,16 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
 #[test]
 fn the_warning_comes_once() {
     let server = MockServer::with(|request| default_reply(request).usage(1000, 0, 1000));
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 2})));
-    let finished = sandbox.run(["debate", "--warn-cost", "0.03", "Design a queue"]).expect_code(0);
+    let limit = json!({"rounds": 2, "budget": {"warnCostUsd": 0.03}});
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &limit));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let warnings = finished.stderr.matches("which reaches the warning limit of $0.0300").count();
     assert_eq!(warnings, 1, "{finished}");
     assert!(finished.stderr.contains("this debate has cost $0.0330"), "{finished}");
     assert!(server.requests().iter().all(|request| request.max_tokens().is_none()), "nobody asked for a limit");
 
-    let unpriced = sandbox.config(&config(&["kiss"], &json!({})));
-    let finished = unpriced.run(["debate", "--warn-cost", "0.03", "Design a queue"]).expect_code(0);
+    let unpriced = sandbox.config(&config(&["kiss"], &limit));
+    let finished = unpriced.run(["debate", "Design a queue"]).expect_code(0);
     assert!(finished.stderr.contains("do not count towards `warnCostUsd`"), "{finished}");
 }
 

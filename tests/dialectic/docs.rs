@@ -18,11 +18,13 @@ use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_report::report::{FORMATS, ReportFormat};
 
-const COMMANDS: &str = "docs/commands.md";
+const AUTOMATION: &str = "docs/automation.md";
 const CONFIGURATION: &str = "docs/configuration.md";
-const READING: &str = "docs/reading.md";
+const GUIDE: &str = "docs/guide.md";
 const MODELS: &str = "docs/models.md";
 const PROTOCOL_TABLES: &str = "docs/protocols.md";
+const RECORD: &str = "docs/record.md";
+const CONTRIBUTING: &str = "CONTRIBUTING.md";
 const SCHEMA: &str = "docs/debate-config.schema.json";
 
 /// A path in the repository.
@@ -37,7 +39,8 @@ fn read(path: impl AsRef<Path>) -> String {
 
 /// Every Markdown file that is written for people, relative to the repository.
 fn documents() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = ["README.md", "CHANGELOG.md", "prompts/README.md"].map(PathBuf::from).into();
+    let mut found: Vec<PathBuf> =
+        ["README.md", "CHANGELOG.md", CONTRIBUTING, "prompts/README.md"].map(PathBuf::from).into();
     let mut directories = vec![PathBuf::from("docs"), PathBuf::from("examples")];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(repository(&directory)).unwrap() {
@@ -91,12 +94,12 @@ fn the_formats_of_reports_are_those_of_the_program() {
         let endings = [endings.join(", ").as_str(), if is_usual { ", none" } else { "" }].concat();
         writeln!(table, "| `{}` | {endings} | {} |", format.name, format.about).unwrap();
     }
-    assert_parts_are_current(READING, &[("formats".to_owned(), table)]);
+    assert_parts_are_current(GUIDE, &[("formats".to_owned(), table)]);
 }
 
 #[test]
 fn every_signal_of_the_event_stream_is_documented() {
-    let text = read(COMMANDS);
+    let text = read(AUTOMATION);
     let sandbox = Sandbox::new();
     let stream = sandbox.run(["debate", "--offline", "Design a queue", "--events", "-"]).expect_code(0).stdout;
     let signals: BTreeSet<String> = stream
@@ -105,7 +108,7 @@ fn every_signal_of_the_event_stream_is_documented() {
         .collect();
     assert!(signals.contains("recorded") && signals.len() > 4, "{signals:?}");
     for signal in signals {
-        assert!(text.contains(&format!("`{signal}`")), "{COMMANDS} does not describe the signal {signal}");
+        assert!(text.contains(&format!("`{signal}`")), "{AUTOMATION} does not describe the signal {signal}");
     }
 }
 
@@ -165,15 +168,12 @@ fn the_models_are_those_of_the_program() {
 
 /// The providers that are known by name.
 #[test]
-fn the_programs_are_those_that_were_tried() {
-    let text = read("docs/providers.md");
+fn the_programs_are_those_that_were_tested() {
+    let text = read(MODELS);
     for program in PROGRAMS {
-        let login = program.keys.first().map_or_else(|| "its own".to_owned(), |key| format!("`{key}`"));
-        let (name, versions, model) = (program.name, program.versions.join(", "), program.default_model);
-        let row = format!("| `{name}` | {versions} | {login} | `{model}` |");
-        assert!(text.contains(&row), "docs/providers.md lacks the row {row}");
-        let tried = read("tests/vendors/run");
-        assert!(tried.contains(program.versions[0]), "tests/vendors/run does not try {name}");
+        let (name, versions, model) = (program.name, program.tested.join(", "), program.default_model);
+        let row = format!("| `{name}` | {versions} | its own | `{model}` |");
+        assert!(text.contains(&row), "{MODELS} lacks the row {row}");
     }
 }
 
@@ -215,8 +215,8 @@ fn source() -> String {
 fn default_models() -> String {
     let mut defaults = "| key | model | input | output |\n| --- | --- | --- | --- |\n".to_owned();
     for preset in PRESETS {
-        let Some(models) = preset.models else { continue };
-        let (key, model) = (preset.api_key_env.unwrap(), models.default);
+        let Some(model) = preset.model else { continue };
+        let key = preset.api_key_env.unwrap();
         let price = facts(preset.name, model).unwrap().price.unwrap();
         let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
         writeln!(defaults, "| `{key}` | `{model}` | ${input} | ${output} |").unwrap();
@@ -329,9 +329,7 @@ fn property_names(schema: &Value, names: &mut BTreeSet<String>) {
 fn configurations_in_the_docs_are_understood() {
     let own_role = read("examples/flaky-pipeline/prompts/roles/operations.md");
     let mut found = 0;
-    for path in
-        [MODELS, CONFIGURATION, PROTOCOL_TABLES, "docs/ledger.md", "docs/prompts-and-roles.md", "docs/tracing.md"]
-    {
+    for path in [MODELS, CONFIGURATION, PROTOCOL_TABLES] {
         for block in blocks(&read(path), "json") {
             found += 1;
             let sandbox = Sandbox::new().file("c.json", &block).file("prompts/roles/operations.md", &own_role);
@@ -349,7 +347,7 @@ fn configurations_in_the_docs_are_understood() {
 
 #[test]
 fn every_event_and_result_of_the_record_is_documented() {
-    let text = read("docs/state-format.md");
+    let text = read(RECORD);
     let events = variants(&serde_json::from_value::<Event>(json!({"type": "?"})).unwrap_err());
     assert!(events.contains("contributed") && events.len() > 15, "{events:?}");
     for event in events {
@@ -373,7 +371,7 @@ fn variants(error: &serde_json::Error) -> BTreeSet<String> {
 
 #[test]
 fn every_role_is_documented() {
-    let roles = read("docs/prompts-and-roles.md");
+    let roles = read(PROTOCOL_TABLES);
     for role in Role::built_in_names() {
         assert!(roles.contains(&format!("| `{role}` |")), "the role {role} is not documented");
     }
@@ -381,7 +379,7 @@ fn every_role_is_documented() {
 
 #[test]
 fn the_reason_of_every_dependency_is_given() {
-    let reasons = read("docs/architecture.md");
+    let reasons = read(CONTRIBUTING);
     let manifest = read("Cargo.toml");
     let mut given = 0;
     let mut in_dependencies = false;
@@ -393,7 +391,7 @@ fn the_reason_of_every_dependency_is_given() {
                 continue;
             }
             given += 1;
-            assert!(reasons.contains(&format!("`{name}`")), "docs/architecture.md does not say what {name} is for");
+            assert!(reasons.contains(&format!("`{name}`")), "{CONTRIBUTING} does not say what {name} is for");
         }
     }
     assert!(given > 20, "only {given} dependencies");
@@ -443,7 +441,7 @@ fn every_command_line_can_be_typed() {
 
 #[test]
 fn every_exit_code_is_documented() {
-    let text = read(COMMANDS);
+    let text = read(AUTOMATION);
     let (_, after) = text.split_once("## Exit codes\n").expect("the exit codes");
     let rows = after.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     let documented: BTreeSet<u8> = rows.filter_map(|row| row.split(' ').nth(1)?.parse().ok()).collect();

@@ -71,9 +71,9 @@ fn a_model_over_several_providers_needs_to_know_whose_it_is() {
         finished.stderr.contains("--model would replace the models of several providers (local, openai)"),
         "{finished}"
     );
-    assert!(finished.stderr.contains("`--provider`"), "{finished}");
+    assert!(finished.stderr.contains("write `provider/model`"), "{finished}");
     assert_eq!(server.requests().len(), 0);
-    here.run(debate(&["-m", "other", "--provider", "local"])).expect_code(0);
+    here.run(debate(&["-m", "local/other"])).expect_code(0);
     assert_eq!(models(&here), ["local/other"; 3]);
 }
 
@@ -85,51 +85,50 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     assert!(said(&keys, "claude-haiku-5-5", 0).contains("claude-haiku-5-5 of anthropic"));
     assert!(said(&keys, "gpt-5.6-luna", 0).contains("gpt-5.6-luna of openai"));
     let unknown = said(&keys, "llama-9", 2);
-    assert!(unknown.contains("serves: choose among openai, anthropic\nhint: `--provider` names it"), "{unknown}");
+    assert!(unknown.contains("serves: choose among openai, anthropic\nhint: write `provider/model`"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
     assert!(none.contains("which no known provider serves"), "{none}");
 }
 
+/// A prefix that names a provider is that provider; any other belongs to the model's name.
 #[test]
-fn panels_are_made_from_the_keys_that_are_there() {
-    let shown = |here: &Sandbox, more: &[&str]| {
-        let arguments: Vec<&str> = ["--dry-run", "--panel"].iter().chain(more).copied().collect();
-        here.run(debate(&arguments)).expect_code(0).stderr
-    };
-    let one = Sandbox::new().env("GEMINI_API_KEY", TEST_KEY);
-    assert!(shown(&one, &["cheap"]).contains("Panel cheap: gemini-3.5-flash-lite of google (GEMINI_API_KEY is set)."));
-    assert!(shown(&one, &["strong"]).contains("Panel strong: gemini-4-argon of google (GEMINI_API_KEY is set)."));
-    let two = one.env("MISTRAL_API_KEY", TEST_KEY);
-    let mixed = shown(&two, &["mixed", "-a", "security,testing,kiss"]);
-    let said = "Panel mixed: gemini-3.8-flash of google, mistral-large-2512 of mistral (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
-    assert!(mixed.contains(said), "{mixed}");
-    let strong = shown(&two, &["strong", "--provider", "mistral"]);
-    assert!(strong.contains("Panel strong: mistral-large-4 of mistral (from --provider)."), "{strong}");
-    // A router serves several families by itself.
-    let routed = shown(&Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY), &["mixed"]);
-    assert!(routed.contains("openai/gpt-5.6-luna of openrouter, anthropic/claude-haiku-5.5 of openrouter"), "{routed}");
+fn a_model_is_named_with_its_provider() {
+    let server = MockServer::with(short_reply);
+    let mut settings = config(&["architect"], &json!({}));
+    settings["providers"] = json!({"local": {"baseUrl": server.base_url()}});
+    let here = sandbox(&server).config(&settings);
+    for (arguments, expected) in [
+        (&["-m", "local/qwen/qwen-3"][..], ["local/qwen/qwen-3", "local/qwen/qwen-3"]),
+        (&["-m", "qwen/qwen-3"], ["openai/qwen/qwen-3", "openai/qwen/qwen-3"]),
+        (&["-m", "openai/gpt-4o", "--judge-model", "local/big"], ["openai/gpt-4o", "local/big"]),
+        (&["--judge-model", "local/big"], ["openai/model-architect", "local/big"]),
+    ] {
+        here.run(debate(arguments)).expect_code(0);
+        let id = here.debates().pop().unwrap();
+        assert_eq!(models(&here), expected, "{arguments:?}");
+        here.run(["rm", &id, "--yes"]).expect_code(0);
+    }
+    let routed = Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY);
+    let said = |model: &str| routed.run(debate(&["--dry-run", "-m", model])).expect_code(0).stderr;
+    assert!(said("openrouter/anthropic/claude-haiku-5.5").contains("Using anthropic/claude-haiku-5.5 of openrouter"));
+    assert!(said("anthropic/claude-haiku-5-5").contains("Using claude-haiku-5-5 of anthropic"));
+    let moved = routed.env("DIALECTIC_MODEL", "mistral/mistral-tiny");
+    assert!(moved.run(debate(&["--dry-run"])).expect_code(0).stderr.contains("Using mistral-tiny of mistral"));
 }
 
 #[test]
-fn a_panel_takes_the_place_of_the_configured_agents_and_roles_choose_within_it() {
-    let server = MockServer::with(short_reply);
-    let panel = json!({
-        "agents": [
-            {"id": "one", "name": "One", "role": "kiss", "model": "m1", "provider": "openai"},
-            {"id": "two", "name": "Two", "role": "testing", "model": "m2", "provider": "openai", "systemPromptPath": "own.md"}
-        ],
-        "judge": {"id": "wise", "name": "Wise", "model": "m3", "provider": "openai"}
-    });
-    let here = sandbox(&server)
-        .config(&config(&["architect"], &json!({"maxRetries": 1})))
-        .file("panels/mine.json", panel.to_string())
-        .file("panels/own.md", "Be brief and exact.");
-    here.run(debate(&["--panel", "panels/mine.json", "-a", "testing,security"])).expect_code(0);
-    let expected = [["two", "m2", "openai"], ["agent-security", "m1", "openai"], ["wise", "m3", "openai"]];
-    assert_eq!(cast(&here), expected.map(|row| row.map(str::to_owned)));
-    let state = here.state(&here.only_debate());
-    assert_eq!(state["settings"]["debate"]["maxRetries"], 1, "the rest of the configuration holds");
-    assert!(server.requests().iter().any(|request| request.system().contains("Be brief and exact.")));
+fn a_mixed_panel_is_made_from_the_keys_that_are_there() {
+    let shown = |here: &Sandbox, more: &[&str]| {
+        let arguments: Vec<&str> = ["--dry-run", "--mixed"].iter().chain(more).copied().collect();
+        here.run(debate(&arguments)).expect_code(0).stderr
+    };
+    let two = Sandbox::new().env("GEMINI_API_KEY", TEST_KEY).env("MISTRAL_API_KEY", TEST_KEY);
+    let mixed = shown(&two, &["-a", "security,testing,kiss"]);
+    let said = "Mixed panel: gemini-3.8-flash of google, mistral-large-2512 of mistral (GEMINI_API_KEY, MISTRAL_API_KEY are set).";
+    assert!(mixed.contains(said), "{mixed}");
+    // A router serves several families by itself.
+    let routed = shown(&Sandbox::new().env("OPENROUTER_API_KEY", TEST_KEY), &[]);
+    assert!(routed.contains("openai/gpt-5.6-luna of openrouter, anthropic/claude-haiku-5.5 of openrouter"), "{routed}");
 }
 
 #[test]

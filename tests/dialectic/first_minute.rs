@@ -35,7 +35,7 @@ fn a_pipe_that_nothing_reads_is_mentioned() {
 fn what_a_debate_takes_is_said_before_it_is_paid() {
     let server = MockServer::with(short_reply);
     let here = Sandbox::new().model_server(&server).file(OWN, prices().to_string());
-    let priced = ["debate", "Design a queue.", "--quick", "-m", "priced", "--provider", "openai"];
+    let priced = ["debate", "Design a queue.", "--quick", "-m", "openai/priced"];
     let finished = here.run(priced).expect_code(0);
     let line = finished.stderr.lines().find(|line| line.contains("calls, likely $"));
     let line = line.unwrap_or_else(|| panic!("{finished}"));
@@ -53,8 +53,8 @@ fn what_a_debate_takes_is_said_before_it_is_paid() {
 fn a_person_is_asked_where_it_is_much_or_unknown() {
     let server = MockServer::with(short_reply);
     let here = Sandbox::new().model_server(&server).env("CI", "").file(OWN, prices().to_string());
-    let arguments = |model| ["debate", "Design a queue.", "--quick", "-m", model, "--provider", "openai"];
-    let mut terminal = Terminal::start(&here, arguments("odd"));
+    let arguments = |model| ["debate", "Design a queue.", "--quick", "-m", model];
+    let mut terminal = Terminal::start(&here, arguments("openai/odd"));
     terminal.wait_for("of unknown cost");
     terminal.wait_for("Begin? [y/N]");
     terminal.type_line("n");
@@ -64,17 +64,17 @@ fn a_person_is_asked_where_it_is_much_or_unknown() {
     assert!(here.debates().is_empty() && server.requests().is_empty());
 
     // A price below the user's mark is not asked about, one above it is.
-    let (code, output, _) = Terminal::start(&here, arguments("priced")).finish();
+    let (code, output, _) = Terminal::start(&here, arguments("openai/priced")).finish();
     assert_eq!((code, output.contains("Begin?")), (0, false), "{output}");
     let mut own = prices();
     own["confirmAbove"] = json!(0);
     here.write(OWN, own.to_string());
-    let mut terminal = Terminal::start(&here, arguments("priced"));
+    let mut terminal = Terminal::start(&here, arguments("openai/priced"));
     terminal.wait_for("Begin? [y/N]");
     terminal.type_line("y");
     assert_eq!(terminal.finish().0, 0);
     // A limit is the user's word already.
-    let limited = [&arguments("priced")[..], &["--max-cost", "0.25"]].concat();
+    let limited = [&arguments("openai/priced")[..], &["--max-cost", "0.25"]].concat();
     let (code, output, _) = Terminal::start(&here, limited).finish();
     assert_eq!((code, output.contains("Begin?")), (0, false), "{output}");
 
@@ -148,9 +148,7 @@ fn a_fork_changes_something_or_says_that_it_does_not() {
 #[test]
 fn the_total_stands_first_in_a_dry_run() {
     let here = Sandbox::new().file(OWN, prices().to_string());
-    let dry = here
-        .run(["debate", "Design a queue.", "--quick", "-m", "priced", "--provider", "openai", "--dry-run"])
-        .expect_code(0);
+    let dry = here.run(["debate", "Design a queue.", "--quick", "-m", "openai/priced", "--dry-run"]).expect_code(0);
     let first = dry.stdout.lines().next().unwrap();
     assert!(first.contains(" calls, likely $") && first.contains(", at most $"), "{dry}");
 }

@@ -141,8 +141,7 @@ fn it_forks_at_each_of_its_stages() {
         assert_eq!(forked.final_solution, whole.final_solution, "{at}");
         assert!(forked.rounds.iter().all(|round| round.contributions.len() == 6), "{at}");
     }
-    let nowhere =
-        runner.branch(&entry, &"1.critique".parse().unwrap(), &own()).err().unwrap().to_string();
+    let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap(), &own()).err().unwrap().to_string();
     assert!(
         nowhere.ends_with(
             "its protocol makes no calls in a stage `critique`; stages with calls: clarification, pitch, \

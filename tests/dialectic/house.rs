@@ -27,6 +27,7 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/record/src/debate/settings.rs", "convergence", "the name of an ending condition"),
     ("crates/record/src/debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
     ("crates/record/src/debate/agreement.rs", "synthesis", "the name of a kind of argument"),
+    ("crates/record/src/debate/settings.rs", "voting", "a word of older configurations for the judge's solution"),
     ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("crates/engine/src/agent/reply.rs", "choice", "a key of a ballot"),
     ("crates/engine/src/agent/labels.rs", "choice", "a noun that stands before a label"),
@@ -113,7 +114,7 @@ struct Row {
 
 /// Who may know whom, as the documentation says.
 fn documented() -> Vec<Row> {
-    let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let text = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     let (_, table) = text.split_once("| crate | holds | knows | does without |").expect("the table of crates");
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));

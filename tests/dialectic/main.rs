@@ -24,6 +24,7 @@ mod debate;
 mod debate_output;
 mod demo;
 mod detach;
+mod dialects;
 mod docs;
 mod eval;
 mod evaluation;

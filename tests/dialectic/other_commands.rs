@@ -52,10 +52,10 @@ fn the_help_of_debate() {
                                  working directory]
 
     Who debates:
-      -m, --model <MODEL>    The model of all agents and the judge
-          --provider <NAME>  The provider of these models: a built-in one, or a name from `providers`
-          --panel <PANEL>    Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with
-                             agents and a judge
+      -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, or the
+                             program `claude` or `codex`
+          --mixed            Use models of all vendors whose keys are set, or of the programs that are
+                             installed
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
@@ -92,7 +92,7 @@ fn the_help_of_debate() {
 
     Examples:
       dialectic debate "Design a rate limiting system"
-      dialectic debate -p problem.md --panel mixed --max-cost 0.50
+      dialectic debate -p problem.md --mixed --max-cost 0.50
       git diff | dialectic debate -a security,testing --attach - "Is this safe to merge?"
     "#);
 }

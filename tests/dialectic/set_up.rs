@@ -158,7 +158,7 @@ fn init_without_questions_makes_a_configuration_that_works() {
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
     assert_eq!((&written["provider"], &written["model"]), (&json!("local"), &json!("gpt-5.6-luna")));
     here.run(["config", "check"]).expect_code(0);
-    here.run(["init", "--yes", "--provider", "openai"]).expect_code(1);
+    here.run(["init", "--yes", "-m", "openai/gpt-4o"]).expect_code(1);
     // A project begins with whom its user asks.
     here.run(["config", "init"]).expect_code(0);
     let project: Value = serde_json::from_str(&here.read("debate-config.json")).unwrap();
@@ -170,9 +170,11 @@ fn init_without_questions_makes_a_configuration_that_works() {
     other.run(["init", "--yes"]).expect_code(0);
     assert_eq!(serde_json::from_str::<Value>(&other.read(OWN)).unwrap()["provider"], "mistral");
     other.assert_no_file_has_the_key();
-    for faulty in [&["--server", "localhost"][..], &["--provider", "opnai"]] {
-        Sandbox::new().run([&["init", "--yes"][..], faulty].concat()).expect_code(2);
-    }
+    let named = Sandbox::new();
+    named.run(["init", "--yes", "-m", "ollama/qwen-3"]).expect_code(0);
+    let written: Value = serde_json::from_str(&named.read(OWN)).unwrap();
+    assert_eq!((&written["provider"], &written["model"]), (&json!("ollama"), &json!("qwen-3")));
+    Sandbox::new().run(["init", "--yes", "--server", "localhost"]).expect_code(2);
 }
 
 #[test]
@@ -214,7 +216,7 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
 #[test]
 fn a_project_says_whom_to_ask_as_its_user_does() {
     let here = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).env("MISTRAL_API_KEY", TEST_KEY);
-    here.write(OWN, r#"{"provider": "mistral", "panel": "strong"}"#);
+    here.write(OWN, r#"{"provider": "mistral", "model": "mistral-large-4"}"#);
     here.write("debate-config.json", r#"{"provider": "openai", "model": "gpt-5.6-luna"}"#);
     let dry = ["debate", "Design a queue.", "--dry-run"];
     let finished = here.run(dry).expect_code(0);
@@ -243,20 +245,18 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     terminal.type_line("sk-ant-typed-0123456789");
     terminal.wait_for("Model [claude-haiku-5-5]");
     terminal.type_line("");
-    terminal.wait_for("Panel [1]");
-    terminal.type_line("strong");
     terminal.wait_for("Directory for debates");
     terminal.type_line("~/kept");
     let (code, output, _) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     assert!(!output.contains("typed-0123456789"), "{output}");
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
-    let said = ["provider", "panel", "directory"].map(|key| written[key].as_str().unwrap_or_default().to_owned());
-    assert_eq!(said, ["anthropic", "strong", "~/kept"]);
+    let said = ["provider", "model", "directory"].map(|key| written[key].as_str().unwrap_or_default().to_owned());
+    assert_eq!(said, ["anthropic", "claude-haiku-5-5", "~/kept"]);
     assert!(!here.read(OWN).contains("typed"));
     assert_eq!(here.read(KEYS), "ANTHROPIC_API_KEY='sk-ant-typed-0123456789'\n");
     let mode = std::fs::metadata(here.directory().join(KEYS)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let shown = here.run(["debate", "x", "--dry-run"]).expect_code(0).stderr;
-    assert!(shown.contains("Panel strong: claude-opus-5-5 of anthropic"), "{shown}");
+    assert!(shown.contains("Using claude-haiku-5-5 of anthropic"), "{shown}");
 }

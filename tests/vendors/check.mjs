@@ -1,6 +1,6 @@
 // Holds what reached the server, and what was left behind, against what was asked.
 //
-//   node check.mjs <place> plain|tool|length <program>
+//   node check.mjs <place> plain|tool|length|debate <program>
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -19,15 +19,21 @@ const texts = (value) =>
   : value && typeof value === "object" ? Object.values(value).flatMap(texts)
   : typeof value === "string" ? [value] : [];
 
-const most = kind === "tool" ? 2 : 1;
-expect(asked.length >= 1 && asked.length <= most, `${asked.length} requests`);
+const [least, most] = kind === "debate" ? [10, 60] : kind === "tool" ? [1, 2] : [1, 1];
+expect(asked.length >= least && asked.length <= most, `${asked.length} requests`);
 expect(!all.includes("SECRET-OF-HOME") && !all.includes("root:x:0"), "a file's content was sent");
 // Codex adds the user's own AGENTS.md of its home, which is not planted here.
 expect(!all.includes("PLANTED"), "what was planted was sent");
-const ours = `Answer what follows.\n\n${prompt}`;
-expect(texts(asked[0]?.body).some((text) => text.trim() === ours.trim()), "our text is not in the request as it is");
-expect(texts(asked[0]?.body).some((text) => text.includes("SYSTEM-OF-OURS {file:~/secret} {env:HOME}")), "our system text is not in the request");
-const tools = (asked[0]?.body?.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? [tool]);
+if (kind === "debate") {
+  expect(asked.every(({ body }) => texts(body).some((text) => text.startsWith("Answer what follows.") && text.includes(prompt))), "our text is not in every request");
+  for (const path of ["/messages", "/responses"]) expect(asked.some(({ url }) => url.split("?")[0].endsWith(path)), `nothing was asked at ${path}`);
+  expect(said.includes("Use a queue.") && said.includes("Saved debate to") && !said.includes("failed: exit code"), "the debate has no answer");
+} else {
+  const ours = `Answer what follows.\n\n${prompt}`;
+  expect(texts(asked[0]?.body).some((text) => text.trim() === ours.trim()), "our text is not in the request as it is");
+  expect(texts(asked[0]?.body).some((text) => text.includes("SYSTEM-OF-OURS {file:~/secret} {env:HOME}")), "our system text is not in the request");
+}
+const tools = asked.flatMap(({ body }) => body?.tools ?? []);
 expect(tools.length === 0, `${tools.length} tools are offered`);
 if (kind === "plain") expect(said.includes("text Use a queue.") && said.includes("input_tokens: 1200, cached_input_tokens: 1000") && said.includes("output_tokens: 70"), "the answer or its figures are not there");
 if (kind === "tool") expect(said.includes("failed tool-used"), "a tool was used and nobody says so");

@@ -41,25 +41,6 @@ function responses(model) {
   ]);
 }
 
-function chat(model) {
-  const tool = model.includes("tool");
-  const delta = tool
-    ? { role: "assistant", tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "bash", arguments: '{"command":"cat /etc/passwd"}' } }] }
-    : { role: "assistant", content: "Use a queue." };
-  const chunk = (delta, finish_reason = null, usage = undefined) => ["", { id: "c1", object: "chat.completion.chunk", created: 1, model, choices: [{ index: 0, delta, finish_reason }], usage }];
-  const usage = { prompt_tokens: 1200, completion_tokens: 70, total_tokens: 1270, prompt_tokens_details: { cached_tokens: 1000 }, completion_tokens_details: { reasoning_tokens: 50 } };
-  return events([chunk(delta), chunk({}, tool ? "tool_calls" : model.includes("length") ? "length" : "stop", usage)]) + "data: [DONE]\n\n";
-}
-
-function gemini(model) {
-  const part = model.includes("tool") ? { functionCall: { name: "read_file", args: { file_path: "/etc/passwd" } } } : { text: "Use a queue." };
-  return events([["", {
-    candidates: [{ index: 0, content: { role: "model", parts: [part] }, finishReason: model.includes("length") ? "MAX_TOKENS" : "STOP" }],
-    usageMetadata: { promptTokenCount: 1200, cachedContentTokenCount: 1000, candidatesTokenCount: 20, thoughtsTokenCount: 50, totalTokenCount: 1270 },
-    modelVersion: model,
-  }]]);
-}
-
 createServer((request, response) => {
   const parts = [];
   request.on("data", (part) => parts.push(part));
@@ -70,7 +51,7 @@ createServer((request, response) => {
     let body;
     try { body = JSON.parse(bytes.toString() || "null"); } catch { body = bytes.toString(); }
     appendFileSync(kept, JSON.stringify({ method: request.method, url: request.url, body }) + "\n");
-    const model = body?.model ?? decodeURIComponent(/models\/([^:?/]+)/.exec(request.url)?.[1] ?? "");
+    const model = body?.model ?? "";
     const wait = calledTool ? TO_THINK : 0;
     calledTool ||= model.includes("tool") && request.method === "POST";
     const send = (status, type, text) => setTimeout(() => { response.writeHead(status, { "content-type": type }); response.end(text); }, wait);
@@ -79,10 +60,6 @@ createServer((request, response) => {
     const path = request.url.split("?")[0];
     if (path.endsWith("/messages")) return send(200, "text/event-stream", anthropic(model));
     if (path.endsWith("/responses")) return send(200, "text/event-stream", responses(model));
-    if (path.endsWith("/chat/completions")) return send(200, "text/event-stream", chat(model));
-    if (path.includes("GenerateContent")) return send(200, "text/event-stream", gemini(model));
-    if (path.includes("countTokens")) return send(200, "application/json", '{"totalTokens":10}');
-    if (path.includes("generateContent")) return send(200, "application/json", JSON.stringify({ candidates: [{ content: { role: "model", parts: [{ text: "{}" }] }, finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 } }));
     send(404, "application/json", "{}");
   });
 }).listen(0, "127.0.0.1", function () { console.log(this.address().port); });

@@ -90,7 +90,10 @@ pub struct CallRecord {
     /// Set when the server broke the answer off for its own reasons.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The server's finish reason, if it is none of the above and does not mark a complete answer.
+    /// Set when the server's finish reason is unknown: the answer may be complete.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown_end: bool,
+    /// The server's finish reason, if the fields above do not express it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.

@@ -38,8 +38,6 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
 pub enum Remedy {
     /// Name the provider of a model.
     NameProvider,
-    /// Name the model of a provider.
-    NameModel,
     /// Set up a provider, or use one without a key.
     SetUp,
     GoOffline,

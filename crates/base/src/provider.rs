@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 pub use family::family;
 pub use presets::{
-    DEFAULT_MODEL, DEFAULT_PROVIDER, OPENROUTER, PRESETS, Preset, PresetModels, ROUTED_MODELS, default_models, models,
-    preset, serves_responses,
+    DEFAULT_MODEL, DEFAULT_PROVIDER, OPENROUTER, PRESETS, Preset, ROUTED_MODELS, default_models, preset,
+    serves_responses,
 };
 
 /// The provider that calls no model: its answers are canned.

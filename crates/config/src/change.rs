@@ -10,7 +10,6 @@ use dialectic_record::debate::Settings;
 use dialectic_record::prompt::Role;
 
 use super::check::check;
-use super::choice::with_programs_named;
 use super::error::{ConfigError, ConfigProblem};
 use super::findings::Diagnostics;
 use super::layers::{Layers, ValueSource, at};
@@ -74,9 +73,6 @@ pub fn change_settings(
             own_roles.push(agent.role.clone());
         }
     }
-    let own: Vec<String> =
-        settings.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone()).collect();
-    let overrides = &with_programs_named(overrides, &own);
     let usual = Usual::default();
     let context = ResolveContext {
         environment,

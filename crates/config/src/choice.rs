@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
-use dialectic_base::provider::{OPENROUTER, PresetModels, ROUTED_MODELS, default_models, models, preset};
+use dialectic_base::provider::{OPENROUTER, ROUTED_MODELS, default_models, preset};
 use dialectic_engine::access::{Outline, provider_names};
 use dialectic_llm::command::{ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::findings::{Diagnostics, Fault, unknown};
-use super::overrides::{Overrides, PanelName, Switch};
+use super::overrides::Switch;
 use super::resolve::ResolveContext;
 
 /// The environment variable that names the default model.
@@ -27,8 +27,8 @@ pub(super) const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 pub struct ModelChoice {
     /// One model for all agents, or several that are assigned in turn. Never empty.
     pub(super) models: Vec<ServedModel>,
-    /// The name of the panel, if one was requested.
-    pub panel: Option<PanelName>,
+    /// Whether they are a mixed panel.
+    pub is_mixed: bool,
     /// The reason.
     pub because: ChoiceReason,
 }
@@ -101,12 +101,12 @@ impl fmt::Display for ModelChoice {
             self.models.iter().map(|served| format!("{} of {}", served.model, served.provider)).collect();
         let because = &self.because;
         let models = models.join(", ");
-        match (self.panel, because) {
-            (Some(panel), _) => write!(f, "Panel {}: {models} ({because}).", panel.name()),
-            (None, ChoiceReason::KeyIsSet(_) | ChoiceReason::ProgramIsThere { .. } | ChoiceReason::NoKeyIsSet) => {
+        match because {
+            _ if self.is_mixed => write!(f, "Mixed panel: {models} ({because})."),
+            ChoiceReason::KeyIsSet(_) | ChoiceReason::ProgramIsThere { .. } | ChoiceReason::NoKeyIsSet => {
                 write!(f, "No model is configured; using {models} ({because}).")
             }
-            (None, ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_)) => {
+            ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_) => {
                 write!(f, "Using {models} ({because}).")
             }
         }
@@ -137,9 +137,11 @@ impl Diagnostic for NoKey {
 
 /// A provider and model to assign to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ServedModel {
-    pub(super) provider: String,
-    pub(super) model: String,
+pub struct ServedModel {
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
 }
 
 impl ServedModel {
@@ -153,22 +155,15 @@ impl ServedModel {
 
     /// The default model of a provider.
     pub(super) fn by(provider: &str) -> Option<Self> {
-        let of_program = || {
-            let preset = program_preset(provider)?;
-            Some(Self::new(preset.name, preset.default_model))
-        };
-        named(default_models(), provider).or_else(of_program)
+        let of_program = || program_preset(provider).map(|preset| preset.default_model);
+        let model = preset(provider).and_then(|preset| preset.model).or_else(of_program)?;
+        Some(Self::new(provider, model))
     }
 
     /// An agent with this provider and model.
     pub(super) fn lent_to(&self, agent: AgentSettings) -> AgentSettings {
         AgentSettings { provider: self.provider.clone(), model: self.model.clone(), ..agent }
     }
-}
-
-fn named<'a>(models: impl IntoIterator<Item = (&'a str, &'a str)>, provider: &str) -> Option<ServedModel> {
-    let (provider, model) = models.into_iter().find(|(name, _)| *name == provider)?;
-    Some(ServedModel::new(provider, model))
 }
 
 /// The model that one layer prefers.
@@ -184,9 +179,10 @@ impl ModelPreference {
         Self { provider: text("provider"), model: text("model") }
     }
 
-    /// Replaces a model's name with the program for which it stands.
-    pub(super) fn with_program_named(self, own: &[String]) -> Self {
-        let meant = self.model.as_deref().filter(|_| self.provider.is_none()).and_then(|model| of_program(model, own));
+    /// Splits the model's name into provider and model if no provider is named.
+    pub(super) fn with_provider_named(self, own: &OwnProviders) -> Self {
+        let model = self.model.as_deref().filter(|_| self.provider.is_none());
+        let meant = model.and_then(|model| with_provider(model, own));
         match meant {
             Some(ServedModel { provider, model }) => Self { provider: Some(provider), model: Some(model) },
             None => self,
@@ -207,27 +203,30 @@ pub(super) struct ModelResolver<'a> {
 impl ModelResolver<'_> {
     /// Chooses models for agents and judges that name none. Reports unusable ones as findings.
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
-        match self.context.panel() {
-            Some((PanelName::Mixed, by)) => self.mixed(&by, findings),
-            Some((PanelName::Cheap, _)) => self.of_panel(|models| models.cheap, PanelName::Cheap, findings),
-            Some((PanelName::Strong, _)) => self.of_panel(|models| models.strong, PanelName::Strong, findings),
-            None => self.one(findings),
-        }
+        if self.context.overrides.mixed == Switch::On { self.mixed(findings) } else { self.one(findings) }
+    }
+
+    /// The provider and model that an option names.
+    pub(super) fn asked(&self, model: Option<&String>) -> ModelPreference {
+        ModelPreference { provider: None, model: model.cloned() }.with_provider_named(&self.own())
+    }
+
+    fn own(&self) -> OwnProviders {
+        self.providers.iter().map(|(name, entry)| (name.clone(), entry.program.is_some())).collect()
     }
 
     /// One model for all agents: from the highest layer that names one, else from the first provider with a key. No
     /// second provider receives anything just because its key is set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
-        let asked = ModelPreference { provider: overrides.provider.clone(), model: overrides.model.clone() };
+        let asked = self.asked(overrides.model.as_ref());
         let variables =
             ModelPreference { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
-        let own = self.providers.iter().filter(|(_, entry)| entry.program.is_some()).map(|(name, _)| name.clone());
-        let variables = variables.with_program_named(&own.collect::<Vec<_>>());
-        let named_by = |wish: &ModelPreference, model, provider| if wish.model.is_some() { model } else { provider };
+        let variable = if variables.model.is_some() { MODEL_VARIABLE } else { PROVIDER_VARIABLE };
+        let variables = variables.with_provider_named(&self.own());
         let layers = [
-            (&asked, ChoiceReason::Option(named_by(&asked, "--model", "--provider"))),
-            (&variables, ChoiceReason::Variable(named_by(&variables, MODEL_VARIABLE, PROVIDER_VARIABLE))),
+            (&asked, ChoiceReason::Option("--model")),
+            (&variables, ChoiceReason::Variable(variable)),
             (&usual.preference, ChoiceReason::File(usual.path.clone().unwrap_or_default())),
         ];
         let Some(place) = layers.iter().position(|(wish, _)| !wish.is_none()) else {
@@ -249,7 +248,7 @@ impl ModelResolver<'_> {
             (None, None) => return self.first(default_models()),
         };
         match served.and_then(|served| self.known(served)) {
-            Ok(served) => ModelChoice { models: vec![served], panel: None, because: because.clone() },
+            Ok(served) => ModelChoice { models: vec![served], is_mixed: false, because: because.clone() },
             Err(fault) => {
                 match because {
                     ChoiceReason::Variable(name) => findings.variable_problem(name, fault.message),
@@ -266,43 +265,11 @@ impl ModelResolver<'_> {
         }
     }
 
-    fn of_panel(
-        &self,
-        one: fn(&PresetModels) -> &'static str,
-        panel: PanelName,
-        findings: &mut Diagnostics,
-    ) -> ModelChoice {
-        let models = models(one);
-        let ResolveContext { overrides, usual, .. } = self.context;
-        let provider = overrides.provider.clone().map(|name| (name, ChoiceReason::Option("--provider")));
-        let provider = provider
-            .or_else(|| Some((self.variable(PROVIDER_VARIABLE)?, ChoiceReason::Variable(PROVIDER_VARIABLE))))
-            .or_else(|| Some((usual.preference.provider.clone()?, ChoiceReason::File(usual.path.clone()?))));
-        let Some((provider, because)) = provider else {
-            return ModelChoice { panel: Some(panel), ..self.first(models) };
-        };
-        if let Some(served) = named(models.clone(), &provider) {
-            return ModelChoice { models: vec![served], panel: Some(panel), because };
-        }
-        let known: Vec<&str> = models.clone().map(|(name, _)| name).collect();
-        let fault = format!(
-            "cannot be `{}` with the provider `{provider}`: panels consist of models of {}",
-            panel.name(),
-            known.join(", ")
-        );
-        findings.argument("--panel", fault);
-        ModelChoice { panel: Some(panel), ..self.first(models) }
-    }
-
     /// One model per provider with a key, or models of several families through a router.
-    fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
-        let asked = self.context.overrides.provider.as_ref();
-        if let Some(provider) = asked.filter(|name| *name != OPENROUTER) {
-            findings.argument("--panel", format!("`mixed` needs several providers, and `{provider}` is only one"));
-        }
+    fn mixed(&self, findings: &mut Diagnostics) -> ModelChoice {
         let with_key =
             |(provider, model): (&str, &str)| Some((ServedModel::new(provider, model), self.key_of(provider)?));
-        let own = |(provider, _): &(&str, &str)| *provider != OPENROUTER && asked.is_none();
+        let own = |(provider, _): &(&str, &str)| *provider != OPENROUTER;
         let mut found: Vec<(ServedModel, String)> = default_models().filter(own).filter_map(with_key).collect();
         if found.len() < 2 {
             let taken: BTreeSet<String> = found.iter().map(|(served, _)| served.provider.clone()).collect();
@@ -310,14 +277,13 @@ impl ModelResolver<'_> {
             found.extend(ROUTED_MODELS.iter().copied().filter(is_other).filter_map(with_key));
         }
         let is_other = |program: &ProgramPreset| {
-            !found.iter().any(|(served, _)| {
-                Some(served.provider.as_str()) == program.vendor
-                    || program.vendor.is_some_and(|vendor| served.model.starts_with(vendor))
-            })
+            !found
+                .iter()
+                .any(|(served, _)| served.provider == program.vendor || served.model.starts_with(program.vendor))
         };
         // Without calls, no key is needed.
         let is_offline = self.context.overrides.offline == Switch::On;
-        let are_wanted = found.len() < 2 && asked.is_none() && !is_offline;
+        let are_wanted = found.len() < 2 && !is_offline;
         let there = if are_wanted { (self.context.programs)(self.providers) } else { Vec::new() };
         let usable = there.iter().filter(|one| one.fault.is_none() && is_other(one.preset));
         let programs: Vec<&ProgramPreset> = usable.map(|one| one.preset).collect();
@@ -330,19 +296,11 @@ impl ModelResolver<'_> {
                 let faults = there.iter().filter_map(|one| one.fault.as_ref());
                 let set = faults.fold(set, |all, fault| format!("{all}; {fault}"));
                 findings.unmet(format!(
-                    "the panel `mixed`, requested by {}, needs the keys of two providers, or \
-                     OPENROUTER_API_KEY, or the program `claude` or `codex` instead of a key; {set}",
-                    match by {
-                        ChoiceReason::File(path) => path.display().to_string(),
-                        ChoiceReason::KeyIsSet(_)
-                        | ChoiceReason::ProgramIsThere { .. }
-                        | ChoiceReason::NoKeyIsSet
-                        | ChoiceReason::Variable(_)
-                        | ChoiceReason::Option(_) => "--panel".to_owned(),
-                    }
+                    "--mixed needs the keys of two providers, or OPENROUTER_API_KEY, or the program `claude` or `codex` \
+                     instead of a key; {set}"
                 ));
             }
-            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(default_models()) };
+            return ModelChoice { is_mixed: true, ..self.first(default_models()) };
         }
         let of_programs = programs.iter().map(|program| ServedModel::new(program.name, program.default_model));
         let because = if programs.is_empty() {
@@ -352,7 +310,7 @@ impl ModelResolver<'_> {
             ChoiceReason::ProgramIsThere { programs, variables }
         };
         let models = found.into_iter().map(|(served, _)| served).chain(of_programs).collect();
-        ModelChoice { models, panel: Some(PanelName::Mixed), because }
+        ModelChoice { models, is_mixed: true, because }
     }
 
     /// The first of `models` whose provider has a key, else the first one.
@@ -363,7 +321,7 @@ impl ModelResolver<'_> {
             Some((served, variable)) => (served, ChoiceReason::KeyIsSet(vec![variable])),
             None => (models[0], ChoiceReason::NoKeyIsSet),
         };
-        ModelChoice { models: vec![ServedModel::new(provider, model)], panel: None, because }
+        ModelChoice { models: vec![ServedModel::new(provider, model)], is_mixed: false, because }
     }
 
     /// The provider of a model that was named without one: a provider known to serve it, preferably with a key; else
@@ -394,11 +352,10 @@ impl ModelResolver<'_> {
     }
 
     /// Explains why a provider without a model does not determine the model.
-    pub(super) fn no_default_model(&self, provider: &str) -> Fault {
+    fn no_default_model(&self, provider: &str) -> Fault {
         let names = provider_names(self.providers);
         if names.contains(&provider) {
-            let message = format!("names `{provider}`, which has no default model: name one");
-            Fault { message, remedy: Some(Remedy::NameModel) }
+            format!("names `{provider}`, which has no default model: name one").into()
         } else {
             format!("names an {}", unknown("provider", provider, &names)).into()
         }
@@ -415,38 +372,30 @@ impl ModelResolver<'_> {
     }
 }
 
-/// The program and the model that a model's name stands for: `claude` is the program with its default model,
-/// `claude/opus` another of its models. `own` lists the user's own programs; their default model has the program's
+/// The providers of the user's files by name, and whether each is a program.
+pub(super) type OwnProviders = BTreeMap<String, bool>;
+
+/// The provider and the model in a name such as `openai/gpt-5.6-luna`. A prefix that names no provider belongs to the
+/// model's name. A program's name alone stands for its default model; that of the user's own program has the program's
 /// name.
-pub(super) fn of_program(model: &str, own: &[String]) -> Option<ServedModel> {
-    let (name, rest) = model.split_once('/').map_or((model, None), |(name, rest)| (name, Some(rest)));
-    let preset = program_preset(name);
-    if preset.is_none() && !own.iter().any(|own| own == name) {
-        return None;
+pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
+    match name.split_once('/').filter(|(_, model)| !model.is_empty()) {
+        Some((provider, model)) => {
+            let is_known =
+                preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);
+            is_known.then(|| ServedModel::new(provider, model))
+        }
+        None => {
+            let usual = program_preset(name).map(|preset| preset.default_model);
+            let usual = usual.or_else(|| own.get(name).filter(|is_program| **is_program).map(|_| name));
+            usual.map(|model| ServedModel::new(name, model))
+        }
     }
-    let usual = preset.map_or(name, |preset| preset.default_model);
-    Some(ServedModel::new(name, rest.unwrap_or(usual)))
 }
 
 /// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.
 pub(super) fn may_serve(provider: &str, model: &str) -> bool {
-    let Some(vendor) = program_preset(provider).and_then(|preset| preset.vendor) else { return true };
+    let Some(vendor) = program_preset(provider).map(|preset| preset.vendor) else { return true };
     let is_elsewhere = || default_models().any(|(name, _)| facts(name, model).is_some());
     facts(vendor, model).is_some() || !is_elsewhere()
-}
-
-/// Replaces models' names in the options with the programs for which they stand.
-pub(super) fn with_programs_named(options: &Overrides, own: &[String]) -> Overrides {
-    let mut options = options.clone();
-    if options.provider.is_some() {
-        return options;
-    }
-    let meant = |model: &Option<String>| of_program(model.as_deref()?, own);
-    if let Some(ServedModel { provider, model }) = meant(&options.judge_model) {
-        (options.judge_provider, options.judge_model) = (Some(provider), Some(model));
-    }
-    if let Some(ServedModel { provider, model }) = meant(&options.model) {
-        (options.provider, options.model) = (Some(provider), Some(model));
-    }
-    options
 }

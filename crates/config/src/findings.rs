@@ -58,15 +58,6 @@ impl Diagnostics {
         self.warnings.push(warning.into());
     }
 
-    /// Removes and returns the problems of some keys.
-    pub(super) fn take_problems(&mut self, is_wanted: impl Fn(&KeyPath) -> bool) -> Self {
-        let is_wanted = |problem: &mut ConfigProblem| match &problem.subject {
-            ProblemSubject::Key { path, .. } => is_wanted(path),
-            ProblemSubject::Variable(_) => false,
-        };
-        Self { problems: self.problems.extract_if(.., is_wanted).collect(), ..Self::default() }
-    }
-
     /// Gives every problem with a key its position, and sorts them in the order of the file.
     pub(super) fn located(mut self, find: impl Fn(&KeyPath) -> Option<Location>) -> Vec<ConfigProblem> {
         for problem in &mut self.problems {

@@ -80,7 +80,7 @@ impl Layers {
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick == Switch::On).then_some(value);
-        let options: [(&'static str, &str, Option<Value>); 12] = [
+        let options: [(&'static str, &str, Option<Value>); 10] = [
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
             ("--quick", "debate.check", quick(1.into())),
@@ -89,9 +89,7 @@ impl Layers {
             ("--protocol", "debate.protocol", options.protocol.clone().map(Value::from)),
             ("--until", "debate.terminationCondition.type", options.until.map(|kind| kind.name().into())),
             ("--clarify", "debate.interactiveClarifications", (options.clarify == Switch::On).then_some(true.into())),
-            ("--seed", "debate.seed", options.seed.map(Value::from)),
             ("--max-cost", "debate.budget.maxCostUsd", dollars(options.max_cost)),
-            ("--warn-cost", "debate.budget.warnCostUsd", dollars(options.warn_cost)),
             ("--max-calls", "debate.budget.maxCalls", options.max_calls.map(Value::from)),
             ("--context", "contextDir", options.context_dir.as_ref().map(|path| path.display().to_string().into())),
         ];

@@ -38,7 +38,7 @@ mod tests;
 pub use advice::{model_warnings, one_family};
 pub use change::{Changed, SettingChange, change_settings, check_changes};
 pub use check::{CheckedTree, Mismatch, check};
-pub use choice::{ChoiceReason, ModelChoice, NoKey};
+pub use choice::{ChoiceReason, ModelChoice, NoKey, ServedModel, with_provider};
 pub use env::{EnvError, EnvFile, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{
@@ -47,7 +47,7 @@ pub use evaluators::{
 pub use layers::ValueSource;
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
 pub use locate::{Location, ProblemSubject};
-pub use overrides::{Overrides, PanelChoice, PanelName, Switch};
+pub use overrides::{Overrides, Switch};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};
 pub use suggest::nearest;

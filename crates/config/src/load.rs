@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use dialectic_base::key_path::{KeyPath, Segment};
+use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::BudgetLimit;
 use dialectic_engine::access::{
     Environment, PROMPT_FAULT, UserSettings, is_trusted, programs_there, provider_names, refused, stray_prompt,
@@ -17,12 +17,12 @@ use dialectic_record::debate::{AgentSettings, Settings};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
 
-use super::choice::{ModelChoice, ModelPreference, with_programs_named};
+use super::choice::{ModelChoice, ModelPreference, OwnProviders};
 use super::env::cache_directory;
 use super::error::ConfigError;
 use super::findings::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
-use super::overrides::{Overrides, PanelChoice, PanelName};
+use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::user::{UserConfig, read_user};
@@ -126,30 +126,21 @@ impl<'a> ConfigFiles<'a> {
         check_arguments(overrides)?;
         let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
         let (project, user) = (self.project()?, self.user()?);
-        let panel = match &overrides.panel {
-            Some(PanelChoice::File(path)) => Some(read_panel(path)?),
-            Some(PanelChoice::Named(_)) | None => None,
-        };
         let path = &self.path;
-        let base_dir = match (&panel, project, user) {
-            (Some(panel), ..) => parent(&panel.path),
-            (None, None, Some(user)) => parent(&user.document.path),
-            (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
+        let base_dir = match (project, user) {
+            (None, Some(user)) => parent(&user.document.path),
+            (Some(_), _) | (None, None) => parent(path.as_path()),
         };
         let is_untrusted = project.is_some_and(|project| !self.trusts(project));
-        let files = FileSet { path, project, user, panel: panel.as_ref(), is_untrusted };
+        let files = FileSet { path, project, user, is_untrusted };
         let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
         let mut loaded = assemble(&files, self.environment, overrides, &own_roles)?;
-        if files.panel.is_some() {
-            let summary = &mut loaded.settings.debate.summarization.prompt_path;
-            *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
-        }
         if let ConfigPath::Named(_) = path {
             let shown = base_dir.display().to_string().into();
             loaded.layers.set(ValueSource::Option("--config"), &KeyPath::root().key("baseDir"), shown);
         }
         loaded.settings.base_dir = Some(base_dir);
-        if let Some(project) = files.untrusted().filter(|_| files.panel.is_none()) {
+        if let Some(project) = files.untrusted() {
             let directories =
                 loaded.settings.base_dir.clone().into_iter().chain(user.and_then(UserConfig::summary_prompt));
             if let Some(prompt) = stray_prompt(&loaded.settings, &directories.collect::<Vec<_>>()) {
@@ -197,8 +188,8 @@ impl<'a> ConfigFiles<'a> {
     /// A configuration cannot be used.
     pub fn own(&self) -> Result<UserSettings, ConfigError> {
         let (project, user) = (self.trusted()?, self.user()?);
-        let files = FileSet { path: &self.path, project, user, panel: None, is_untrusted: false };
-        let layers = files.layers(&[]);
+        let files = FileSet { path: &self.path, project, user, is_untrusted: false };
+        let layers = files.layers(&OwnProviders::default());
         let mut findings = project.map(ConfigDocument::findings).unwrap_or_default();
         let debate = rules::debate(&layers.section("debate"), &mut findings);
         let documents = project.into_iter().chain(user.map(|user| &user.document));
@@ -219,43 +210,30 @@ impl<'a> ConfigFiles<'a> {
     }
 }
 
-fn read_panel(path: &Path) -> Result<ConfigDocument, ConfigError> {
-    if let Some(panel) = read(path, &schema::PANEL)? {
-        return Ok(panel);
-    }
-    let name = path.display().to_string();
-    let names: Vec<&str> = PanelName::ALL.iter().map(|panel| panel.name()).collect();
-    let message = format!("names an {}, but there is no such file", unknown("panel", &name, &names));
-    Err(ConfigError::Argument { option: "--panel", message })
-}
-
 pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
     /// The project's file.
     pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
-    /// The file of `--panel`.
-    pub(super) panel: Option<&'a ConfigDocument>,
     /// Whether the project's file was found, and the user has not trusted it.
     pub(super) is_untrusted: bool,
 }
 
 impl FileSet<'_> {
     fn are_none(&self) -> bool {
-        self.project.is_none() && self.user.is_none() && self.panel.is_none()
+        self.project.is_none() && self.user.is_none()
     }
 
     fn untrusted(&self) -> Option<&ConfigDocument> {
         self.project.filter(|_| self.is_untrusted)
     }
 
-    /// The contents of the files, lowest layer first. `own` are the user's own programs.
-    fn layers(&self, own: &[String]) -> Layers {
+    /// The contents of the files, lowest layer first. `own` are their providers.
+    fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
         let named = |tree: &Value| programs::named_by_models(tree.clone(), own);
         if let Some(user) = &self.user {
-            let is_below = self.project.is_some() || self.panel.is_some();
-            let tree = if is_below { user.tree_for_project() } else { named(&user.document.tree) };
+            let tree = if self.project.is_some() { user.tree_for_project() } else { named(&user.document.tree) };
             layers.push(ValueSource::File(user.document.path.clone()), tree);
         }
         if let Some(project) = &self.project {
@@ -265,22 +243,11 @@ impl FileSet<'_> {
             }
             layers.push(ValueSource::File(project.path.clone()), tree);
         }
-        if let Some(panel) = &self.panel {
-            layers.take_section("agents");
-            layers.take_section("judge");
-            layers.push(ValueSource::File(panel.path.clone()), named(&panel.tree));
-        }
         layers
     }
 
     /// Fails if there are problems, each with its position. Returns the warnings.
-    fn refuse(&self, mut findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
-        if let Some(panel) = &self.panel {
-            let of_panel = findings.take_problems(|path| {
-                matches!(path.0.first(), Some(Segment::Key(section)) if section == "agents" || section == "judge")
-            });
-            panel.refuse(of_panel)?;
-        }
+    fn refuse(&self, findings: Diagnostics) -> Result<Vec<String>, ConfigError> {
         match self.project.or(self.user.map(|user| &user.document)) {
             Some(document) => document.refuse(findings),
             None if findings.problems.is_empty() => Ok(findings.warnings),
@@ -298,7 +265,7 @@ pub(super) fn assemble(
     overrides: &Overrides,
     own_roles: &[String],
 ) -> Result<Loaded, ConfigError> {
-    let &FileSet { project, user, panel, is_untrusted, .. } = files;
+    let &FileSet { project, user, .. } = files;
     let mut warnings = environment.warnings().to_vec();
     if let Some(untrusted) = files.untrusted() {
         let refused = refused(&untrusted.tree);
@@ -307,23 +274,17 @@ pub(super) fn assemble(
             return Err(ConfigError::Untrusted { path: untrusted.path.clone(), fault });
         }
     }
-    let own: Vec<String> = [project.filter(|_| !is_untrusted), user.map(|user| &user.document)]
-        .into_iter()
-        .flatten()
-        .flat_map(|document| programs::names(&document.tree))
-        .collect();
-    let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_program_named(&own));
+    let documents = [user.map(|user| &user.document), project].into_iter().flatten();
+    let own: OwnProviders = documents.flat_map(|document| programs::names(&document.tree)).collect();
+    let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_provider_named(&own));
     let of_project = of_project.filter(|named| !named.is_none());
     // A project that selects models leaves the agents open, as the user's own configuration does.
-    let is_expected = (project.is_some() && of_project.is_none()) || panel.is_some();
+    let is_expected = project.is_some() && of_project.is_none();
     let usual = usual(files, of_project.clone());
-    let overrides = &with_programs_named(overrides, &own);
     let there = |providers: &_| programs_there(providers, environment);
     let context = ResolveContext { environment, overrides, own_roles, usual: &usual, programs: &there, is_expected };
     let mut findings = Diagnostics::default();
-    for document in [project, panel].into_iter().flatten() {
-        findings.problems.extend(document.findings().problems);
-    }
+    findings.problems.extend(project.map(ConfigDocument::findings).into_iter().flat_map(|of| of.problems));
     let Resolved { settings, layers, mut findings, choice } = resolve(files.layers(&own), &context, findings);
     if let Some(refusal) = findings.refusal.take() {
         return Err(refusal);
@@ -338,9 +299,6 @@ pub(super) fn assemble(
     warnings.extend(project.into_iter().flat_map(|project| project.warnings.clone()));
     warnings.extend(user.into_iter().flat_map(|user| user.warnings.clone()));
     warnings.extend(of_values);
-    if let Some(panel) = panel {
-        warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", panel.path.display())));
-    }
     let mut own = user.map(UserConfig::own).unwrap_or_default();
     if let Some(ModelPreference { provider, model }) = of_project {
         own.retain(|(key, _)| !matches!(&**key, "provider" | "model"));
@@ -361,7 +319,7 @@ fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
         model: model.or_else(|| own.preference.model.filter(|_| is_same)),
         provider: provider.or(own.preference.provider),
     };
-    Usual { preference, panel: None, path: Some(project.path.clone()) }
+    Usual { preference, path: Some(project.path.clone()) }
 }
 
 /// The commands after a debate: the project's, else the user's own.

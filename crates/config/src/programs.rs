@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_base::program::{ProgramOutput, ProgramSettings};
+use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::preset;
 use dialectic_engine::access::headers;
 use dialectic_llm::command::program_preset;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
-use super::choice::of_program;
+use super::choice::{OwnProviders, with_provider};
 use super::findings::Diagnostics;
 use super::layers::laid_over;
 use super::schema;
@@ -46,17 +46,16 @@ fn is_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
 
-/// The names of the user's own programs in a file.
-pub(super) fn names(tree: &Value) -> Vec<String> {
+/// The providers of a file.
+pub(super) fn names(tree: &Value) -> OwnProviders {
     let entries = tree["providers"].as_object().into_iter().flatten();
-    entries.filter(|(_, entry)| entry["type"] == COMMAND).map(|(name, _)| name.clone()).collect()
+    entries.map(|(name, entry)| (name.clone(), entry["type"] == COMMAND)).collect()
 }
 
-/// Replaces models' names with the programs for which they stand, if an agent or the judge has a model and no provider.
-/// `own` are the user's own programs.
-pub(super) fn named_by_models(mut tree: Value, own: &[String]) -> Value {
+/// Splits models' names into provider and model, if an agent or the judge has a model and no provider.
+pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
     let name = |entry: &mut Value| {
-        let meant = entry["model"].as_str().and_then(|model| of_program(model, own));
+        let meant = entry["model"].as_str().and_then(|model| with_provider(model, own));
         if let Some(served) = meant.filter(|_| entry["provider"].is_null()) {
             (entry["provider"], entry["model"]) = (served.provider.into(), served.model.into());
         }
@@ -103,39 +102,8 @@ pub(super) fn program(
 }
 
 fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut Diagnostics) {
-    let of_own = [
-        ("output", program.output.is_some()),
-        ("text", program.text.is_some()),
-        ("error", program.error.is_some()),
-        ("inputTokens", !program.input_tokens.is_empty()),
-        ("outputTokens", !program.output_tokens.is_empty()),
-        ("costUsd", program.cost_usd.is_some()),
-        ("maxTokensArg", program.max_tokens_arg.is_some()),
-    ];
-    let is_json = program.output == Some(ProgramOutput::Json);
-    if program_preset(name).is_some() {
-        for (key, _) in of_own.into_iter().filter(|(_, is_there)| *is_there) {
-            findings.problem(path.key(key), format!("cannot be set: the output of `{name}` is known"));
-        }
-    } else {
-        if program.argv.is_empty() {
-            findings.problem(path.key("argv"), "is missing: the program and its arguments");
-        }
-        if is_json && program.text.is_none() {
-            findings.problem(path.key("text"), "is missing: the place of the answer in the JSON");
-        }
-        if !program.allow_versions.is_empty() {
-            findings.problem(path.key("allowVersions"), "has no effect: it applies to built-in programs");
-        }
-        for (key, _) in of_own[1..6].iter().filter(|(_, is_there)| *is_there && !is_json) {
-            findings.problem(path.key(key), "needs `\"output\": \"json\"`");
-        }
-    }
-    let pointers = [&program.text, &program.error, &program.cost_usd].into_iter().flatten();
-    for pointer in pointers.chain(&program.input_tokens).chain(&program.output_tokens) {
-        if !pointer.is_empty() && !pointer.starts_with('/') {
-            findings.problem(path.clone(), format!("`{pointer}` is not a JSON pointer: it must begin with `/`"));
-        }
+    if program_preset(name).is_none() && program.argv.is_empty() {
+        findings.problem(path.key("argv"), "is missing: the program and its arguments");
     }
     let set = path.key("env").key("set");
     for (variable, value) in &program.env.set {

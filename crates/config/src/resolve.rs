@@ -13,7 +13,7 @@ use dialectic_record::protocol::{COUNCIL, Protocol};
 use super::choice::{ModelChoice, ModelPreference};
 use super::findings::Diagnostics;
 use super::layers::Layers;
-use super::overrides::{Overrides, PanelChoice, PanelName, Switch};
+use super::overrides::{Overrides, Switch};
 use super::roster::{Roster, roster};
 use super::rules;
 
@@ -36,8 +36,6 @@ pub(super) struct ResolveContext<'a> {
 pub(super) struct Usual {
     /// The preferred model.
     pub(super) preference: ModelPreference,
-    /// The preferred panel.
-    pub(super) panel: Option<PanelName>,
     /// The file that sets them.
     pub(super) path: Option<PathBuf>,
 }
@@ -57,7 +55,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let overrides = context.overrides;
     // A user's own configuration need not name agents.
     let mut is_expected = context.is_expected || !layers.section("agents").is_null();
-    if matches!(overrides.panel, Some(PanelChoice::Named(_))) {
+    if overrides.mixed == Switch::On {
         layers.take_section("agents");
         layers.take_section("judge");
         is_expected = false;

@@ -10,12 +10,10 @@ use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
 use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
 use super::agents::{self, AgentScope, ResolvedAgent};
-use super::choice::{
-    ChoiceReason, MODEL_VARIABLE, ModelChoice, ModelResolver, PROVIDER_VARIABLE, ServedModel, may_serve,
-};
-use super::findings::{Diagnostics, Fault, unknown};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, may_serve};
+use super::findings::{Diagnostics, Fault};
 use super::layers::{Layers, ValueSource};
-use super::overrides::{PanelChoice, PanelName, Switch};
+use super::overrides::Switch;
 use super::resolve::ResolveContext;
 
 /// The agents and judge of a debate.
@@ -127,7 +125,7 @@ pub(super) fn roster(
 }
 
 impl ModelResolver<'_> {
-    /// Applies the requested models and provider to agents and judge.
+    /// Applies the requested models to agents and judge.
     fn replace_models(
         &self,
         agents: &mut [ResolvedAgent],
@@ -136,66 +134,48 @@ impl ModelResolver<'_> {
         findings: &mut Diagnostics,
     ) {
         let overrides = self.context.overrides;
-        if let Some(provider) = &overrides.provider {
-            let names = provider_names(self.providers);
-            if !names.contains(&provider.as_str()) {
-                findings.argument("--provider", format!("names an {}", unknown("provider", provider, &names)));
-                return;
-            }
-        }
-        if !is_chosen {
-            let served = match (&overrides.model, &overrides.provider) {
-                (Some(model), provider) => {
-                    let in_use: BTreeSet<&str> = agents
-                        .iter()
-                        .chain([&*judge])
-                        .map(|one| one.agent.provider.as_str())
-                        .filter(|name| *name != OFFLINE)
-                        .collect();
-                    let provider = match (provider, in_use.into_iter().collect::<Vec<_>>().as_slice()) {
-                        (Some(provider), _) => Ok(provider.clone()),
-                        (None, [one]) => Ok((*one).to_owned()),
-                        (None, []) => self.provider_of(model),
-                        (None, several) => {
-                            let several = several.join(", ");
-                            let message = format!(
-                                "would replace the models of several providers ({several}): choose the one that \
-                                 serves `{model}`"
-                            );
-                            Err(Fault { message, remedy: Some(Remedy::NameProvider) })
-                        }
-                    };
-                    provider.map(|provider| Some(ServedModel::new(provider, model)))
+        if let ModelPreference { provider, model: Some(model) } = self.asked(overrides.model.as_ref())
+            && !is_chosen
+        {
+            let in_use: BTreeSet<&str> = agents
+                .iter()
+                .chain([&*judge])
+                .map(|one| one.agent.provider.as_str())
+                .filter(|name| *name != OFFLINE)
+                .collect();
+            let provider = match (provider, in_use.into_iter().collect::<Vec<_>>().as_slice()) {
+                (Some(provider), _) => Ok(provider),
+                (None, [one]) => Ok((*one).to_owned()),
+                (None, []) => self.provider_of(&model),
+                (None, several) => {
+                    let several = several.join(", ");
+                    let message = format!(
+                        "would replace the models of several providers ({several}): choose the one that serves `{model}`"
+                    );
+                    Err(Fault { message, remedy: Some(Remedy::NameProvider) })
                 }
-                // Only for the judge.
-                (None, Some(_)) if overrides.judge_model.is_some() => Ok(None),
-                (None, Some(provider)) => {
-                    ServedModel::by(provider).map(Some).ok_or_else(|| self.no_default_model(provider))
-                }
-                (None, None) => Ok(None),
             };
-            let option = if overrides.model.is_some() { "--model" } else { "--provider" };
-            match served {
-                Ok(Some(served)) => {
+            match provider {
+                Ok(provider) => {
+                    let served = ServedModel::new(provider, model);
                     for one in agents.iter_mut().chain([&mut *judge]) {
-                        one.lend(&served, ValueSource::Option(option));
+                        one.lend(&served, ValueSource::Option("--model"));
                     }
                 }
-                Ok(None) => {}
-                Err(fault) => findings.argument(option, fault),
+                Err(fault) => findings.argument("--model", fault),
             }
         }
-        if let Some(model) = &overrides.judge_model {
-            let named = overrides.provider.as_ref().filter(|name| may_serve(name, model));
-            let provider = match overrides.judge_provider.as_ref().or(named) {
-                Some(provider) => provider.clone(),
-                None if judge.agent.provider == OFFLINE || !may_serve(&judge.agent.provider, model) => {
-                    self.provider_of(model).unwrap_or_else(|fault| {
+        if let ModelPreference { provider, model: Some(model) } = self.asked(overrides.judge_model.as_ref()) {
+            let of_judge = &judge.agent.provider;
+            let provider = match provider {
+                Some(provider) => provider,
+                None if of_judge == OFFLINE || !may_serve(of_judge, &model) => {
+                    self.provider_of(&model).unwrap_or_else(|fault| {
                         findings.argument("--judge-model", fault);
                         OFFLINE.to_owned()
                     })
                 }
-                None => judge.agent.provider.clone(),
+                None => of_judge.clone(),
             };
             judge.lend(&ServedModel::new(provider, model), ValueSource::Option("--judge-model"));
         }
@@ -204,21 +184,5 @@ impl ModelResolver<'_> {
                 findings.argument(option, "names no model".to_owned());
             }
         }
-    }
-}
-
-impl ResolveContext<'_> {
-    /// The panel that decides the default models, and who requested it.
-    pub(super) fn panel(&self) -> Option<(PanelName, ChoiceReason)> {
-        match &self.overrides.panel {
-            Some(PanelChoice::Named(name)) => return Some((*name, ChoiceReason::Option("--panel"))),
-            Some(PanelChoice::File(_)) => return None,
-            None => {}
-        }
-        let is_overruled = self.overrides.model.is_some()
-            || self.overrides.provider.is_some()
-            || [MODEL_VARIABLE, PROVIDER_VARIABLE].iter().any(|name| self.environment.has(name));
-        let usual = self.usual.panel.filter(|_| !is_overruled)?;
-        Some((usual, ChoiceReason::File(self.usual.path.clone()?)))
     }
 }

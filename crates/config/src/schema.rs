@@ -16,7 +16,6 @@ use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
 
 use super::check::follow;
-use super::overrides::PanelName;
 use super::programs;
 
 /// The schema of a project's configuration.
@@ -55,20 +54,10 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
 pub(super) static OF_USER: LazyLock<Value> = LazyLock::new(|| {
     let mut schema = CONFIG.clone();
     let keys = &mut schema["properties"];
-    keys["panel"] = json!({ "enum": PanelName::ALL });
     keys["directory"] = json!({ "type": "string" });
     keys["confirmAbove"] = json!({ "type": "number", "minimum": 0 });
     keys["color"] = json!({ "enum": ["auto", "always", "never"] });
     schema.sort_all_objects();
-    schema
-});
-
-/// The schema of a panel.
-pub(super) static PANEL: LazyLock<Value> = LazyLock::new(|| {
-    let mut schema = CONFIG.clone();
-    if let Some(keys) = schema["properties"].as_object_mut() {
-        keys.retain(|key, _| matches!(key.as_str(), "agents" | "judge"));
-    }
     schema
 });
 

@@ -22,7 +22,7 @@ mod rules;
 fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
     let path = ConfigPath::Named("c.json".into());
     let project = parse(path.as_path(), bytes, &schema::CONFIG)?;
-    let files = FileSet { path: &path, project: Some(&project), user: None, panel: None, is_untrusted: false };
+    let files = FileSet { path: &path, project: Some(&project), user: None, is_untrusted: false };
     assemble(&files, environment, overrides, &["skeptic".to_owned()])
 }
 

@@ -14,7 +14,7 @@ use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
 use super::layers::{Layers, ValueSource};
 use super::load::{parent, role_files};
-use super::overrides::{Overrides, PanelName};
+use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::resolve::{ResolveContext, Usual, resolve};
 use super::{programs, schema};
@@ -22,7 +22,7 @@ use super::{programs, schema};
 /// The file, in the user's directory.
 const FILE: &str = "config.json";
 /// Keys that a project's configuration lacks.
-const OWN: [&str; 6] = ["provider", "model", "panel", "directory", "color", "confirmAbove"];
+const OWN: [&str; 5] = ["provider", "model", "directory", "color", "confirmAbove"];
 /// Keys that apply to a project's configuration only.
 const OF_ONE_DEBATE: [&str; 2] = ["agents", "judge"];
 /// The default cost in dollars above which a debate is confirmed.
@@ -71,7 +71,7 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let ModelPreference { provider, model } = {
         let tree = document(environment).ok()??.tree;
-        ModelPreference::of_file(&tree).with_program_named(&programs::names(&tree))
+        ModelPreference::of_file(&tree).with_provider_named(&programs::names(&tree))
     };
     let provider = provider?;
     let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
@@ -116,9 +116,8 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
     let own = programs::names(&document.tree);
-    let preference = ModelPreference::of_file(&document.tree).with_program_named(&own);
-    let panel = document.tree["panel"].as_str().and_then(PanelName::named);
-    let usual = Usual { preference, panel, path: Some(path.clone()) };
+    let preference = ModelPreference::of_file(&document.tree).with_provider_named(&own);
+    let usual = Usual { preference, path: Some(path.clone()) };
     let context = ResolveContext {
         // The current environment does not affect this check.
         environment: &Environment::default(),

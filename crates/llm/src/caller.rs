@@ -177,9 +177,10 @@ impl Caller {
                         served_model: reply.served_model.clone(),
                         latency_ms: millis(started.elapsed()),
                         attempts,
-                        truncated: reply.finish != FinishReason::Complete,
+                        truncated: !matches!(reply.finish, FinishReason::Complete | FinishReason::Unknown),
                         filtered: reply.finish == FinishReason::Filtered,
                         interrupted: reply.finish == FinishReason::Interrupted,
+                        unknown_end: reply.finish == FinishReason::Unknown,
                         finish_reason: reply.finish_word.clone(),
                         ..self.record(&request.model, usage, bill.reserved(), spent)
                     };
@@ -218,27 +219,20 @@ impl Caller {
         }
     }
 
-    /// Charges the usage of a useless answer. Returns it if there is no account.
-    pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<AttemptUsage>> {
-        let spent = AttemptUsage { tokens: call.tokens, cost_usd: call.cost_usd, notional_usd: call.notional_usd };
-        match &self.account {
-            Some(account) => {
-                account.enter_failure(error, call);
-                None
-            }
-            None => Some(Box::new(spent)),
-        }
-    }
-
     async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let reply = self.follow(request, attempt, bill).await?;
-        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
+        let call = reply.tool_calls.first();
+        if !reply.text.trim().is_empty() || call.is_some() && !request.tools.is_empty() {
             return Ok(reply);
         }
-        let error = match reply.finish {
-            FinishReason::Length => ModelError::OutputLimit,
-            FinishReason::Filtered => ModelError::Filtered { message: "no text was returned".to_owned() },
-            FinishReason::Complete | FinishReason::Interrupted => ModelError::Empty,
+        let word = reply.finish_word.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();
+        let error = match (reply.finish, call) {
+            (FinishReason::Length, _) => ModelError::OutputLimit,
+            (FinishReason::Filtered, _) => ModelError::Filtered { message: format!("no text was returned{word}") },
+            (_, Some(call)) => {
+                ModelError::Unusable { message: format!("it calls `{}`, a tool that was not offered", call.name) }
+            }
+            (FinishReason::Complete | FinishReason::Interrupted | FinishReason::Unknown, None) => ModelError::Empty,
         };
         Err(FailedAttempt::with_usage(error, reply.usage()))
     }
@@ -327,6 +321,7 @@ impl Caller {
             truncated: false,
             filtered: false,
             interrupted: false,
+            unknown_end: false,
             finish_reason: None,
             copied: false,
         }

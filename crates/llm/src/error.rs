@@ -8,7 +8,7 @@ use dialectic_base::money::BudgetLimit;
 
 /// Statuses of answers without work by a model: refusals and delays. 402 means that the account has no credit, 407 comes
 /// from a proxy that did not connect, 529 is Anthropic's for a model without room.
-const UNBILLED: [u16; 12] = [400, 401, 402, 403, 404, 405, 407, 413, 422, 429, 503, 529];
+const UNBILLED: [u16; 13] = [400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529];
 
 /// Whether a provider may bill a request with this status. A redirect, which is not followed, leads to no model.
 pub(super) fn may_bill(status: u16) -> bool {
@@ -23,7 +23,7 @@ fn goes_on(until: DateTime<Utc>) -> String {
 /// A failed attempt. Its kind, never its text, decides whether another may help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// 429, except for an exhausted quota, and 402 with a delay.
+    /// 429, and 402 with a delay; other refusals that name a rate.
     #[error("rate limited ({status}): {message}")]
     RateLimited {
         /// The HTTP status.
@@ -33,7 +33,8 @@ pub enum ModelError {
         /// The server's message.
         message: String,
     },
-    /// 408, 409, 425, 5xx, except for [`Unavailable`](Self::Unavailable).
+    /// 408, 409, 424, 425, 499, 5xx, except for [`Unavailable`](Self::Unavailable), and refusals for a failure of the
+    /// model.
     #[error("the server failed ({status}): {message}")]
     ServerFailed {
         /// The HTTP status.
@@ -54,7 +55,7 @@ pub enum ModelError {
         /// The server's message.
         message: String,
     },
-    /// 401, 403.
+    /// 401, and other refusals that name the key.
     #[error("the key was refused ({status}): {message}")]
     Unauthorized {
         /// The HTTP status.
@@ -62,7 +63,15 @@ pub enum ModelError {
         /// The server's message, without the key.
         message: String,
     },
-    /// 400, 404, 422, an exhausted quota, and all other refusals.
+    /// The account's quota, balance or spending limit is exhausted.
+    #[error("the account has no credit ({status}): {message}")]
+    NoCredit {
+        /// The HTTP status.
+        status: u16,
+        /// The server's message.
+        message: String,
+    },
+    /// 400, 403, 404, 410, 422, and all other refusals.
     #[error("the request was refused ({status}): {message}")]
     Refused {
         /// The HTTP status.
@@ -97,6 +106,12 @@ pub enum ModelError {
     /// The answer has neither text nor tool calls.
     #[error("the answer is empty")]
     Empty,
+    /// The answer has no text that can be used.
+    #[error("the answer is unusable: {message}")]
+    Unusable {
+        /// What it has instead.
+        message: String,
+    },
     /// The output limit was used up before any text.
     #[error("the output limit was used up before any text")]
     OutputLimit,
@@ -163,12 +178,14 @@ impl ModelError {
             Self::RateLimited { .. } => "rate-limited",
             Self::ServerFailed { .. } | Self::Unavailable { .. } => "server-failed",
             Self::Unauthorized { .. } => "unauthorized",
+            Self::NoCredit { .. } => "no-credit",
             Self::Refused { .. } => "refused",
             Self::ContextExceeded { .. } => "context-exceeded",
             Self::Unreachable { .. } => "unreachable",
             Self::TimedOut { .. } => "timed-out",
             Self::Broken { .. } => "broken",
             Self::Empty => "empty",
+            Self::Unusable { .. } => "unusable",
             Self::OutputLimit => "output-limit",
             Self::Filtered { .. } => "filtered",
             Self::ProgramFailed { .. } => "program-failed",
@@ -192,8 +209,10 @@ impl ModelError {
             | Self::TimedOut { .. }
             | Self::Broken { .. }
             | Self::ProgramFailed { .. }
-            | Self::Empty => true,
+            | Self::Empty
+            | Self::Unusable { .. } => true,
             Self::Unauthorized { .. }
+            | Self::NoCredit { .. }
             | Self::Refused { .. }
             | Self::ContextExceeded { .. }
             | Self::OutputLimit
@@ -216,6 +235,16 @@ impl ModelError {
         }
     }
 
+    /// Whether the attempt is repeated only once: a time-out, or a failure of the model itself.
+    pub fn repeats_once(&self) -> bool {
+        let is_of_model = |status: u16| status < 500 && !matches!(status, 200..=299 | 408 | 409 | 425);
+        match self {
+            Self::TimedOut { .. } | Self::Unusable { .. } => true,
+            Self::ServerFailed { status, .. } => is_of_model(*status),
+            _ => false,
+        }
+    }
+
     /// Whether the provider may bill the attempt although it gave no answer. The HTTP status decides; an error inside a
     /// started answer [is always billed](super::FailedAttempt).
     pub fn may_be_billed(&self) -> bool {
@@ -223,6 +252,7 @@ impl ModelError {
             Self::TimedOut { .. }
             | Self::Broken { .. }
             | Self::Empty
+            | Self::Unusable { .. }
             | Self::OutputLimit
             | Self::Filtered { .. }
             | Self::ProgramFailed { .. }
@@ -233,6 +263,7 @@ impl ModelError {
             | Self::Unauthorized { status, .. }
             | Self::Refused { status, .. } => may_bill(*status),
             Self::RateLimited { .. }
+            | Self::NoCredit { .. }
             | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
             | Self::LoggedOut { .. }
@@ -246,8 +277,10 @@ impl ModelError {
     /// Whether the attempt reached no model: no connection, unknown sender, or unknown target.
     pub fn is_turned_away(&self) -> bool {
         match self {
-            Self::Unauthorized { .. } | Self::Unreachable { .. } | Self::LoggedOut { .. } => true,
-            Self::Refused { status, .. } => *status == 404,
+            Self::Unauthorized { .. } | Self::NoCredit { .. } | Self::Unreachable { .. } | Self::LoggedOut { .. } => {
+                true
+            }
+            Self::Refused { status, .. } => matches!(status, 403 | 404 | 410),
             _ => false,
         }
     }

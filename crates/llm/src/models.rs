@@ -149,7 +149,7 @@ pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
         }),
         "google" => listed(provider, model.strip_prefix("models/").unwrap_or(model)),
         _ => match program_preset(provider) {
-            Some(preset) => preset.listed(model).and_then(|(vendor, model)| facts(vendor, model)),
+            Some(preset) => facts(preset.vendor, model),
             None => listed(provider, model),
         },
     }

@@ -73,7 +73,8 @@ pub struct Request {
 /// The total bytes of a request's input.
 pub fn request_bytes(request: &Request) -> usize {
     let turns = request.turns.iter().map(|turn| match turn {
-        Turn::Assistant { text, calls } => {
+        Turn::Assistant { message: Some(message), .. } => message.to_string().len(),
+        Turn::Assistant { text, calls, message: None } => {
             text.len() + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
         }
         Turn::ToolResults(results) => results.iter().map(|result| result.content.len()).sum(),
@@ -94,11 +95,20 @@ pub enum Turn {
         text: String,
         /// The tool calls.
         calls: Vec<ToolCall>,
+        /// The message as it came, if it says more than text and calls.
+        message: Option<Value>,
     },
     /// The results of tools.
     ToolResults(Vec<ToolResult>),
     /// The user's turn.
     User(String),
+}
+
+impl Turn {
+    /// Whether the model's message goes back with more than text and calls.
+    pub(crate) fn is_as_it_came(&self) -> bool {
+        matches!(self, Self::Assistant { message: Some(_), .. })
+    }
 }
 
 /// A tool as offered to a model.
@@ -119,9 +129,12 @@ pub struct Reply {
     pub text: String,
     /// The requested tool calls.
     pub tool_calls: Vec<ToolCall>,
+    /// The message in the form of its API, with unknown fields, if it says more than text and calls: the conversation
+    /// continues with it.
+    pub message: Option<Value>,
     /// Why it ended.
     pub finish: FinishReason,
-    /// The server's finish reason, if it adds information.
+    /// The server's finish reason, if `finish` does not express it.
     pub finish_word: Option<String>,
     /// The model that the server reports.
     pub served_model: Option<String>,
@@ -150,4 +163,6 @@ pub enum FinishReason {
     Filtered,
     /// The server interrupted it for its own reasons.
     Interrupted,
+    /// The server's word is unknown: the answer may be complete.
+    Unknown,
 }

@@ -10,6 +10,7 @@ use dialectic_base::severity::Severity;
 use super::{CallsArgs, ModelArgs, RunArgs, dollars};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(in crate::cli) struct ReviewArgs {
     /// Files and directories: only their part of the change
     #[arg(value_name = "PATHS")]
@@ -35,9 +36,9 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     pub(in crate::cli) models: ModelArgs,
 
-    /// Use a ready-made panel: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
-    #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
-    pub(in crate::cli) panel: Option<String>,
+    /// Use models of all vendors whose keys are set, or of the programs that are installed
+    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    pub(in crate::cli) mixed: bool,
 
     /// The roles that read, separated by commas: your configured agents of that role, else built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
@@ -57,14 +58,6 @@ pub(in crate::cli) struct ReviewArgs {
 
     #[command(flatten)]
     pub(in crate::cli) calls: CallsArgs,
-
-    /// Warn once when the review has cost this many dollars
-    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(in crate::cli) warn_cost: Option<Usd>,
-
-    /// The seed of every shuffle: the same seed gives the same order [default: random]
-    #[arg(hide_short_help = true, help_heading = "Change", long, value_name = "NUMBER")]
-    pub(in crate::cli) seed: Option<u32>,
 
     /// Print the calls that the review would make, their tokens and their likely and maximum cost, and call nothing
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]

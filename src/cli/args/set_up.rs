@@ -63,18 +63,14 @@ pub(in crate::cli) struct InitArgs {
     pub(in crate::cli) yes: bool,
 
     /// A server of your own that speaks OpenAI's API, such as `http://127.0.0.1:8000/v1`
-    #[arg(long, value_name = "URL", conflicts_with = "provider")]
+    #[arg(long, value_name = "URL")]
     pub(in crate::cli) server: Option<String>,
 
     /// The environment variable with that server's key [default: it needs none]
     #[arg(long, value_name = "NAME", requires = "server")]
     pub(in crate::cli) key_variable: Option<String>,
 
-    /// A built-in provider
-    #[arg(long, value_name = "NAME")]
-    pub(in crate::cli) provider: Option<String>,
-
-    /// The model to use
+    /// The model to use: a name, `provider/model`, or the program `claude` or `codex`
     #[arg(short, long, value_name = "MODEL")]
     pub(in crate::cli) model: Option<String>,
 }

@@ -12,9 +12,7 @@ use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
-use dialectic_config::{
-    Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, model_warnings,
-};
+use dialectic_config::{Loaded, ModelChoice, Overrides, Switch, capture_environment, model_warnings};
 use dialectic_engine::agent::price_of;
 use dialectic_engine::runner::Spec;
 use dialectic_record::debate::Settings;
@@ -96,9 +94,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
         agents: args.agents.clone(),
         model: args.models.model.clone(),
         judge_model: args.models.judge_model.clone(),
-        judge_provider: None,
-        provider: args.models.provider.clone(),
-        panel: args.panel.as_deref().map(panel),
+        mixed: switch(args.mixed),
         rounds: args.rounds,
         until: args.until.map(Into::into),
         protocol: args.protocol.clone(),
@@ -107,16 +103,9 @@ fn overrides(args: &DebateArgs) -> Overrides {
         clarify: switch(args.clarify),
         offline: switch(args.offline),
         max_cost: args.max_cost,
-        warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        seed: args.seed,
         context_dir: args.context.clone(),
     }
-}
-
-/// A ready-made panel, or a file.
-pub(super) fn panel(name: &str) -> PanelChoice {
-    PanelName::named(name).map_or_else(|| PanelChoice::File(name.into()), PanelChoice::Named)
 }
 
 /// The day for checking the retirement of models.

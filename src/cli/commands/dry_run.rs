@@ -33,7 +33,8 @@ pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Termi
         terminal.text(&format!("{total}\n\n{}", display::forecast(&forecast, terminal.screen())))?;
     }
     terminal.warnings(check_windows(&forecast.calls, settings)?);
-    // Refuses the same limits as the debate would.
+    // Refuses the same programs and limits as the debate would.
+    terminal.warnings(runner.check_programs(spec)?);
     check_prices(settings)?;
     if let Some(purchase) = &forecast.purchase {
         check_purchase(purchase)?;

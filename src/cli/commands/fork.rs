@@ -26,8 +26,8 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let branch = runner.branch(&entry, &at, &own(&args.vouch, &files)?)?;
     let parent = branch.parent().clone();
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
-    let ModelArgs { model, judge_model, provider } = args.models.clone();
-    let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
+    let ModelArgs { model, judge_model } = args.models.clone();
+    let overrides = Overrides { model, judge_model, offline, ..Overrides::default() };
     let wanted = changes(args, &parent.settings);
     check_changes(&parent.settings, &wanted)?;
     let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;

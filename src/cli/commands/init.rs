@@ -14,11 +14,13 @@ use crate::cli::output::make_parent;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
-use dialectic_config::{ConfigError, NoKey, PanelName, UserPrograms, user_path, user_programs, users_environment};
+use dialectic_config::{
+    ConfigError, NoKey, ServedModel, UserPrograms, user_path, user_programs, users_environment, with_provider,
+};
 use dialectic_engine::access::{
     Environment, ProgramThere, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
 };
-use dialectic_llm::command::{PROGRAMS, program_preset};
+use dialectic_llm::command::program_preset;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_record::debate::ProviderSettings;
 
@@ -40,7 +42,6 @@ struct SetupAnswers {
     window: Option<u64>,
     /// Whether its calls are free.
     is_free: bool,
-    panel: Option<PanelName>,
     directory: Option<String>,
     /// The programs of the replaced configuration, some of which could not be called without it.
     programs: Map<String, Value>,
@@ -76,9 +77,6 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
     }
     which_model(args, &mut wanted, &environment, dialogue.as_mut(), terminal)?;
     if let Some(dialogue) = &mut dialogue {
-        if wanted.server.is_none() && args.model.is_none() && program_preset(&wanted.provider).is_none() {
-            wanted.panel = which_panel(dialogue, terminal)?;
-        }
         let directory = dialogue.ask("Directory for debates", "./debates, in each directory")?;
         wanted.directory = Some(directory).filter(|directory| !directory.starts_with("./debates"));
     }
@@ -103,14 +101,9 @@ impl SetupAnswers {
         let remark = "Your configuration for all directories. A project's file overrides it. All keys: \
                       docs/configuration.md. No API key belongs here.";
         all.insert("$comment".to_owned(), remark.into());
-        // A panel determines the models, and a mixed one also the providers.
-        if self.panel != Some(PanelName::Mixed) {
-            all.insert("provider".to_owned(), self.provider.as_str().into());
-        }
-        match (self.panel, &self.model) {
-            (Some(panel), _) => drop(all.insert("panel".to_owned(), panel.name().into())),
-            (None, Some(model)) => drop(all.insert("model".to_owned(), model.as_str().into())),
-            (None, None) => {}
+        all.insert("provider".to_owned(), self.provider.as_str().into());
+        if let Some(model) = &self.model {
+            all.insert("model".to_owned(), model.as_str().into());
         }
         if let Some(directory) = &self.directory {
             all.insert("directory".to_owned(), directory.as_str().into());
@@ -142,6 +135,11 @@ impl SetupAnswers {
     }
 }
 
+/// The built-in provider and the model that an option names.
+fn named(model: &str) -> Option<ServedModel> {
+    with_provider(model, &BTreeMap::new()).filter(|served| served.provider != OFFLINE)
+}
+
 /// The provider: from the options, the user's choice, or the first one with a key.
 fn whom(
     args: &InitArgs,
@@ -153,16 +151,10 @@ fn whom(
     if let Some(url) = &args.server {
         return own_server(url.clone(), args.key_variable.clone(), "--server");
     }
-    if let Some(name) = &args.provider {
-        if program_preset(name).is_none() && preset(name).is_none_or(|preset| preset.name == OFFLINE) {
-            let servers = PRESETS.iter().map(|preset| preset.name).filter(|name| *name != OFFLINE);
-            let known: Vec<&str> = servers.chain(PROGRAMS.iter().map(|program| program.name)).collect();
-            let message = format!("is not a built-in provider; choose {}", known.join(", "));
-            return Err(ConfigError::Argument { option: "--provider", message }.into());
-        }
-        return Ok(SetupAnswers { provider: name.clone(), ..SetupAnswers::default() });
+    if let Some(ServedModel { provider, model }) = args.model.as_deref().and_then(named) {
+        return Ok(SetupAnswers { provider, model: Some(model), ..SetupAnswers::default() });
     }
-    let chosen_by_key = PRESETS.iter().filter(|preset| preset.models.is_some());
+    let chosen_by_key = PRESETS.iter().filter(|preset| preset.model.is_some());
     let mut known: Vec<_> = chosen_by_key.map(|preset| (preset.name, preset.api_key_env)).collect();
     let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
     known.sort_by_key(|(_, variable)| !has_key(*variable));
@@ -228,8 +220,7 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
 fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;
-    let is_asked = wanted.panel != Some(PanelName::Mixed);
-    (is_asked && !environment.has(variable)).then(|| variable.to_owned())
+    (!environment.has(variable)).then(|| variable.to_owned())
 }
 
 /// Asks for the key and stores it in a private file. Returns whether it did.
@@ -285,13 +276,13 @@ fn which_model(
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let of_program = program_preset(&wanted.provider).map(|program| program.default_model);
-    let listed = preset(&wanted.provider).and_then(|preset| Some(preset.models?.default));
-    let usual = listed.or(of_program);
-    let is_listed = usual.is_none() && (args.model.is_none() || wanted.server.is_some());
+    let usual = preset(&wanted.provider).and_then(|preset| preset.model).or(of_program);
+    let asked = wanted.model.take().or_else(|| args.model.clone());
+    let is_listed = usual.is_none() && (asked.is_none() || wanted.server.is_some());
     let offered = if is_listed { offered(wanted, environment, terminal)? } else { Vec::new() };
     let names: Vec<&str> = offered.iter().map(|model| model.name.as_str()).collect();
-    wanted.model = match (&args.model, &mut dialogue) {
-        (Some(model), _) => Some(model.clone()),
+    wanted.model = match (asked, &mut dialogue) {
+        (Some(model), _) => Some(model),
         (None, Some(dialogue)) => {
             if names.len() > 1 {
                 terminal.notice(&format!("It offers {}", names.join(", ")));
@@ -360,16 +351,4 @@ fn offered(
     }
     terminal.warning(&format!("{} does not list its models: {error}", wanted.provider));
     Ok(Vec::new())
-}
-
-fn which_panel(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<PanelName>, Error> {
-    terminal.notice("Which models?");
-    let choices = [
-        "this model for every agent and the judge",
-        "cheap: an inexpensive model of this provider",
-        "strong: the best model of this provider",
-        "mixed: models of all providers whose keys are set",
-    ];
-    let place = dialogue.choose("Panel", &choices.map(str::to_owned), terminal)?;
-    Ok(place.checked_sub(1).map(|place| PanelName::ALL[place]))
 }

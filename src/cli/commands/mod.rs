@@ -82,7 +82,7 @@ commands! {
         /// Debate a problem and print the solution
         Debate(Box<DebateArgs>) = debate with run, [
             "dialectic debate \"Design a rate limiting system\"",
-            "dialectic debate -p problem.md --panel mixed --max-cost 0.50",
+            "dialectic debate -p problem.md --mixed --max-cost 0.50",
             "git diff | dialectic debate -a security,testing --attach - \"Is this safe to merge?\"",
         ];
         /// Have several agents review a change: each finding is confirmed or refuted by the others, and the judge rules
@@ -104,7 +104,7 @@ commands! {
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [
             "dialectic fork latest --at 2.critique --set debate.rounds=4",
-            "dialectic fork latest --at start --model gpt-5.6-luna --provider openai",
+            "dialectic fork latest --at start --model openai/gpt-5.6-luna",
         ];
         /// Show, start and steer debates in a browser, or through an HTTP API
         Serve(ServeArgs) = serve, [

@@ -8,9 +8,10 @@ use std::time::Duration;
 use glob::Pattern;
 use serde::Serialize;
 
+use crate::archive::Archive;
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
-use crate::cli::session::{config_files, env_file};
+use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
@@ -20,7 +21,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, ProviderAccessError, endpoint, is_program, located, missing_keys_of};
 use dialectic_engine::agent::{limits_of, price_of};
-use dialectic_llm::command::{CommandModel, Login, PROGRAMS, Program, program_preset};
+use dialectic_llm::command::{CommandModel, Login, PROGRAMS, Program, ProgramFault, program_preset};
 use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
@@ -51,6 +52,8 @@ struct ModelLine {
     context_window: Option<u64>,
     input_per_m_tok: Option<f64>,
     output_per_m_tok: Option<f64>,
+    /// Its Elo rating from the arena's debates.
+    rating: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<ProbeResult>,
     /// The state of a model's command-line program.
@@ -92,6 +95,13 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     let mut servers = Servers::of(&settings, &environment, args.probe, terminal)?;
     let offered = runtime.block_on(servers.ask_all(terminal));
     let mut rows = rows(&settings, &servers, &offered);
+    let ratings = ratings().unwrap_or_else(|error| {
+        terminal.warning(&format!("ratings are not shown: {error}"));
+        BTreeMap::new()
+    });
+    for row in &mut rows {
+        row.rating = ratings.get(&row.model).copied();
+    }
     if !wanted.is_empty() {
         rows.retain(|row| wanted.iter().any(|name| is_meant(name, row)));
         if rows.is_empty() {
@@ -107,6 +117,23 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     }
     // Every cell is already one clean line.
     terminal.result(&shown(&rows, &servers, terminal.screen()))
+}
+
+/// The ratings of models in the debates directory: the mean over their roles, each weighted by its debates.
+fn ratings() -> Result<BTreeMap<String, f64>, Error> {
+    let directory = debates()?;
+    if !directory.path().is_dir() {
+        return Ok(BTreeMap::new());
+    }
+    let mut archive = Archive::open(&directory)?;
+    archive.update()?;
+    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    for one in archive.ratings()? {
+        let (sum, debates) = sums.entry(one.player.model).or_default();
+        *sum += one.rating * f64::from(one.debates);
+        *debates += f64::from(one.debates);
+    }
+    Ok(sums.into_iter().map(|(model, (sum, debates))| (model, sum / debates)).collect())
 }
 
 /// Whether a pattern matches a model by name or `provider:name`.
@@ -126,8 +153,10 @@ struct Servers {
 #[serde(rename_all = "camelCase")]
 struct ProgramState {
     version: Option<String>,
-    /// Whether its version was tested or is allowed.
+    /// Whether it can be kept from using tools, and its version is not known to be unsafe.
     may_be_called: bool,
+    /// Whether its version was tested.
+    tested: bool,
     /// Whether a user is logged in; absent if the program does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged_in: Option<bool>,
@@ -136,8 +165,8 @@ struct ProgramState {
 }
 
 impl ProgramState {
-    fn of(program: &Program) -> Self {
-        let may_be_called = program.check_version().is_ok();
+    fn of(program: &Program, checked: &Result<Option<String>, ProgramFault>) -> Self {
+        let (may_be_called, tested) = (checked.is_ok(), *checked == Ok(None));
         let login = if may_be_called { program.login() } else { Login::Unsaid };
         let logged_in = match login {
             Login::Subscription | Login::Account => Some(true),
@@ -145,7 +174,7 @@ impl ProgramState {
             Login::Unsaid => None,
         };
         let subscription = login == Login::Subscription;
-        Self { version: program.version().ok(), may_be_called, logged_in, subscription }
+        Self { version: program.version().ok(), may_be_called, tested, logged_in, subscription }
     }
 }
 
@@ -293,6 +322,7 @@ fn line_of(settings: &Settings, provider: &str, name: &str) -> ModelLine {
         context_window: limits_of(&agent, settings).context_window,
         input_per_m_tok: price.map(|price| price.input_per_m_tok),
         output_per_m_tok: price.map(|price| price.output_per_m_tok),
+        rating: None,
         probe: None,
         program: None,
     }
@@ -326,16 +356,19 @@ async fn probe_all(
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
         return Err(NotAsked::Declined.into());
     }
+    let of_programs =
+        servers.programs.iter().filter_map(|(name, program)| Some((name.as_str(), program.as_ref().ok()?)));
+    let checked: BTreeMap<&str, _> = of_programs.map(|(name, program)| (name, (program, program.check()))).collect();
+    terminal.warnings(checked.values().filter_map(|(_, checked)| checked.as_ref().ok()?.as_ref()));
     for row in &mut probed {
-        if let Some(Ok(program)) = servers.programs.get(&row.provider) {
-            let state = ProgramState::of(program);
-            row.probe = Some(match program.check_version() {
-                Ok(()) => probe(&CommandModel::new(program.clone()), &row.model).await,
+        if let Some((program, checked)) = checked.get(row.provider.as_str()) {
+            row.program = Some(ProgramState::of(program, checked));
+            row.probe = Some(match checked {
+                Ok(_) => probe(&CommandModel::new((*program).clone()), &row.model).await,
                 Err(fault) => {
                     ProbeResult { answered: false, latency_ms: 0, cost_usd: None, error: Some(fault.to_string()) }
                 }
             });
-            row.program = Some(state);
         } else if let Some(Some(client)) = servers.clients.get(&row.provider) {
             row.probe = Some(probe(&**client, &row.model).await);
         }
@@ -377,7 +410,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
 
 /// Whether an error still shows a working model, such as one that used up its tokens thinking.
 fn came_from_a_model(error: &ModelError) -> bool {
-    matches!(error, ModelError::OutputLimit | ModelError::Empty)
+    matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }
 
 /// A section for each provider, configured models first.
@@ -393,19 +426,24 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
 /// A program's report, as it follows its name.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
-    let tried = if state.may_be_called { "" } else { ", untested" };
+    let tested = match (state.may_be_called, state.tested) {
+        (false, _) => ", refused",
+        (true, false) => ", untested",
+        (true, true) => "",
+    };
     let login = match state.logged_in {
         Some(true) if state.subscription => ", a subscription is logged in",
         Some(true) => ", logged in",
         Some(false) => ", not logged in",
         None => "",
     };
-    format!(" ({version}{tried}{login})")
+    format!(" ({version}{tested}{login})")
 }
 
 fn table(rows: &[&ModelLine]) -> Table {
     // Empty columns are omitted.
     let is_probed = rows.iter().any(|row| row.probe.is_some());
+    let is_rated = rows.iter().any(|row| row.rating.is_some());
     let is_used = rows.iter().any(|row| !row.used_by.is_empty());
     let mut columns = vec![
         TableColumn::text("MODEL").flexible(12),
@@ -413,6 +451,7 @@ fn table(rows: &[&ModelLine]) -> Table {
         TableColumn::figure("IN $/M").rank(1),
         TableColumn::figure("OUT $/M").rank(1),
     ];
+    columns.extend(is_rated.then(|| TableColumn::figure("RATING").rank(1)));
     columns.extend(is_probed.then(|| TableColumn::text("PROBE").flexible(8)));
     columns.extend(is_used.then(|| TableColumn::text("USED BY").rank(2)));
     let mut table = Table::new(columns).of_lines();
@@ -436,6 +475,7 @@ fn table(rows: &[&ModelLine]) -> Table {
             price(row.input_per_m_tok),
             price(row.output_per_m_tok),
         ];
+        cells.extend(is_rated.then(|| row.rating.map_or_else(|| "-".to_owned(), |rating| format!("{rating:.0}"))));
         cells.extend(is_probed.then_some(probe));
         cells.extend(is_used.then_some(used_by));
         table.row(cells.into_iter().map(Cell::plain));

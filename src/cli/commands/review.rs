@@ -21,7 +21,7 @@ use dialectic_engine::runner::Spec;
 use dialectic_record::debate::{ChangeSet, Debate, Solution, Status};
 use dialectic_record::protocol::REVIEW;
 
-use super::debate::{panel, today};
+use super::debate::today;
 use super::dry_run;
 
 /// The maximum number of bytes of a diff from a pipe.
@@ -210,19 +210,17 @@ fn environment(
 }
 
 fn overrides(args: &ReviewArgs) -> Overrides {
+    let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
     Overrides {
         agents: args.agents.clone(),
         model: args.models.model.clone(),
         judge_model: args.models.judge_model.clone(),
-        provider: args.models.provider.clone(),
-        panel: args.panel.as_deref().map(panel),
+        mixed: switch(args.mixed),
         rounds: Some(REVIEW.default_rounds),
         protocol: Some(REVIEW.name.to_owned()),
-        offline: if args.offline { Switch::On } else { Switch::AsConfigured },
+        offline: switch(args.offline),
         max_cost: args.max_cost,
-        warn_cost: args.warn_cost,
         max_calls: args.calls.max_calls,
-        seed: args.seed,
         ..Overrides::default()
     }
 }

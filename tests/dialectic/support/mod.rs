@@ -11,7 +11,7 @@ mod process;
 mod record;
 mod sandbox;
 mod screen;
-#[expect(dead_code, unused_imports, reason = "the unit tests of the client use it, too")]
+#[expect(dead_code, reason = "the unit tests of the client use it, too")]
 mod server;
 mod terminal;
 

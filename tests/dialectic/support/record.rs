@@ -242,6 +242,7 @@ impl Plan {
             truncated: false,
             filtered: false,
             interrupted: false,
+            unknown_end: false,
             finish_reason: None,
             copied: false,
         }

@@ -19,19 +19,9 @@ pub struct Preset {
     pub headers: &'static [(&'static str, &'static str)],
     /// Headers that name an account, with the environment variables of its SDK.
     pub account_headers: &'static [(&'static str, &'static str)],
-    /// Its models for agents and judges that name none; `None` if its key does not choose it.
-    pub models: Option<PresetModels>,
-}
-
-/// A provider's models. They are reviewed whenever the table of models is updated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PresetModels {
-    /// Without a choice: current, affordable and general.
-    pub default: &'static str,
-    /// For `--panel cheap`: the least expensive one that is good enough for debates.
-    pub cheap: &'static str,
-    /// For `--panel strong`.
-    pub strong: &'static str,
+    /// Its model for agents and judges that name none: current, affordable and general. `None` if its key does not
+    /// choose it. Reviewed whenever the table of models is updated.
+    pub model: Option<&'static str>,
 }
 
 /// The provider of agents and judges if no key is set.
@@ -54,7 +44,7 @@ const BARE: Preset = Preset {
     api: ApiKind::Auto,
     headers: &[],
     account_headers: &[],
-    models: None,
+    model: None,
 };
 
 /// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs. The first one with models and
@@ -66,7 +56,7 @@ pub const PRESETS: &[Preset] = &[
         base_url_env: Some("OPENAI_BASE_URL"),
         api_key_env: Some("OPENAI_API_KEY"),
         account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
-        models: Some(PresetModels { default: DEFAULT_MODEL, cheap: "gpt-6-luna", strong: "gpt-6.1-sol" }),
+        model: Some(DEFAULT_MODEL),
         ..BARE
     },
     Preset {
@@ -74,11 +64,7 @@ pub const PRESETS: &[Preset] = &[
         base_url: "https://api.anthropic.com/v1",
         api_key_env: Some("ANTHROPIC_API_KEY"),
         api: ApiKind::Chat,
-        models: Some(PresetModels {
-            default: "claude-haiku-5-5",
-            cheap: "claude-haiku-5-5",
-            strong: "claude-opus-5-5",
-        }),
+        model: Some("claude-haiku-5-5"),
         ..BARE
     },
     Preset {
@@ -86,11 +72,7 @@ pub const PRESETS: &[Preset] = &[
         base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
         api_key_env: Some("GEMINI_API_KEY"),
         api: ApiKind::Chat,
-        models: Some(PresetModels {
-            default: "gemini-3.8-flash",
-            cheap: "gemini-3.5-flash-lite",
-            strong: "gemini-4-argon",
-        }),
+        model: Some("gemini-3.8-flash"),
         ..BARE
     },
     Preset {
@@ -98,11 +80,7 @@ pub const PRESETS: &[Preset] = &[
         base_url: "https://api.mistral.ai/v1",
         api_key_env: Some("MISTRAL_API_KEY"),
         api: ApiKind::Chat,
-        models: Some(PresetModels {
-            default: "mistral-large-2512",
-            cheap: "mistral-small-2603",
-            strong: "mistral-large-4",
-        }),
+        model: Some("mistral-large-2512"),
         ..BARE
     },
     Preset {
@@ -111,18 +89,14 @@ pub const PRESETS: &[Preset] = &[
         base_url_env: Some("OPENROUTER_BASE_URL"),
         api_key_env: Some("OPENROUTER_API_KEY"),
         headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
-        models: Some(PresetModels {
-            default: "openai/gpt-5.6-luna",
-            cheap: "openai/gpt-6-luna",
-            strong: "anthropic/claude-opus-5.5",
-        }),
+        model: Some("openai/gpt-5.6-luna"),
         ..BARE
     },
     Preset { name: "ollama", base_url: "http://localhost:11434/v1", ..BARE },
     Preset { name: OFFLINE, ..BARE },
 ];
 
-/// The models of `--panel mixed` on a router.
+/// The models of `--mixed` on a router.
 pub const ROUTED_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-5.6-luna"),
     ("openrouter", "anthropic/claude-haiku-5.5"),
@@ -136,14 +110,9 @@ pub fn serves_responses(name: &str, base_url: &str) -> bool {
     matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
 }
 
-/// The providers with models, each with one of them.
-pub fn models(one: fn(&PresetModels) -> &'static str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
-    PRESETS.iter().filter_map(move |preset| Some((preset.name, one(preset.models.as_ref()?))))
-}
-
 /// The providers with models, each with its default one.
 pub fn default_models() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
-    models(|models| models.default)
+    PRESETS.iter().filter_map(|preset| Some((preset.name, preset.model?)))
 }
 
 /// The built-in provider with that name.

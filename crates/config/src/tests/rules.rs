@@ -419,16 +419,7 @@ fn what_is_said_of_a_program_is_checked() {
         ("x", json!({"type": "server"}), "providers.x.type"),
         ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "is a key of servers"),
         ("x", json!({"baseUrl": "http://127.0.0.1:1/v1", "argv": ["x"]}), "is a key of programs"),
-        (
-            "x",
-            json!({"type": "command", "argv": ["x"], "output": "json"}),
-            "is missing: the place of the answer in the JSON",
-        ),
-        ("x", json!({"type": "command", "argv": ["x"], "text": "/a"}), "needs `\"output\": \"json\"`"),
-        ("x", json!({"type": "command", "argv": ["x"], "output": "json", "text": "a"}), "is not a JSON pointer"),
-        ("x", json!({"type": "command", "argv": ["x"], "allowVersions": ["1"]}), "applies to built-in programs"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
-        ("claude", json!({"output": "text"}), "the output of `claude` is known"),
         (
             "claude",
             json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}),
@@ -443,10 +434,10 @@ fn what_is_said_of_a_program_is_checked() {
         assert!(found.contains(part) && !found.contains("sk-ant"), "{part}: {found}");
     }
     for (name, entry) in [
-        ("claude", json!({"argv": ["/opt/claude"], "allowVersions": ["2.*"], "env": {"set": {"A": "${B}"}}})),
+        ("claude", json!({"argv": ["/opt/claude"], "env": {"set": {"A": "${B}"}}})),
         // As it could be before there were programs.
         ("claude", json!({"baseUrl": "http://127.0.0.1:1/v1"})),
-        ("x", json!({"type": "command", "argv": ["x", "{model}"], "maxTokensArg": "-n"})),
+        ("x", json!({"type": "command", "argv": ["x", "{model}"]})),
     ] {
         assert_eq!(said(name, &entry), Vec::<String>::new());
     }

@@ -53,11 +53,10 @@ impl Diagnostic for ProviderAccessError {
                 ProgramFault::Missing(_) => {
                     Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
                 }
-                ProgramFault::Untried { version, .. } => Some(format!(
-                    "its restrictions may have changed (docs/providers.md); to call it anyway, put \
-                         `\"allowVersions\": [\"{version}\"]` into `providers.{name}` of your own \
-                         configuration"
-                )),
+                ProgramFault::Unsafe { program, .. } | ProgramFault::NoSwitch { program, .. } => {
+                    let tested = program_preset(program)?.tested.join(", ");
+                    Some(format!("install a tested version of {program} ({tested}), or a newer dialectic"))
+                }
                 ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
             },
             Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => None,

@@ -17,5 +17,5 @@ pub use endpoint::{
 };
 pub use environment::{Environment, LANGFUSE, TOKEN, VariableError};
 pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
-pub use program::{ProgramThere, is_program, located, most_output, preset_of, program, programs_there};
+pub use program::{ProgramThere, is_program, located, preset_of, program, program_warnings, programs_there};
 pub use trust::{PROMPT_FAULT, TrustError, Trusted, UserSettings, is_trusted, refused, stray_prompt, trust};

@@ -1,13 +1,13 @@
 //! Providers that are programs: permission to call them, their paths and environments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
 use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::PRESETS;
-use dialectic_llm::command::{Login, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
+use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::endpoint::ProviderAccessError;
@@ -17,7 +17,7 @@ use super::keys::secret_variables;
 
 /// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
 /// built-in providers' keys. Configured values are added again.
-const WITHHELD: [&str; 19] = [
+const WITHHELD: [&str; 18] = [
     "AWS_",
     "AZURE_",
     "BEDROCK_",
@@ -33,7 +33,6 @@ const WITHHELD: [&str; 19] = [
     "GROQ_",
     "LANGFUSE_",
     "OLLAMA_",
-    "OPENCODE",
     "OTEL_",
     "VERTEX",
     "XAI_",
@@ -56,31 +55,12 @@ pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> 
     program_preset(name).filter(|_| is_program(name, providers))
 }
 
-/// The maximum output of one call in tokens, as counted for a cost limit: a program's output is bounded only if it has
-/// an argument for the limit. A program may send several requests per call. `None` if unknown.
-pub fn most_output(
-    provider: &str,
-    max_tokens: Option<u32>,
-    max_output: Option<u32>,
-    settings: &Settings,
-) -> Option<u32> {
-    let entry = settings.providers.get(provider).and_then(|entry| entry.program.as_ref());
-    let is_bounded = entry.is_some_and(|program| program.max_tokens_arg.is_some());
-    let own = max_tokens.filter(|_| is_bounded);
-    let requests = preset_of(provider, &settings.providers).map_or(Some(1), |preset| preset.requests)?;
-    Some(own.or(max_output)?.saturating_mul(requests))
-}
-
-/// The variables that a program needs: its keys, unless its settings contain them, and those that its settings refer
-/// to.
+/// The variables that a program's settings refer to.
 pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Vec<String> {
     let settings = providers.get(name).and_then(|entry| entry.program.as_deref());
-    let set = settings.map(|settings| &settings.env.set);
-    let keys = preset_of(name, providers).map_or(&[][..], |preset| preset.keys).iter().map(|key| (*key).to_owned());
-    let unset = keys.filter(|key| !set.is_some_and(|set| set.contains_key(key)));
-    let referred = set.into_iter().flat_map(BTreeMap::values).flat_map(|value| headers::variables(value));
-    let mut all: Vec<String> = unset.collect();
-    for variable in referred {
+    let set = settings.into_iter().flat_map(|settings| settings.env.set.values());
+    let mut all: Vec<String> = Vec::new();
+    for variable in set.flat_map(|value| headers::variables(value)) {
         if !all.iter().any(|known| known == variable) {
             all.push(variable.to_owned());
         }
@@ -92,7 +72,7 @@ pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSetting
 /// directory, are not used.
 ///
 /// # Errors
-/// It is missing, or its version was not tested.
+/// It is missing, or cannot be kept from using tools.
 pub fn program(
     name: &str,
     providers: &BTreeMap<String, ProviderSettings>,
@@ -100,11 +80,30 @@ pub fn program(
     project: &[PathBuf],
 ) -> Result<Program, ProviderAccessError> {
     let program = located(name, providers, environment, project)?;
-    program.check_version().map_err(|fault| failed(name, fault))?;
+    program.check().map_err(|fault| failed(name, fault))?;
     Ok(program)
 }
 
-/// [`program`](program()) with any version.
+/// The warnings about the programs among the providers in use.
+///
+/// # Errors
+/// One of them cannot be called.
+pub fn program_warnings<'a>(
+    used: impl IntoIterator<Item = &'a str>,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+    project: &[PathBuf],
+) -> Result<Vec<String>, ProviderAccessError> {
+    let used: BTreeSet<&str> = used.into_iter().filter(|name| is_program(name, providers)).collect();
+    let mut warnings = Vec::new();
+    for name in used {
+        let program = located(name, providers, environment, project)?;
+        warnings.extend(program.check().map_err(|fault| failed(name, fault))?);
+    }
+    Ok(warnings)
+}
+
+/// [`program`](program()) without a check.
 ///
 /// # Errors
 /// It is missing.
@@ -138,15 +137,14 @@ pub struct ProgramThere {
 /// The installed built-in programs that have their own login, in the order of the list. Each is asked for its login,
 /// which takes a moment and costs nothing.
 pub fn programs_there(providers: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> Vec<ProgramThere> {
-    let with_login = ["claude", "codex"].into_iter().filter_map(|name| preset_of(name, providers));
-    let there = with_login.filter_map(|preset| {
+    let there = PROGRAMS.iter().filter(|preset| is_program(preset.name, providers)).filter_map(|preset| {
         let fault = match located(preset.name, providers, environment, &[]) {
             Err(ProviderAccessError::Program { fault: ProgramFault::Missing(_), .. }) => return None,
             Err(error) => Some(error.to_string()),
-            Ok(program) => match program.check_version() {
+            Ok(program) => match program.check() {
                 Err(fault) => Some(fault.to_string()),
-                Ok(()) if program.login() == Login::Nobody => Some(format!("not logged in to {}", preset.name)),
-                Ok(()) => None,
+                Ok(_) if program.login() == Login::Nobody => Some(format!("not logged in to {}", preset.name)),
+                Ok(_) => None,
             },
         };
         Some(ProgramThere { preset, fault })
@@ -188,9 +186,6 @@ fn child_environment(
         .filter(|(variable, _)| !is_withheld(variable))
         .map(|(variable, value)| (variable.to_owned(), value.clone()))
         .collect();
-    for key in preset_of(name, providers).map_or(&[][..], |preset| preset.keys) {
-        all.extend(environment.secret(key).map(|value| ((*key).to_owned(), value)));
-    }
     // The program finds its own tools, such as `node`, in its directory.
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());

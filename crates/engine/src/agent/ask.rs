@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::tools::Toolbox;
 use dialectic_base::call::{CallRecord, Cut};
-use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
+use dialectic_llm::{Caller, FailedCall, ModelError, Reply, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
@@ -279,18 +279,12 @@ impl Ask {
                 }
                 answered => answered?,
             };
-            let (reply, call) = (answered.reply, answered.record);
-            let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
-                if reply.text.trim().is_empty() {
-                    let (error, attempts) = (ModelError::Empty, call.attempts);
-                    let spent = self.caller.discard(&error, call);
-                    return Err(FailedCall { error, attempts, spent });
-                }
-                return Ok(log.into_said(reply.text, call));
+            let (Reply { text, tool_calls, message, .. }, call) = (answered.reply, answered.record);
+            let Some(toolbox) = toolbox.filter(|_| !tool_calls.is_empty()) else {
+                return Ok(log.into_said(text, message, call));
             };
-            let tool_results = run_all(toolbox, &reply.tool_calls).await;
-            let stored =
-                StoredReply { text: reply.text, tool_calls: reply.tool_calls, tool_results, parse_error: None };
+            let tool_results = run_all(toolbox, &tool_calls).await;
+            let stored = StoredReply { text, tool_calls, message, tool_results, parse_error: None };
             (self.on_reply)(stored.clone(), call.clone());
             log.note(&stored, call);
             self.go_on(stored);
@@ -318,7 +312,7 @@ impl Ask {
         let is_kept = !unread.is_empty();
         let first = if is_kept {
             let (reply, record) = unread.swap_remove(0);
-            self.past_calls().into_said(reply.text, record)
+            self.past_calls().into_said(reply.text, reply.message, record)
         } else {
             self.text().await?
         };
@@ -328,9 +322,10 @@ impl Ask {
             return Ok((first, said(reading)));
         }
         if !is_kept {
-            (self.on_reply)(unreadable(first.text.to_string(), &NO_POINTS), first.call.clone());
+            let stored = unreadable(first.text.to_string(), first.message.clone(), &NO_POINTS);
+            (self.on_reply)(stored, first.call.clone());
         }
-        go_on(&mut self.request, &first.text, once_more(reads));
+        go_on(&mut self.request, &first.text, first.message.as_ref(), once_more(reads));
         self.request.tools = Arc::new([]);
         let call = match self.caller.call(&self.request).await {
             Ok(second) => {
@@ -350,7 +345,8 @@ impl Ask {
 
     /// Appends a reply with tool calls and their results to the question.
     fn go_on(&mut self, reply: StoredReply) {
-        self.request.turns.push(Turn::Assistant { text: reply.text, calls: reply.tool_calls });
+        let StoredReply { text, tool_calls: calls, message, .. } = reply;
+        self.request.turns.push(Turn::Assistant { text, calls, message });
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
     }
 
@@ -397,7 +393,7 @@ impl Ask {
         if written.solution.is_empty() {
             let raw = answer.text.clone();
             let again = SOLUTION_AGAIN.render(&()).unwrap_or_else(|_| AnswerError::NoSolution.to_string());
-            go_on(&mut request, &raw, again);
+            go_on(&mut request, &raw, answer.message.as_ref(), again);
             replies.keep(answer, &AnswerError::NoSolution);
             let without =
                 |missing| Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) };
@@ -486,7 +482,7 @@ fn once_more(reads: &Reads) -> String {
 }
 
 /// Appends an answer and a response to a question.
-fn go_on(request: &mut Request, text: &str, said: String) {
-    request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
+fn go_on(request: &mut Request, text: &str, message: Option<&serde_json::Value>, said: String) {
+    request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new(), message: message.cloned() });
     request.turns.push(Turn::User(said));
 }

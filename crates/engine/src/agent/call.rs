@@ -417,9 +417,10 @@ pub fn prepare(
     // A checker has no role.
     let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
     let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
-    let assess = match &step.answer {
-        OutputSpec::Solution(authorship) => Some(assessing(shared, agent, authorship, &shown)),
-        _ => None,
+    let assess = if let OutputSpec::Solution(authorship) = &step.answer {
+        Some(assessing(shared, agent, authorship, &shown))
+    } else {
+        None
     };
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);

@@ -218,8 +218,10 @@ impl<'a> Rehearsal<'a> {
         {
             // The repeated request of a missing answer; one for a missing assessment is shorter.
             let text = "x".repeat((self.answers.bytes)(&agent.settings));
-            call.request.turns =
-                vec![Turn::Assistant { text, calls: Vec::new() }, Turn::User("x".repeat(SECOND_CHANCE_BYTES))];
+            call.request.turns = vec![
+                Turn::Assistant { text, calls: Vec::new(), message: None },
+                Turn::User("x".repeat(SECOND_CHANCE_BYTES)),
+            ];
             self.foresee(step, stage, request_bytes(&call.request) + room, true);
         }
         Ok(call.listed)

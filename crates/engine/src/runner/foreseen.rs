@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::access::routed_providers;
+use crate::access::{ProviderAccessError, routed_providers};
 use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
 use dialectic_record::debate::{
     Created, Debate, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span, Status,
@@ -21,6 +21,14 @@ impl Runner {
     pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
         let gathered = self.foreseen(spec);
         forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
+    }
+
+    /// Checks that the programs in use can be called, without calling a model. Returns warnings.
+    ///
+    /// # Errors
+    /// One of them cannot be called.
+    pub fn check_programs(&self, spec: &Spec) -> Result<Vec<String>, ProviderAccessError> {
+        self.services.program_warnings(&spec.settings)
     }
 
     /// The remaining calls of a saved debate, as far as its record shows. `None` if it is finished, or its protocol is

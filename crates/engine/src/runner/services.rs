@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{
-    Environment, MissingKeys, ProviderAccessError, VariableError, known_keys, missing_keys, routed_providers,
+    Environment, MissingKeys, ProviderAccessError, VariableError, known_keys, missing_keys, program_warnings,
+    routed_providers,
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::engine::{BudgetError, check_prices};
@@ -109,16 +110,15 @@ impl Services {
     pub fn panel(&self, protocol: &Protocol, settings: &Settings) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
+        let mut warnings = Vec::new();
         let models = if let Some(model) = &self.model {
             Models::only(Arc::clone(model))
         } else {
             missing_keys(settings, environment)?;
-            let everybody = settings.everybody();
-            let used = everybody.map(|agent| agent.provider.as_str());
+            warnings = self.program_warnings(settings)?;
+            let used = settings.everybody().map(|agent| agent.provider.as_str());
             let has_limit = settings.max_cost().is_some();
-            let project: Vec<PathBuf> =
-                [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect();
-            let providers = &settings.providers;
+            let (providers, project) = (&settings.providers, project_of(settings));
             match &self.shared {
                 Some(shared) => shared.models(used, providers, environment, has_limit, &project)?,
                 None => Models::build(used, providers, environment, has_limit, &project)?,
@@ -139,10 +139,17 @@ impl Services {
             account: None,
             observer: None,
         })?;
+        panel.warnings.splice(0..0, warnings);
         panel.routed = routed_providers(settings, environment);
         panel.withheld = self.withheld();
         panel.keys = self.keys(settings);
         Ok(panel)
+    }
+
+    /// The warnings about the programs in use.
+    pub(super) fn program_warnings(&self, settings: &Settings) -> Result<Vec<String>, ProviderAccessError> {
+        let used = settings.everybody().map(|agent| agent.provider.as_str());
+        program_warnings(used, &settings.providers, &self.environment, &project_of(settings))
     }
 
     /// The keys whose values are never shown.
@@ -154,6 +161,11 @@ impl Services {
     pub(super) fn withheld(&self) -> Option<PathBuf> {
         self.environment.file().map(std::path::absolute).and_then(Result::ok)
     }
+}
+
+/// The directories of a project, where programs are not searched.
+fn project_of(settings: &Settings) -> Vec<PathBuf> {
+    [&settings.base_dir, &settings.context_dir].into_iter().flatten().cloned().collect()
 }
 
 #[cfg(test)]

@@ -20,19 +20,19 @@ pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 pub(super) struct Retries {
     most: u32,
     made: u32,
-    timed_out: bool,
+    has_repeated: bool,
 }
 
 impl Retries {
     pub(super) fn at_most(most: u32) -> Self {
-        Self { most, made: 0, timed_out: false }
+        Self { most, made: 0, has_repeated: false }
     }
 
-    /// The delay after `error`; `None` if another attempt is useless or not allowed. An attempt that timed out is
-    /// repeated only once.
+    /// The delay after `error`; `None` if another attempt is useless or not allowed. Some failures are repeated only
+    /// once.
     pub(super) fn wait_after(&mut self, error: &ModelError) -> Option<Duration> {
-        let is_again = self.timed_out && error.is_timeout();
-        self.timed_out |= error.is_timeout();
+        let is_again = self.has_repeated && error.repeats_once();
+        self.has_repeated |= error.repeats_once();
         let asked = error.retry_after().filter(|asked| !asked.is_zero());
         let is_too_long = asked.is_some_and(|asked| asked > LONGEST_RETRY_AFTER);
         if self.made == self.most || !error.is_transient() || is_again || is_too_long {

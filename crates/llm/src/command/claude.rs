@@ -27,6 +27,10 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
+/// The arguments that keep tools, servers and the user's settings from a call.
+pub(super) const FENCE: [&str; 5] =
+    ["--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands", "--no-chrome"];
+
 /// The key sources in the first line of output that mean the program's own login.
 const LOGINS: [&str; 2] = ["none", "oauth"];
 
@@ -39,15 +43,10 @@ pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
         "--output-format=stream-json",
         "--verbose",
         "--include-partial-messages",
-        "--tools=",
-        "--strict-mcp-config",
         "--no-session-persistence",
-        "--setting-sources=",
-        "--disable-slash-commands",
-        "--no-chrome",
         "--max-turns=1",
     ];
-    let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+    let mut arguments: Vec<String> = fixed.into_iter().chain(FENCE).map(str::to_owned).collect();
     arguments.push(format!("--system-prompt-file={}", place.system().display()));
     arguments.push(format!("--model={}", request.model));
     arguments
@@ -57,7 +56,6 @@ pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");
-            heard.version = text_at(line, "/claude_code_version");
             // A key pays, whatever the login is.
             heard.is_overage |= line["apiKeySource"].as_str().is_some_and(|source| !LOGINS.contains(&source));
             for list in ["tools", "mcp_servers"] {

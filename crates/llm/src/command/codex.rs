@@ -10,11 +10,11 @@ use super::transcript::Transcript;
 use super::workplace::Workplace;
 use super::{count, text_at};
 
-pub(super) const ENVIRONMENT: &[(&str, &str)] = &[];
+/// The arguments that keep the user's settings, servers and commands from a call.
+pub(super) const FENCE: [&str; 3] = ["--sandbox=read-only", "--ignore-user-config", "--ignore-rules"];
 
-/// The features that give a model tools, files or other texts. An unknown name is an error, so this list matches the
-/// tested versions.
-const FEATURES: [&str; 18] = [
+/// The features that give a model tools.
+pub(super) const TOOLS: [&str; 14] = [
     "apps",
     "browser_use",
     "code_mode_host",
@@ -24,33 +24,29 @@ const FEATURES: [&str; 18] = [
     "image_generation",
     "multi_agent",
     "plugins",
-    "shell_snapshot",
     "shell_tool",
     "skill_search",
     "sleep_tool",
     "tool_suggest",
-    "unbounded_connection_retries",
-    "unified_exec",
     "view_image",
-    "workspace_dependencies",
 ];
+
+/// Other features that a call does not need. `unified_exec` stays on, but without `shell_tool` it gives no tool.
+const OTHER_FEATURES: [&str; 4] =
+    ["shell_snapshot", "unbounded_connection_retries", "unified_exec", "workspace_dependencies"];
 
 /// Kinds of items without tool use.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
+/// The arguments that switch features off.
+pub(super) fn switched_off() -> impl Iterator<Item = String> {
+    TOOLS.iter().chain(&OTHER_FEATURES).map(|feature| format!("--config=features.{feature}=false"))
+}
+
 pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
-    let fixed = [
-        "exec",
-        "--json",
-        "--skip-git-repo-check",
-        "--ephemeral",
-        "--sandbox=read-only",
-        "--ignore-user-config",
-        "--ignore-rules",
-        "--color=never",
-    ];
-    let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
-    arguments.extend(FEATURES.iter().map(|feature| format!("--disable={feature}")));
+    let fixed = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color=never"];
+    let mut arguments: Vec<String> = fixed.into_iter().chain(FENCE).map(str::to_owned).collect();
+    arguments.extend(switched_off());
     let system = place.system();
     for setting in [
         "web_search=\"disabled\"".to_owned(),

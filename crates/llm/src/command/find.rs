@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::Program;
+use super::presets::ProgramKind;
+use super::{Program, claude, codex};
 
 /// The time limit for a program to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -30,15 +31,25 @@ pub enum ProgramFault {
         /// The output.
         said: String,
     },
-    /// This version was never tested to only answer.
-    #[error("{program} {version} was not tested; tested: {}", tried.join(", "))]
-    Untried {
+    /// This version is known to be unsafe.
+    #[error("{program} {version} is unsafe: {reason}")]
+    Unsafe {
         /// The name.
         program: String,
         /// The version.
         version: String,
-        /// The tested versions.
-        tried: Vec<String>,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// It lacks a switch that keeps tools from the model.
+    #[error("{program} {version} lacks `{switch}`, which keeps tools from the model")]
+    NoSwitch {
+        /// The name.
+        program: String,
+        /// The version.
+        version: String,
+        /// The switch.
+        switch: String,
     },
 }
 
@@ -114,8 +125,8 @@ impl Stamp {
 
 type Versions = HashMap<(PathBuf, Vec<String>, Stamp), String>;
 
-/// The versions that programs reported, by path, first arguments and file: an unchanged program is not asked again.
-static VERSIONS: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
+/// The versions of checked programs, by path, first arguments and file: an unchanged program is not asked again.
+static CHECKED: LazyLock<Mutex<Versions>> = LazyLock::new(Mutex::default);
 
 impl Program {
     /// The version that the program reports: its first three numbers joined by points.
@@ -123,12 +134,7 @@ impl Program {
     /// # Errors
     /// It reports none.
     pub fn version(&self) -> Result<String, ProgramFault> {
-        let key = (self.executable.clone(), self.leading.clone(), Stamp::of(&self.executable));
-        let known = || VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(version) = known().get(&key) {
-            return Ok(version.clone());
-        }
-        let said = output(self, &["--version"]);
+        let said = output(self, &["--version"], None);
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let words = said.split(|c: char| !c.is_ascii_alphanumeric() && !".-+".contains(c));
         let version = words.map(|word| word.trim_start_matches('v')).find(|word| {
@@ -136,42 +142,76 @@ impl Program {
             parts.clone().count() == 3 && parts.all(is_number)
         });
         let none = || ProgramFault::NoVersion { program: self.name.to_string(), said: said.trim().to_owned() };
-        let version = version.map(str::to_owned).ok_or_else(none)?;
-        known().insert(key, version.clone());
-        Ok(version)
+        version.map(str::to_owned).ok_or_else(none)
     }
 
-    /// Refuses an untested version of a built-in program unless the user allows it.
+    /// Checks that a built-in program can be kept from using tools, without calling a model. Returns a warning if its
+    /// version is untested.
     ///
     /// # Errors
-    /// It reports no version, or one that is neither tested nor allowed.
-    pub fn check_version(&self) -> Result<(), ProgramFault> {
-        if self.preset.is_none() { Ok(()) } else { self.check(&self.version()?) }
-    }
-
-    /// Like [`check_version`](Self::check_version), for a version that the program has reported.
-    ///
-    /// # Errors
-    /// The version is neither tested nor allowed.
-    pub(super) fn check(&self, version: &str) -> Result<(), ProgramFault> {
-        let tried = self.preset.map_or(&[][..], |preset| preset.versions);
-        let is_allowed = |allowed: &String| match allowed.strip_suffix('*') {
-            Some(start) => version.starts_with(start),
-            None => *allowed == version,
+    /// It reports no version, its version is known to be unsafe, or it lacks a switch that keeps tools from the model.
+    pub fn check(&self) -> Result<Option<String>, ProgramFault> {
+        let Some(preset) = self.preset else { return Ok(None) };
+        let key = (self.executable.clone(), self.leading.clone(), Stamp::of(&self.executable));
+        let checked = || CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = checked().get(&key).cloned();
+        let version = if let Some(version) = known {
+            version
+        } else {
+            let (version, program) = (self.version()?, self.name.to_string());
+            if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(one, _)| *one == version) {
+                return Err(ProgramFault::Unsafe { program, version, reason });
+            }
+            if let Some(switch) = self.missing_switch(preset.kind) {
+                return Err(ProgramFault::NoSwitch { program, version, switch });
+            }
+            checked().insert(key, version.clone());
+            version
         };
-        if tried.contains(&version) || self.settings.allow_versions.iter().any(is_allowed) {
-            return Ok(());
-        }
-        Err(ProgramFault::Untried {
-            program: self.name.to_string(),
-            version: version.to_owned(),
-            tried: tried.iter().map(|version| (*version).to_owned()).collect(),
+        Ok((!preset.tested.contains(&version.as_str())).then(|| {
+            let (name, tested) = (&self.name, preset.tested.join(", "));
+            format!("{name} {version} is untested (tested: {tested}); its switches against tools are still there")
+        }))
+    }
+
+    /// The first switch against tools that the program's own help does not list, or that has no effect.
+    fn missing_switch(&self, kind: ProgramKind) -> Option<String> {
+        let (help, fence) = match kind {
+            ProgramKind::Claude => (output(self, &["--help"], None), &claude::FENCE[..]),
+            ProgramKind::Codex => (output(self, &["exec", "--help"], None), &codex::FENCE[..]),
+        };
+        let listed: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+        let names = fence.iter().map(|argument| argument.split('=').next().unwrap_or_default());
+        let missing = names.map(str::to_owned).find(|name| !listed.contains(&name.as_str()));
+        missing.or_else(|| match kind {
+            ProgramKind::Claude => None,
+            ProgramKind::Codex => self.stuck_feature().map(|feature| format!("--config=features.{feature}=false")),
+        })
+    }
+
+    /// The first feature of codex with tools that cannot be switched off. A row of its list is
+    /// `name  stage  true|false`; a feature of the stage `removed` is what it is, whatever its switch says.
+    fn stuck_feature(&self) -> Option<&'static str> {
+        let list = |switches: Vec<String>| {
+            let arguments: Vec<&str> = switches.iter().map(String::as_str).chain(["features", "list"]).collect();
+            output(self, &arguments, Some("CODEX_HOME"))
+        };
+        let row = |listed: &str, feature: &str| {
+            let words = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let row = words.filter(|words| words.first() == Some(&feature)).next_back()?;
+            Some((row.contains(&"removed"), *row.last()? != "false"))
+        };
+        let (usual, off) = (list(Vec::new()), list(codex::switched_off().collect()));
+        codex::TOOLS.into_iter().find(|feature| {
+            let (usual, off) = (row(&usual, feature), row(&off, feature));
+            usual.is_none_or(|(is_removed, is_on)| is_removed && is_on) || off.is_none_or(|(_, is_on)| is_on)
         })
     }
 }
 
-/// The output of a query about the program itself, within its time limit: standard output, then standard error.
-pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
+/// The output of a query about the program itself, within its time limit: standard output, then standard error. The
+/// variable `home`, if any, names an empty directory.
+pub(super) fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
     let file = |name: &str| std::fs::File::create(place.path().join(name)).map_or_else(|_| Stdio::null(), Stdio::from);
@@ -183,8 +223,7 @@ pub(super) fn output(program: &Program, arguments: &[&str]) -> String {
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value.expose_secret())))
         .envs(program.switched_off().iter().copied())
-        // Its list of visited directories would be here.
-        .env(super::gemini::HOME, place.path())
+        .envs(home.map(|variable| (variable, place.path())))
         .stdin(Stdio::null())
         // Files cannot block the program, and background processes do not keep them open.
         .stdout(file("out"))

@@ -9,17 +9,15 @@ use crate::ModelError;
 const LIMITS: [&str; 6] =
     ["usage limit", "you've hit your", "session limit reached", "weekly limit", "quota exceeded", "exhausted your"];
 /// Phrases of programs without a login.
-const LOGINS: [&str; 10] = [
+const LOGINS: [&str; 8] = [
     "not logged in",
     "please run /login",
     "run `codex login`",
     "codex login",
-    "set an auth method",
     "invalid api key",
     "missing environment variable",
     "oauth token",
     "401 unauthorized",
-    "api key not valid",
 ];
 
 /// The error that corresponds to a program's message and the HTTP status in it.
@@ -122,7 +120,6 @@ mod tests {
             ("You've hit your usage limit.", None, "usage-limit"),
             ("Not logged in · Please run /login", None, "logged-out"),
             ("Missing environment variable: `MOCK_KEY`.", None, "logged-out"),
-            ("Please set an Auth method in your settings.json", None, "logged-out"),
             ("there is no such model", Some(404), "refused"),
             ("overloaded", Some(529), "server-failed"),
             ("slow down", Some(429), "rate-limited"),

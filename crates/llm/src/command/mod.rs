@@ -2,15 +2,12 @@
 //! and reads its output.
 //!
 //! The program must act as a plain model: it starts in an empty directory, without the user's settings, keys, servers
-//! and tools, and a call that uses a tool fails. `docs/providers.md` lists what cannot be prevented.
+//! and tools, and a call that uses a tool fails. `docs/models.md` lists what cannot be prevented.
 
 mod claude;
 mod codex;
 mod find;
-mod gemini;
 mod limits;
-mod opencode;
-mod own;
 mod presets;
 mod process;
 mod prompt;
@@ -60,7 +57,7 @@ pub struct Program {
     pub settings: ProgramSettings,
     /// The path.
     pub executable: PathBuf,
-    /// The arguments before ours; for the user's own program, all but the output limit.
+    /// The arguments before ours; for the user's own program, all.
     pub leading: Vec<String>,
     /// The complete environment.
     pub environment: Vec<(String, SecretString)>,
@@ -85,7 +82,7 @@ pub struct CommandModel {
 }
 
 impl CommandModel {
-    /// The models of `program`, whose version was already checked.
+    /// The models of `program`, which was already checked.
     pub fn new(program: Program) -> Self {
         let words = [&*program.name, &program.executable.to_string_lossy()].map(str::to_owned);
         let bound = words.into_iter().chain(program.leading.iter().cloned()).collect::<Vec<_>>().join("\0");
@@ -111,28 +108,30 @@ impl CommandModel {
         let invocation = Invocation {
             executable: &program.executable,
             arguments: program.arguments(request, &place),
-            environment: program.environment_of(request, &place),
+            environment: program.environment_of(request),
             directory: &place.work(),
             input: prompt::text(request, kind.is_none()),
             idle: live.timeouts.idle,
         };
         let mut heard = Transcript::default();
-        let (mut printed, mut untried) = (String::new(), None);
-        let is_json = program.prints_json();
         let exit = process::run(&invocation, |line| {
-            if kind.is_none() && is_json {
-                printed.push_str(line);
-                printed.push('\n');
-            } else if kind.is_none() {
-                own::read_line(line, &mut heard, live.listener);
-            } else if let Ok(value) = serde_json::from_str::<Value>(line) {
-                read(kind, &value, &mut heard, live.listener);
+            match kind {
+                // The output of the user's own program is the answer.
+                None if heard.has_spoken() => heard.say(&format!("\n{line}"), live.listener),
+                None => heard.say(line, live.listener),
+                Some(kind) => {
+                    if let Ok(value) = serde_json::from_str::<Value>(line) {
+                        match kind {
+                            ProgramKind::Claude => claude::read(&value, &mut heard, live.listener),
+                            ProgramKind::Codex => codex::read(&value, &mut heard, live.listener),
+                        }
+                    }
+                }
             }
             if heard.is_overage {
                 self.is_overage.store(true, Ordering::Relaxed);
             }
-            untried = untried.take().or_else(|| program.check(heard.version.as_deref()?).err());
-            if heard.is_over || heard.tool.is_some() || untried.is_some() {
+            if heard.is_over || heard.tool.is_some() {
                 Heard::Enough
             } else if heard.is_complete {
                 Heard::Complete
@@ -143,23 +142,14 @@ impl CommandModel {
             }
         })
         .await?;
-        if let Some(fault) = untried {
-            // The program already had the prompt.
-            return Err(FailedAttempt { may_be_billed: true, ..unsendable(&fault).into() });
-        }
         if kind.is_none() {
-            if exit.is_whole && exit.code == Some(0) || is_json && !printed.trim().is_empty() {
-                own::conclude(&printed, &program.settings, &mut heard);
-            }
-        } else if !heard.is_complete
-            && let Some(value) = json_in(&exit.complaint)
-        {
-            read(kind, &value, &mut heard, live.listener);
+            // Only the exit code tells whether a text is whole.
+            heard.is_complete = exit.is_whole && exit.code == Some(0);
         }
         heard.conclude(&exit, &program.secrets)
     }
 
-    /// Checks the program's version again if its file has changed: programs are updated while debates run.
+    /// Checks the program again if its file has changed: programs are updated while debates run.
     async fn check_again(&self) -> Result<(), ModelError> {
         let now = Stamp::of(&self.program.executable);
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,10 +157,9 @@ impl CommandModel {
             return Ok(());
         }
         let program = self.program.clone();
-        let found = tokio::task::spawn_blocking(move || program.check_version()).await;
-        let died =
-            |_| ModelError::Unsendable { message: "the program failed while its version was checked".to_owned() };
-        found.map_err(died)?.map_err(|fault| unsendable(&fault))?;
+        let found = tokio::task::spawn_blocking(move || program.check()).await;
+        let died = |_| ModelError::Unsendable { message: "the program failed while it was checked".to_owned() };
+        found.map_err(died)?.map_err(|fault| ModelError::Unsendable { message: fault.to_string() })?;
         *checked() = now;
         Ok(())
     }
@@ -239,12 +228,12 @@ pub enum Login {
 }
 
 impl Program {
-    /// The login as the program reports it, without calling a model. Ask only tested versions: another one may take the
+    /// The login as the program reports it, without calling a model. Ask only checked programs: another one may take the
     /// arguments for a prompt.
     pub fn login(&self) -> Login {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => {
-                let said = json_in(&find::output(self, &["auth", "status"])).unwrap_or_default();
+                let said = json_in(&find::output(self, &["auth", "status"], None)).unwrap_or_default();
                 let is_subscription = said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string();
                 match said["loggedIn"].as_bool() {
                     Some(true) if is_subscription => Login::Subscription,
@@ -258,7 +247,7 @@ impl Program {
                 if !self.leading.is_empty() || self.settings.env.set.keys().any(|name| name != "CODEX_HOME") {
                     return Login::Unsaid;
                 }
-                let said = find::output(self, &["login", "status"]);
+                let said = find::output(self, &["login", "status"], None);
                 if said.contains("Logged in using ChatGPT") {
                     Login::Subscription
                 } else if said.contains("Logged in") {
@@ -269,21 +258,15 @@ impl Program {
                     Login::Unsaid
                 }
             }
-            Some(ProgramKind::Opencode | ProgramKind::Gemini) | None => Login::Unsaid,
+            None => Login::Unsaid,
         }
-    }
-
-    fn prints_json(&self) -> bool {
-        self.settings.output == Some(dialectic_base::program::ProgramOutput::Json)
     }
 
     fn arguments(&self, request: &Request, place: &Workplace) -> Vec<String> {
         let own = match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => claude::arguments(request, place),
             Some(ProgramKind::Codex) => codex::arguments(request, place),
-            Some(ProgramKind::Opencode) => opencode::arguments(request, place),
-            Some(ProgramKind::Gemini) => gemini::arguments(request, place),
-            None => return own::arguments(&self.leading, &self.settings, request),
+            None => return self.leading.iter().map(|one| one.replace("{model}", &request.model)).collect(),
         };
         self.leading.iter().cloned().chain(own).collect()
     }
@@ -292,47 +275,17 @@ impl Program {
     fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
         match self.preset.map(|preset| preset.kind) {
             Some(ProgramKind::Claude) => claude::ENVIRONMENT,
-            Some(ProgramKind::Codex) => codex::ENVIRONMENT,
-            Some(ProgramKind::Opencode) => opencode::ENVIRONMENT,
-            Some(ProgramKind::Gemini) => gemini::ENVIRONMENT,
-            None => &[],
+            Some(ProgramKind::Codex) | None => &[],
         }
     }
 
-    /// Additional environment: switched-off features, and writable directories.
-    fn environment_of(&self, request: &Request, place: &Workplace) -> Vec<(String, SecretString)> {
-        let shown = |path: PathBuf| path.display().to_string();
-        let of_call: Vec<(&str, String)> = match self.preset.map(|preset| preset.kind) {
-            Some(ProgramKind::Claude) => {
-                let limit = request.max_tokens.map(|limit| (claude::OUTPUT_LIMIT, limit.to_string()));
-                limit.into_iter().collect()
-            }
-            Some(ProgramKind::Opencode) => {
-                let configuration = (opencode::CONFIGURATION, opencode::configuration(request));
-                vec![configuration, ("XDG_CONFIG_HOME", shown(place.home()))]
-            }
-            Some(ProgramKind::Gemini) => {
-                vec![(gemini::HOME, shown(place.home())), (gemini::SYSTEM, shown(place.system()))]
-            }
-            Some(ProgramKind::Codex) | None => Vec::new(),
-        };
-        let fixed = self.switched_off().iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let added = fixed.chain(of_call).map(|(name, value)| (name.to_owned(), SecretString::from(value)));
-        self.environment.iter().cloned().chain(added).collect()
-    }
-}
-
-fn unsendable(fault: &ProgramFault) -> ModelError {
-    ModelError::Unsendable { message: fault.to_string() }
-}
-
-fn read(kind: Option<ProgramKind>, line: &Value, heard: &mut Transcript, listener: &dyn crate::Listener) {
-    match kind {
-        Some(ProgramKind::Claude) => claude::read(line, heard, listener),
-        Some(ProgramKind::Codex) => codex::read(line, heard, listener),
-        Some(ProgramKind::Opencode) => opencode::read(line, heard, listener),
-        Some(ProgramKind::Gemini) => gemini::read(line, heard, listener),
-        None => {}
+    /// The environment of a call: also switched-off features, and the output limit of claude.
+    fn environment_of(&self, request: &Request) -> Vec<(String, SecretString)> {
+        let is_claude = self.preset.is_some_and(|preset| preset.kind == ProgramKind::Claude);
+        let limit = request.max_tokens.filter(|_| is_claude);
+        let limit = limit.map(|limit| (claude::OUTPUT_LIMIT.to_owned(), limit.to_string().into()));
+        let fixed = self.switched_off().iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
+        self.environment.iter().cloned().chain(fixed).chain(limit).collect()
     }
 }
 

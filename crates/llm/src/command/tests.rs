@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
-use dialectic_base::program::{ProgramOutput, ProgramSettings};
+use dialectic_base::program::ProgramSettings;
 use tempfile::TempDir;
 
 use super::*;
@@ -25,6 +25,18 @@ impl Listener for Words {
         self.0.lock().unwrap().push(text.to_owned());
     }
 }
+
+/// What a program says of itself, as the vendors' programs of these recordings do; `CLAUDE_HELP` and `FEATURES` may be
+/// other files.
+const ITSELF: &str = r#"
+case "$1" in --version) echo "$VERSION"; exit;; --help) cat "${CLAUDE_HELP:-$RECORDINGS/claude-2.1.332-help.txt}"; exit;; auth|login) exit 1;; esac
+FEATURES="${FEATURES:-$RECORDINGS/codex-0.171.0-features.txt}"
+case "$*" in
+"exec --help") cat "$RECORDINGS/codex-0.171.0-exec-help.txt"; exit;;
+"features list") cat "$FEATURES"; exit;;
+*"features list") sed 's/true$/false/' "$FEATURES"; exit;;
+esac
+"#;
 
 /// A directory with a program in it.
 struct Stage {

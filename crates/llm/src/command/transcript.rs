@@ -8,7 +8,7 @@ use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
 use crate::openai::finish_word;
-use crate::{FailedAttempt, Listener, ModelError, Reply, StatedUsage};
+use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
 
@@ -36,8 +36,6 @@ pub(super) struct Transcript {
     pub(super) read: Option<Tokens>,
     pub(super) cost: Option<Usd>,
     pub(super) served_model: Option<String>,
-    /// The version that the program reports in its output, if any.
-    pub(super) version: Option<String>,
     /// The reported error.
     pub(super) error: Option<String>,
     /// The reported HTTP status.
@@ -91,15 +89,18 @@ impl Transcript {
             let message = "it ended before its answer was complete".to_owned();
             return Err(FailedAttempt::with_usage(ModelError::Broken { message }, usage));
         }
-        let (finish, word) = finish_word(self.finish.as_deref());
+        let (finish, word) = match self.finish {
+            Some(said) if said == UNSAID => (FinishReason::Complete, Some(said)),
+            said => finish_word(said.as_deref()),
+        };
         Ok(Reply {
             text: self.whole.unwrap_or(self.text),
-            tool_calls: Vec::new(),
             finish,
             finish_word: word,
             served_model: self.served_model,
             tokens,
             stated_cost: self.cost,
+            ..Reply::default()
         })
     }
 

@@ -7,7 +7,6 @@ use tempfile::TempDir;
 
 use crate::Request;
 
-use super::gemini;
 use super::presets::ProgramKind;
 
 /// The directories of one call.
@@ -21,9 +20,7 @@ impl Workplace {
     pub(super) fn new(kind: Option<ProgramKind>, request: &Request) -> io::Result<Self> {
         let all = tempfile::Builder::new().prefix("dialectic-").tempdir()?;
         let place = Self { all };
-        for directory in [place.work(), place.home()] {
-            std::fs::create_dir(directory)?;
-        }
+        std::fs::create_dir(place.work())?;
         // Programs search upwards for one, and the temporary directory is shared.
         std::fs::write(place.path(".env"), "")?;
         if kind.is_some() {
@@ -32,13 +29,8 @@ impl Workplace {
                 if request.system.trim().is_empty() { "You answer what you are asked." } else { &request.system };
             std::fs::write(place.system(), system)?;
         }
-        match (kind, &request.answer) {
-            (Some(ProgramKind::Codex), Some(answer)) => std::fs::write(place.schema(), answer.schema.to_string())?,
-            (Some(ProgramKind::Gemini), _) => {
-                std::fs::create_dir(place.home().join(".gemini"))?;
-                std::fs::write(place.home().join(".gemini").join("settings.json"), gemini::settings())?;
-            }
-            (Some(ProgramKind::Claude | ProgramKind::Codex | ProgramKind::Opencode) | None, _) => {}
+        if let (Some(ProgramKind::Codex), Some(answer)) = (kind, &request.answer) {
+            std::fs::write(place.schema(), answer.schema.to_string())?;
         }
         Ok(place)
     }
@@ -50,11 +42,6 @@ impl Workplace {
     /// The empty working directory.
     pub(super) fn work(&self) -> PathBuf {
         self.path("work")
-    }
-
-    /// A substitute home directory for the program's files.
-    pub(super) fn home(&self) -> PathBuf {
-        self.path("home")
     }
 
     /// The file with the system text.

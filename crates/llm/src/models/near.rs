@@ -38,7 +38,7 @@ pub fn named(models: &[&str]) -> String {
 /// Adds known facts to the refusal of an unknown model: its retirement, or similar names. Returns other errors
 /// unchanged.
 pub(crate) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
-    let ModelError::Refused { status: 404, message } = error else { return error };
+    let ModelError::Refused { status: status @ (404 | 410), message } = error else { return error };
     let near = current_near(provider, model, day);
     let near =
         if near.is_empty() { String::new() } else { format!("; current models with similar names: {}", named(&near)) };
@@ -50,7 +50,7 @@ pub(crate) fn explained(error: ModelError, provider: &str, model: &str, day: Nai
         None if near.is_empty() => String::new(),
         None => format!(" (`{model}` is not a known model of {provider}{near})"),
     };
-    ModelError::Refused { status: 404, message: message + &note }
+    ModelError::Refused { status, message: message + &note }
 }
 
 #[cfg(test)]

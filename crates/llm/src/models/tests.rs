@@ -147,9 +147,8 @@ fn the_models_that_are_asked_by_default_are_current_priced_and_roomy() {
     let order: Vec<&str> = default_models().map(|(provider, _)| provider).collect();
     assert!(order.starts_with(&["openai", "anthropic", "google", "mistral", "openrouter"]), "{order:?}");
     for preset in PRESETS {
-        let (provider, Some(models)) = (preset.name, preset.models) else { continue };
+        let (provider, Some(model)) = (preset.name, preset.model) else { continue };
         assert!(preset.api_key_env.is_some(), "{provider}");
-        let model = models.default;
         assert!(TABLE.models[provider].contains_key(model), "{model} is not in the table itself");
         let facts = facts(provider, model).unwrap();
         assert!(facts.retires.is_none(), "{model} is to be retired");

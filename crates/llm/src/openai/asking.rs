@@ -5,8 +5,7 @@ use std::borrow::Cow;
 
 use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, StatedUsage};
 
-use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
-use super::failure::ServerRefusal;
+use super::capabilities::{Api, Capabilities, Streaming};
 use super::schema::{Schemas, is_ignored};
 use super::{FailureCause, OpenAiClient, RequestFailure};
 
@@ -94,7 +93,7 @@ impl OpenAiClient {
         let refusal = match &failure.cause {
             FailureCause::Foreign if serves => return RefusalCause::Elsewhere,
             FailureCause::Foreign => return RefusalCause::Doubtful,
-            FailureCause::Other => return RefusalCause::Elsewhere,
+            FailureCause::BrokenStream | FailureCause::Other => return RefusalCause::Elsewhere,
             FailureCause::Refused(refusal) => refusal,
         };
         if let Some(lack) = refusal.lacks_responses().filter(|_| !serves || refusal.speaks_of_responses()) {
@@ -102,8 +101,8 @@ impl OpenAiClient {
             return RefusalCause::Lacking;
         }
         let doubtful = match refusal.status {
-            _ if serves || refusal.is_about_the_request() => false,
-            400 | 404 | 405 | 422 | 501 => true,
+            _ if serves || refusal.meaning().is_some() || refusal.is_about_the_request() => false,
+            400 | 404 | 405 | 410 | 422 | 501 => true,
             // A failing server gets a second request before its API is doubted, unless only one repetition is allowed.
             500 => live.attempt == 2 || live.further.is_some_and(Further::repeats_once),
             200..=299 => !refusal.in_answer,
@@ -121,6 +120,9 @@ impl OpenAiClient {
         loop {
             turns += 1;
             let capabilities = known.capabilities(model);
+            if let Some(most) = capabilities.most_output.filter(|most| request.max_tokens > Some(*most)) {
+                request.to_mut().max_tokens = Some(most);
+            }
             let mut failure = match self.ask_once(&request, api, capabilities, live).await {
                 Ok(reply) => {
                     known.reached(model, api);
@@ -129,22 +131,35 @@ impl OpenAiClient {
                 }
                 Err(failure) => failure,
             };
-            let FailureCause::Refused(refusal) = &failure.cause else { return Err(failure) };
-            if let Some(adjustment) = adjustment(refusal, &request, api, capabilities).filter(|_| turns < MOST_TURNS) {
+            let refusal = match &failure.cause {
+                FailureCause::Refused(refusal) => Some(refusal),
+                FailureCause::BrokenStream | FailureCause::Foreign | FailureCause::Other => None,
+            };
+            let adjustment = refusal.and_then(|refusal| refusal.adjustment(&request, api, capabilities));
+            if let Some(adjustment) = adjustment.filter(|_| turns < MOST_TURNS) {
                 known.update(model, |capabilities| capabilities.apply(adjustment));
                 // A server that complains about parameters has the API, so others need not wait.
                 known.settle(api);
                 charge(&failure, live, &mut request).await?;
                 continue;
             }
-            let may_be_streaming = capabilities.streaming != Streaming::Never && refusal.may_be_about_streaming();
+            // A failing server gets a second request before its streams are doubted, unless only one repetition is
+            // allowed; the API is doubted first.
+            let repeats_once = live.further.is_some_and(Further::repeats_once);
+            let may_be_streaming = capabilities.streaming != Streaming::Never
+                && match refusal {
+                    Some(refusal) => !is_open && (live.attempt > 1 || repeats_once) && refusal.may_be_about_streaming(),
+                    None => {
+                        matches!(failure.cause, FailureCause::BrokenStream)
+                            && (known.broke(&failure.failed.error.to_string()) || repeats_once)
+                    }
+                };
             let may_be_the_schema = request.answer.is_some()
                 && capabilities.schemas != Schemas::None
                 // Another call may have had its schema accepted in the meantime.
                 && known.capabilities(model).schema_doubts > 0
                 && !known.serves_responses()
-                && refusal.may_be_about_a_schema()
-                && (!is_open || refusal.status >= 500);
+                && refusal.is_some_and(|it| it.may_be_about_a_schema() && (!is_open || it.status >= 500));
             if may_be_the_schema {
                 known.update(model, |capabilities| {
                     capabilities.schema_doubts = capabilities.schema_doubts.saturating_sub(1);
@@ -161,10 +176,7 @@ impl OpenAiClient {
                     Err(other) => failure = failure.charged_as(&other),
                 }
             }
-            // A failing server gets a second request before its streams are doubted, unless only one repetition is
-            // allowed; the API is doubted first.
-            let is_again = live.attempt > 1 || live.further.is_some_and(Further::repeats_once);
-            if !is_open && is_again && may_be_streaming && known.may_fail_on_streams() {
+            if may_be_streaming && known.may_fail_on_streams() {
                 let whole = Capabilities { streaming: Streaming::Never, ..known.capabilities(model) };
                 charge(&failure, live, &mut request).await?;
                 match self.ask_once(&request, api, whole, live).await {
@@ -212,41 +224,6 @@ async fn charge(
     Ok(())
 }
 
-/// The adjustment that a refusal implies, if it concerns a feature to omit or rename.
-fn adjustment(refusal: &ServerRefusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
-    if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
-        let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
-        if less != Schemas::None || refusal.refuses_format() {
-            let is_too_much =
-                less == Schemas::None && refusal.finds_schema_too_much() && capabilities.schemas.bounds(answer);
-            return Some(Adjustment::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
-        }
-    }
-    if capabilities.takes_temperature && refusal.refuses_parameter("temperature") {
-        Some(Adjustment::NoTemperature)
-    } else if api == Api::Chat && request.max_tokens.is_some() && !capabilities.limit_is_certain {
-        match capabilities.limit {
-            LimitField::MaxTokens if refusal.wants_renamed_limit() => Some(LimitField::MaxCompletionTokens),
-            LimitField::MaxCompletionTokens if refusal.wants_old_limit() => Some(LimitField::MaxTokens),
-            LimitField::MaxTokens | LimitField::MaxCompletionTokens => None,
-        }
-        .map(Adjustment::Limit)
-        .or_else(|| streaming_adjustment(refusal, api, capabilities))
-    } else {
-        streaming_adjustment(refusal, api, capabilities)
-    }
-}
-
-fn streaming_adjustment(refusal: &ServerRefusal, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
-    if api == Api::Chat && capabilities.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
-        Some(Adjustment::Streaming(Streaming::Bare))
-    } else if capabilities.streaming != Streaming::Never && refusal.refuses_streaming() {
-        Some(Adjustment::Streaming(Streaming::Never))
-    } else {
-        None
-    }
-}
-
 impl RequestFailure {
     /// The same failure with the charge of `other`.
     fn charged_as(self, other: &Self) -> Self {
@@ -259,7 +236,7 @@ impl RequestFailure {
         match &self.cause {
             FailureCause::Refused(refusal) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
             FailureCause::Other => matches!(self.failed.error, ModelError::Filtered { .. }),
-            FailureCause::Foreign => false,
+            FailureCause::BrokenStream | FailureCause::Foreign => false,
         }
     }
 
@@ -269,12 +246,13 @@ impl RequestFailure {
         match &self.cause {
             FailureCause::Foreign => true,
             FailureCause::Refused(refusal) => !matches!(refusal.status, 408 | 429),
+            FailureCause::BrokenStream => false,
             FailureCause::Other => !self.failed.error.is_transient(),
         }
     }
 
     /// Whether the path does not exist.
     fn lacks_route(&self) -> bool {
-        matches!(&self.cause, FailureCause::Refused(refusal) if matches!(refusal.status, 404 | 405 | 501))
+        matches!(&self.cause, FailureCause::Refused(refusal) if matches!(refusal.status, 404 | 405 | 410 | 501))
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::Request;
 use crate::models::{Feature, facts};
 use dialectic_base::provider::ApiKind;
 
@@ -59,6 +60,14 @@ pub(super) struct Capabilities {
     pub(super) schemas_by_chat: bool,
     /// Whether it accepts a temperature, as far as known.
     pub(super) takes_temperature: bool,
+    /// Whether it accepts a system message, as far as known: otherwise its text precedes the user's.
+    pub(super) takes_system: bool,
+    /// Whether its messages go back as they came, not just their text and calls, as far as known.
+    pub(super) replays: bool,
+    /// Whether it is known to reason.
+    pub(super) reasons: bool,
+    /// The highest output limit that it accepts, if it stated one.
+    pub(super) most_output: Option<u32>,
     /// The field name for the output limit in Chat Completions, as far as known.
     pub(super) limit: LimitField,
     /// Whether the field name is final: otherwise two refused names would alternate.
@@ -100,19 +109,21 @@ pub(super) struct KnownCapabilities {
 }
 
 /// Findings about a server that fails when streams are requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct StreamTrials {
     /// How many more failures may be attributed to streaming; none after a stream arrived.
     left: u8,
     /// How often a complete answer followed a failed stream.
     wholes: u8,
+    /// How the last stream broke, and how often in this way.
+    breaks: (String, u8),
 }
 
 impl StreamTrials {
     /// A single time may be chance.
     const ENOUGH: u8 = 2;
 
-    const FIRST: Self = Self { left: 6, wholes: 0 };
+    const FIRST: Self = Self { left: 6, wholes: 0, breaks: (String::new(), 0) };
 }
 
 /// The API for requests with a schema.
@@ -132,6 +143,9 @@ enum SchemaRoute {
 pub(super) enum Adjustment {
     Schemas(Schemas),
     NoTemperature,
+    NoSystem,
+    NoReplay,
+    MostOutput(u32),
     Limit(LimitField),
     Streaming(Streaming),
 }
@@ -142,9 +156,17 @@ impl Capabilities {
         match adjustment {
             Adjustment::Schemas(schemas) => self.schemas = self.schemas.max(schemas),
             Adjustment::NoTemperature => self.takes_temperature = false,
+            Adjustment::NoSystem => self.takes_system = false,
+            Adjustment::NoReplay => self.replays = false,
+            Adjustment::MostOutput(most) => self.most_output = Some(most),
             Adjustment::Limit(limit) => (self.limit, self.limit_is_certain) = (limit, true),
             Adjustment::Streaming(streaming) => self.streaming = streaming,
         }
+    }
+
+    /// Whether the Responses API is asked for reasoning that can go back: it stores none.
+    pub(super) fn asks_for_reasoning(&self, request: &Request) -> bool {
+        self.replays && self.reasons && !request.tools.is_empty()
     }
 }
 
@@ -194,7 +216,8 @@ impl KnownCapabilities {
             capabilities.api = capabilities.api.or(Some(Api::Chat));
         }
         capabilities.schemas_by_chat = *self.schema_route() == SchemaRoute::Chat;
-        if self.stream_trials().wholes >= StreamTrials::ENOUGH {
+        let trials = self.stream_trials();
+        if trials.wholes >= StreamTrials::ENOUGH || trials.breaks.1 >= StreamTrials::ENOUGH {
             capabilities.streaming = Streaming::Never;
         }
         capabilities
@@ -280,9 +303,20 @@ impl KnownCapabilities {
         self.stream_trials().wholes += 1;
     }
 
+    /// Notes that a stream broke in this way. After enough alike, streams are no longer requested; returns whether that is
+    /// so.
+    pub(super) fn broke(&self, way: &str) -> bool {
+        let mut trials = self.stream_trials();
+        let is_same = trials.breaks.0 == way;
+        if trials.left > 0 {
+            trials.breaks = (way.to_owned(), if is_same { trials.breaks.1 + 1 } else { 1 });
+        }
+        trials.breaks.1 >= StreamTrials::ENOUGH
+    }
+
     /// Notes that the server streams: later failures have other causes.
     pub(super) fn streams(&self) {
-        *self.stream_trials() = StreamTrials { left: 0, wholes: 0 };
+        *self.stream_trials() = StreamTrials { left: 0, ..StreamTrials::FIRST };
     }
 
     fn stream_trials(&self) -> MutexGuard<'_, StreamTrials> {
@@ -324,6 +358,10 @@ impl KnownCapabilities {
             schema_doubts: 2,
             schemas_by_chat: false,
             takes_temperature: takes(Feature::Temperature),
+            takes_system: takes(Feature::System),
+            replays: true,
+            reasons: known.is_some_and(|facts| facts.reasons),
+            most_output: None,
             limit: self.presumed.limit,
             limit_is_certain: false,
             streaming: if self.presumed.streams { Streaming::WithUsage } else { Streaming::Never },

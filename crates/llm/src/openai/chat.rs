@@ -3,88 +3,103 @@
 
 mod chunks;
 
-use async_openai::types::chat::{
-    ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls, ChatCompletionRequestAssistantMessage,
-    ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestToolMessage,
-    ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool, ChatCompletionTools,
-    CreateChatCompletionRequest, FunctionCall, FunctionObject, ResponseFormat,
-};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, LimitField, Streaming};
+use super::ends::{finish, is_unfinished};
 use super::failure::error_field;
-use super::finish::{finish, is_unfinished};
-use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
-use super::{ApiAnswer, as_single, strict_format};
+use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text};
+use super::{ApiAnswer, Heard, object, texts};
 
 pub(super) use chunks::Chunks;
 
-/// Without this option the API omits the token counts of a stream.
-const WITH_USAGE: ChatCompletionStreamOptions =
-    ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
+/// Fields with reasoning beside the content: DeepSeek's, OpenRouter's and vLLM's, gateways'.
+pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
 
 /// The request body for a model with these capabilities.
-pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateChatCompletionRequest {
-    let tokens = |field| request.max_tokens.filter(|_| capabilities.limit == field);
-    #[expect(deprecated, reason = "other servers know the output limit only by its old name")]
-    CreateChatCompletionRequest {
-        model: request.model.to_string(),
-        messages: messages(request),
-        temperature: capabilities.takes_temperature.then(|| as_single(request.temperature)),
-        max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
-        max_tokens: tokens(LimitField::MaxTokens),
-        response_format: capabilities
-            .schemas
-            .of(request.answer.as_deref())
-            .map(|schema| ResponseFormat::JsonSchema { json_schema: strict_format(schema) }),
-        tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
-        stream: (capabilities.streaming != Streaming::Never).then_some(true),
-        stream_options: (capabilities.streaming == Streaming::WithUsage).then_some(WITH_USAGE),
-        ..CreateChatCompletionRequest::default()
-    }
+pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
+    let limit = |field| request.max_tokens.filter(|_| capabilities.limit == field);
+    let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
+        json!({
+            "type": "json_schema",
+            "json_schema": { "name": answer.name, "schema": answer.schema, "strict": true },
+        })
+    });
+    object([
+        ("model", json!(&*request.model)),
+        ("messages", messages(request, capabilities)),
+        ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
+        ("max_completion_tokens", json!(limit(LimitField::MaxCompletionTokens))),
+        ("max_tokens", json!(limit(LimitField::MaxTokens))),
+        ("response_format", json!(schema)),
+        ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
+        ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
+        // Without this option the API omits the token counts of a stream.
+        (
+            "stream_options",
+            json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),
+        ),
+    ])
 }
 
 /// Shared parts come first: providers discount identical beginnings.
-fn messages(request: &Request) -> Vec<ChatCompletionRequestMessage> {
-    let system = ChatCompletionRequestSystemMessage::from(&*request.system);
-    let prompt = ChatCompletionRequestUserMessage::from(&*request.prompt);
-    let mut messages = vec![system.into(), prompt.into()];
+fn messages(request: &Request, capabilities: Capabilities) -> Value {
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let (system, prompt) = texts(request, capabilities);
+    let mut messages: Vec<Value> = system.map(|text| said("system", text)).into_iter().collect();
+    messages.push(said("user", &prompt));
     for turn in &request.turns {
         match turn {
-            Turn::User(text) => messages.push(ChatCompletionRequestUserMessage::from(text.as_str()).into()),
-            Turn::Assistant { text, calls } => {
-                let tool_calls = (!calls.is_empty()).then(|| calls.iter().map(called).collect());
-                // Some servers refuse empty text next to tool calls.
-                let content = (calls.is_empty() || !text.is_empty()).then(|| text.as_str().into());
-                let message = ChatCompletionRequestAssistantMessage { content, tool_calls, ..Default::default() };
-                messages.push(message.into());
+            Turn::User(text) => messages.push(said("user", text)),
+            Turn::Assistant { message: Some(message), .. } if capabilities.replays && message.is_object() => {
+                messages.push(message.clone());
             }
-            Turn::ToolResults(results) => messages.extend(results.iter().map(|result| {
-                let (content, tool_call_id) = (result.content.as_str().into(), result.tool_call_id.clone());
-                ChatCompletionRequestMessage::from(ChatCompletionRequestToolMessage { content, tool_call_id })
-            })),
+            Turn::Assistant { text, calls, .. } => {
+                let tool_calls = (!calls.is_empty()).then(|| calls.iter().map(called).collect::<Value>());
+                // Some servers refuse empty text next to tool calls.
+                let content = (calls.is_empty() || !text.is_empty()).then_some(text);
+                messages.push(object([
+                    ("role", json!("assistant")),
+                    ("content", json!(content)),
+                    ("tool_calls", json!(tool_calls)),
+                ]));
+            }
+            Turn::ToolResults(results) => messages.extend(results.iter().map(
+                |result| json!({ "role": "tool", "content": result.content, "tool_call_id": result.tool_call_id }),
+            )),
         }
     }
-    messages
+    messages.into()
 }
 
-fn called(call: &ToolCall) -> ChatCompletionMessageToolCalls {
-    let function = FunctionCall { name: call.name.clone(), arguments: call.arguments.clone() };
-    ChatCompletionMessageToolCall { id: call.id.clone(), function }.into()
+fn called(call: &ToolCall) -> Value {
+    let ToolCall { id, name, arguments } = call;
+    json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
 }
 
-fn tool(tool: &ToolSpec) -> ChatCompletionTools {
-    ChatCompletionTools::Function(ChatCompletionTool {
-        function: FunctionObject {
-            name: tool.name.clone(),
-            description: Some(tool.description.clone()),
-            parameters: Some(tool.parameters.clone()),
-            strict: None,
-        },
+fn tool(tool: &ToolSpec) -> Value {
+    let ToolSpec { name, description, parameters } = tool;
+    json!({
+        "type": "function",
+        "function": { "name": name, "description": description, "parameters": parameters },
     })
+}
+
+/// Adds the fields that a request needs to a call that goes back as it came.
+fn complete(raw: &mut Value, call: &ToolCall) {
+    if let Some(raw) = raw.as_object_mut() {
+        raw.remove("index");
+        let Value::Object(known) = called(call) else { return };
+        for (name, value) in known {
+            match (raw.get_mut(&name).and_then(Value::as_object_mut), value) {
+                (Some(raw), Value::Object(value)) => raw.extend(value),
+                (_, value) => drop(raw.insert(name, value)),
+            }
+        }
+    }
 }
 
 impl ApiAnswer for Chunks {
@@ -104,20 +119,29 @@ impl ApiAnswer for Chunks {
         error_field(answer).or_else(|| error_field(choice(answer)?))
     }
 
-    fn into_reply(mut answer: Value) -> (Reply, String) {
+    fn into_reply(mut answer: Value) -> Heard {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
         let mut choice = take_choice(&mut answer);
         let reason = take_text(&mut choice, "finish_reason");
         let mut message = take(&mut choice, "message");
-        read_content(take(&mut message, "content"), &mut text, &mut refusal);
+        read_content(message["content"].clone(), &mut text, &mut refusal);
         refusal.push_str(&take_text(&mut message, "refusal").unwrap_or_default());
-        let mut calls = take(&mut message, "tool_calls");
-        for call in calls.as_array_mut().into_iter().flatten() {
-            let mut function = take(call, "function");
-            if let Some(name) = take_text(&mut function, "name") {
-                let id = call_id([take_text(call, "id"), None], tool_calls.len());
-                tool_calls.push(ToolCall { id, name, arguments: arguments(take(&mut function, "arguments")) });
+        let is_said = |value: &Value| !matches!(value, Value::Null) && *value != json!("") && *value != json!([]);
+        let has_reasoned =
+            has_thoughts(&message["content"]) || REASONING.iter().any(|field| message.get(field).is_some_and(is_said));
+        if let Some(fields) = message.as_object_mut() {
+            fields.retain(|_, value| is_said(value));
+            fields.insert("role".to_owned(), "assistant".into());
+        }
+        if let Some(calls) = message.get_mut("tool_calls").and_then(Value::as_array_mut) {
+            calls.retain(|call| call["function"]["name"].is_string());
+            for raw in calls {
+                let name = raw["function"]["name"].as_str().unwrap_or_default().to_owned();
+                let id = call_id([take_text(raw, "id"), None], tool_calls.len());
+                let call = ToolCall { id, name, arguments: arguments(take(&mut raw["function"], "arguments")) };
+                complete(raw, &call);
+                tool_calls.push(call);
             }
         }
         if text.is_empty() {
@@ -128,7 +152,19 @@ impl ApiAnswer for Chunks {
             finish = FinishReason::Filtered;
         }
         let served_model = take_text(&mut answer, "model");
-        (Reply { text, tool_calls, finish, finish_word, served_model, tokens, ..Reply::default() }, refusal)
+        let message = Some(message).filter(Value::is_object);
+        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, tokens, ..Reply::default() };
+        Heard { reply, refusal, has_reasoned }
+    }
+
+    fn has_more(message: &Value) -> bool {
+        let knows = |object: &Value, names: &[&str]| {
+            object.as_object().is_some_and(|fields| fields.keys().all(|name| names.contains(&name.as_str())))
+        };
+        let calls = message["tool_calls"].as_array();
+        !knows(message, &["role", "content", "tool_calls", "annotations"])
+            || has_thoughts(&message["content"])
+            || calls.is_some_and(|calls| calls.iter().any(|call| !knows(call, &["id", "type", "function"])))
     }
 }
 

@@ -77,6 +77,22 @@ const LABELS: [&str; 2] = ["http-referer", "x-title"];
 /// Shorter values are not secret (`1`, `x`, as local servers accept for keys), and removing them would garble messages.
 const SHORTEST_SECRET: usize = 4;
 
+/// The paths of the APIs, which a base URL may end with: it is taken for what is meant.
+const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/responses", ApiKind::Responses)];
+
+impl Endpoint {
+    /// The endpoint with a base URL that does not name an API's path; that API is used unless another is configured.
+    pub(super) fn meant(mut self) -> Self {
+        let url = self.base_url.trim().trim_end_matches('/');
+        let meant = PATHS.into_iter().find_map(|(path, api)| Some((url.strip_suffix(path)?.to_owned(), api)));
+        if let Some((base_url, api)) = meant {
+            self.base_url = base_url;
+            self.api = if self.api == ApiKind::Auto { api } else { self.api };
+        }
+        self
+    }
+}
+
 /// A checked [`Endpoint`].
 pub(super) struct Address {
     base: Url,
@@ -171,6 +187,13 @@ impl Address {
         self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
     }
 
+    /// Whether its path lacks the version that nearly every server has.
+    pub(super) fn lacks_version(&self) -> bool {
+        let is_version =
+            |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        !self.base.path().split('/').any(is_version)
+    }
+
     /// Scheme, host and port, for messages.
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
@@ -228,10 +251,12 @@ mod tests {
             ("http://h/v1", "http://h/v1/responses"),
             ("http://h/v1/", "http://h/v1/responses"),
             (" http://h/v1//\n", "http://h/v1/responses"),
+            ("http://h/v1/chat/completions", "http://h/v1/responses"),
+            ("http://h/v1/responses/\n", "http://h/v1/responses"),
             ("http://h", "http://h/responses"),
             ("https://h:8443/openai/v1?api-version=preview#x", "https://h:8443/openai/v1/responses"),
         ] {
-            let address = Address::new(endpoint(base, "k")).unwrap();
+            let address = Address::new(endpoint(base, "k").meant()).unwrap();
             let mut asked = address.url("/responses");
             asked.set_query(None);
             assert_eq!(asked.as_str(), url);

@@ -6,8 +6,6 @@ use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
-use crate::ModelError;
-
 use super::endpoint::Address;
 use super::sse::ServerSentEvent;
 use super::transport::HttpAnswer;
@@ -30,6 +28,8 @@ pub(super) struct ServerRefusal {
     pub(super) param: Option<String>,
     /// The server's message: one line, without secrets and control characters.
     pub(super) message: String,
+    /// Codes, each between `<` and `>`, and message, in lower case: what the tables search in.
+    pub(super) said: String,
     /// The URL, if nothing was found there.
     pub(super) url: Option<String>,
     /// Whether it occurred inside a started answer.
@@ -43,66 +43,46 @@ impl ServerRefusal {
     pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
         let body: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let said = body.as_ref().and_then(fault_in).unwrap_or_default();
-        let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
+        let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
             format!("it redirects to {}, which is refused", address.redact(&target))
         } else {
             excerpt(&answer.body, address)
         };
-        Self {
-            status: answer.status.as_u16(),
-            retry_after: retry_after(&answer.headers, SystemTime::now()),
-            message: if message.is_empty() { reason(answer.status) } else { message },
-            codes: said.codes,
-            param: said.param,
-            url: matches!(answer.status.as_u16(), 404 | 405).then(|| address.shown(path)),
-            in_answer: false,
-            is_http_status: true,
-        }
+        let message = if message.is_empty() { reason(answer.status) } else { message };
+        let names_model = message.to_lowercase().contains("model");
+        let hint = if address.lacks_version() && !names_model { "; most base URLs end in `/v1`" } else { "" };
+        let is_missing = matches!(answer.status.as_u16(), 404 | 405 | 410);
+        let url = is_missing.then(|| address.shown(path) + hint);
+        Self { url, is_http_status: true, ..Self::of(answer.status.as_u16(), said, message, answer) }
+    }
+
+    fn of(status: u16, fault: Fault, message: String, answer: &HttpAnswer) -> Self {
+        let Fault { message: _, codes, param, retry_after } = fault;
+        let said = format!("<{}> {message}", codes.join("> <")).to_lowercase();
+        let in_words = || {
+            ["retry in ", "try again in ", "reset after ", "retry after "].iter().find_map(|words| {
+                let (_, wait) = said.split_once(words)?;
+                duration(wait.split([' ', ',']).next()?.trim_end_matches('.'))
+            })
+        };
+        let retry_after = wait_in(&answer.headers, SystemTime::now()).or(retry_after).or_else(in_words);
+        Self { status, retry_after, codes, param, message, said, url: None, in_answer: false, is_http_status: false }
     }
 
     /// A refusal inside an answer with a success status.
     pub(super) fn inside(fault: Fault, answer: &HttpAnswer, address: &Address) -> Self {
         let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
-        let message = fault.message.unwrap_or_else(|| fault.codes.join(", "));
-        Self {
-            status,
-            retry_after: retry_after(&answer.headers, SystemTime::now()),
-            message: one_line(&message, address),
-            codes: fault.codes,
-            param: fault.param,
-            url: None,
-            in_answer: false,
-            is_http_status: false,
-        }
-    }
-
-    /// The error for the caller.
-    pub(super) fn error(&self) -> ModelError {
-        if self.exceeds_context() {
-            return ModelError::ContextExceeded { message: self.message.clone() };
-        }
-        let Self { status, retry_after, ref message, ref url, is_http_status, .. } = *self;
-        let message = url.as_ref().map_or_else(|| message.clone(), |url| format!("{message} ({url})"));
-        match status {
-            // Waiting does not help with an exhausted balance, whatever the status.
-            _ if self.is_quota() => ModelError::Refused { status, message },
-            429 => ModelError::RateLimited { status, retry_after, message },
-            // OpenRouter's, while earlier requests take up the credit; without a delay there is none left.
-            402 if retry_after.is_some() => ModelError::RateLimited { status, retry_after, message },
-            401 | 403 => ModelError::Unauthorized { status, message },
-            502..=504 | 529 if is_http_status => ModelError::Unavailable { status, retry_after, message },
-            // A success status with an unspecified error means a faulty server.
-            200..=299 | 408 | 409 | 425 | 500.. => ModelError::ServerFailed { status, retry_after, message },
-            _ => ModelError::Refused { status, message },
-        }
+        let message = fault.message.clone().unwrap_or_else(|| fault.codes.join(", "));
+        Self::of(status, fault, one_line(&message, address), answer)
     }
 }
 
-/// The value of an `error` field, an object or plain text.
+/// The value of an `error` field, an object or plain text, or `MiniMax`'s status if it is a failure.
 pub(super) fn error_field(object: &Value) -> Option<&Value> {
-    object.get("error").filter(|error| error.is_object() || error.is_string())
+    let status = object.get("base_resp").filter(|status| status["status_code"].as_i64().is_some_and(|code| code != 0));
+    object.get("error").filter(|error| error.is_object() || error.is_string()).or(status)
 }
 
 /// The error in a stream's event, if it is one: in a field, as an event of that name, or as an object with a type.
@@ -123,10 +103,12 @@ fn says_something(error: &Value) -> bool {
     }
 }
 
-/// An error's code and type, and Anthropic's code in the details.
+/// An error's code and type, Google's status and reasons, Anthropic's code in the details, `MiniMax`'s status.
 fn codes(error: &Value) -> impl Iterator<Item = String> {
-    let codes = ["/code", "/type", "/details/error_code"].into_iter().filter_map(|pointer| error.pointer(pointer));
-    codes.filter(|code| code.is_string() || code.is_number()).map(prose)
+    let pointers = ["/code", "/type", "/status", "/details/error_code", "/innererror/code", "/status_code"];
+    let codes = pointers.into_iter().filter_map(|pointer| error.pointer(pointer));
+    let reasons = error["details"].as_array().into_iter().flatten().map(|detail| &detail["reason"]);
+    codes.chain(reasons).filter(|code| code.is_string() || code.is_number()).map(prose)
 }
 
 /// The relevant parts of an error object.
@@ -135,6 +117,8 @@ pub(super) struct Fault {
     message: Option<String>,
     codes: Vec<String>,
     param: Option<String>,
+    /// The requested delay, as Google states it.
+    retry_after: Option<Duration>,
 }
 
 impl Fault {
@@ -152,7 +136,12 @@ impl Fault {
         };
         let codes: Vec<String> = codes(error).collect();
         let param = error["param"].as_str().map(str::to_owned);
-        (message.is_some() || !codes.is_empty()).then_some(Self { message, codes, param })
+        // Xiaomi's message stands in the parameter.
+        let said = param.as_ref().filter(|param| param.contains(' '));
+        let message = message.map(|message| said.map(|said| format!("{message}: {said}")).unwrap_or(message));
+        let mut details = error["details"].as_array().into_iter().flatten();
+        let retry_after = details.find_map(|detail| duration(detail["retryDelay"].as_str()?));
+        (message.is_some() || !codes.is_empty()).then_some(Self { message, codes, param, retry_after })
     }
 }
 
@@ -164,9 +153,12 @@ fn fault_in(body: &Value) -> Option<Fault> {
     }
     let Some(error) = error_field(body) else { return Fault::of(body).filter(|_| body.is_object()) };
     let is_name = error.as_str().is_some_and(|name| !name.trim().contains(char::is_whitespace));
-    let fault = Fault::of(error);
-    let Some(beside) = message_of(body).filter(|message| !message.trim().is_empty()) else { return fault };
-    let mut fault = fault.unwrap_or_default();
+    let mut fault = Fault::of(error).unwrap_or_default();
+    // xAI's code stands beside the message.
+    fault.codes.extend(codes(body));
+    let Some(beside) = message_of(body).filter(|message| !message.trim().is_empty()) else {
+        return Some(fault).filter(|fault| *fault != Fault::default());
+    };
     if is_name {
         fault.codes.extend(fault.message.clone());
     }
@@ -179,9 +171,13 @@ fn fault_in(body: &Value) -> Option<Fault> {
     Some(fault)
 }
 
-/// The message of an object, under FastAPI's name if it has no other.
+/// The message of an object, under FastAPI's or `MiniMax`'s name if it has no other.
 fn message_of(object: &Value) -> Option<String> {
-    ["message", "detail"].into_iter().map(|key| &object[key]).find(|message| !message.is_null()).map(prose)
+    ["message", "detail", "status_msg"]
+        .into_iter()
+        .map(|key| &object[key])
+        .find(|message| !message.is_null())
+        .map(prose)
 }
 
 fn prose(value: &Value) -> String {
@@ -191,8 +187,12 @@ fn prose(value: &Value) -> String {
 /// The HTTP status that corresponds to an error's code, if any.
 fn status_of_code(code: &str) -> Option<u16> {
     match code {
-        "rate_limit_exceeded" | "rate_limit_error" | "too_many_requests" | "insufficient_quota" => Some(429),
-        "authentication_error" | "invalid_api_key" => Some(401),
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "too_many_requests"
+        | "insufficient_quota"
+        | "RESOURCE_EXHAUSTED" => Some(429),
+        "authentication_error" | "invalid_api_key" | "UNAUTHENTICATED" => Some(401),
         "invalid_request_error" | "invalid_prompt" | "context_length_exceeded" | "content_filter" => Some(400),
         "model_not_found" | "not_found_error" => Some(404),
         "server_error" | "api_error" | "internal_error" | "internal_server_error" => Some(500),
@@ -201,8 +201,28 @@ fn status_of_code(code: &str) -> Option<u16> {
     }
 }
 
-/// The server's requested delay from `now`.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// A delay in Google's or OpenAI's form: `38s`, `7.66s`, `250ms`, `1h2m3s`; seconds if it is a number.
+fn duration(text: &str) -> Option<Duration> {
+    let (mut seconds, mut rest) = (0.0, text.trim());
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let unit = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |next| digits + next);
+        let amount: f64 = rest[..digits].parse().ok()?;
+        seconds += amount
+            * match &rest[digits..unit] {
+                "ms" => 1e-3,
+                "" | "s" => 1.0,
+                "m" => 60.0,
+                "h" => 3600.0,
+                _ => return None,
+            };
+        rest = &rest[unit..];
+    }
+    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+/// The delay that the headers request, from `now`.
+fn wait_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let amount = |text: &str, unit: f64| {
         let amount: f64 = text.parse().ok()?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
@@ -38,7 +38,7 @@ const LARGEST_COUNT: f64 = 1_099_511_627_776.0;
 
 /// A figure, given as a number or a text.
 fn figure(value: &Value) -> Option<f64> {
-    let figure = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let figure = value.as_f64().or_else(|| value.as_str()?.trim().trim_start_matches('$').parse().ok());
     figure.filter(|figure| (0.0..=LARGEST_COUNT).contains(figure))
 }
 
@@ -62,9 +62,21 @@ fn count(value: &Value) -> Option<u64> {
 pub(super) struct ReportedUsage(Value);
 
 impl ReportedUsage {
-    /// The usage in an answer, if it is stated.
+    /// The usage in an answer, if it is stated: in its own field, in the choice (Moonshot) or beside it (Groq), and a cost
+    /// beside either (`OpenCode`).
     pub(super) fn of(answer: &Value) -> Option<Self> {
-        answer.get("usage").filter(|usage| usage.is_object()).cloned().map(Self)
+        let places = ["/usage", "/choices/0/usage", "/x_groq/usage", "/choices/0/message/usage"];
+        let usage = places.into_iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());
+        let costs = ["cost", "response_cost"].into_iter().filter_map(|place| answer.get(place));
+        let cost = costs.into_iter().find(|cost| figure(cost).is_some());
+        let mut usage = usage.cloned();
+        if let Some(cost) = cost {
+            let figures = usage.get_or_insert_with(|| Value::Object(Map::new()));
+            if figures.get("cost").is_none_or(Value::is_null) {
+                figures["cost"] = cost.clone();
+            }
+        }
+        usage.map(Self)
     }
 
     /// The figures as JSON.
@@ -183,7 +195,7 @@ impl ReportedUsage {
     /// Whether it has an output count or a cost, as at the end of an answer.
     pub(super) fn is_of_an_end(&self) -> bool {
         let has_total = self.stated(["/total_tokens"]).is_some();
-        self.completion().is_some_and(|output| output > 0) || self.0["cost"].is_number() || has_total
+        self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 
     /// Combines the figures of a stream: the maximum of each kind. Servers may send figures along the way, the input
@@ -198,12 +210,13 @@ impl ReportedUsage {
     /// The stated cost. With the user's own upstream key (OpenRouter's `is_byok`) it is the router's fee plus the
     /// provider's bill; the fee alone is not the cost. Some routers do not state whose key was used; they report the
     /// provider's bill only for the user's key. Perplexity states parts and their sum, which includes its fee for a
-    /// request. xAI states ticks (<https://docs.x.ai/developers/cost-tracking>).
+    /// request. xAI states ticks (<https://docs.x.ai/developers/cost-tracking>). `DeepInfra` states an estimate.
     fn cost(&self) -> Option<f64> {
-        let cost = &self.0["cost"];
+        let stated = |place: &str| figure(self.0.pointer(place)?);
         let ticks = || Some(self.0["cost_in_usd_ticks"].as_f64()? / TICKS_PER_DOLLAR);
-        let cost = cost.as_f64().or_else(|| cost["total_cost"].as_f64()).or_else(ticks);
-        let upstream = self.0["cost_details"]["upstream_inference_cost"].as_f64().filter(|cost| *cost > 0.0);
+        let places = ["/cost", "/cost/total_cost", "/total_cost", "/estimated_cost"];
+        let cost = places.into_iter().find_map(stated).or_else(ticks);
+        let upstream = stated("/cost_details/upstream_inference_cost").filter(|cost| *cost > 0.0);
         match (self.0["is_byok"].as_bool(), upstream) {
             (Some(false), _) | (None, None) => cost,
             (Some(true), None) => None,
@@ -237,6 +250,39 @@ pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) ->
         .or_else(in_header)
         .filter(|cost| cost.is_finite() && *cost >= 0.0)
         .map(Usd::from_dollars)
+}
+
+/// The fields of messages whose texts come in pieces, or parts of their names.
+const GROWING: [&str; 7] = ["reason", "think", "text", "summary", "data", "content", "arguments"];
+
+/// Adds a piece of a message to what came of it: texts grow, other values replace. Parts with the same index are one.
+pub(super) fn grow(known: &mut Value, more: Value) {
+    match (known, more) {
+        (_, Value::Null) => {}
+        (Value::Object(known), Value::Object(more)) => {
+            for (key, more) in more {
+                let known = known.entry(key.as_str()).or_insert(Value::Null);
+                let is_growing = GROWING.iter().any(|it| key.contains(it));
+                match (known, more) {
+                    (Value::String(known), Value::String(more)) if is_growing => known.push_str(&more),
+                    // Pieces repeat names as empty texts.
+                    (Value::String(_), Value::String(more)) if more.is_empty() => {}
+                    (known, more) => grow(known, more),
+                }
+            }
+        }
+        (Value::Array(known), Value::Array(more)) => {
+            for part in more {
+                let index = part["index"].as_u64();
+                let place = known.iter_mut().find(|known| index.is_some() && known["index"].as_u64() == index);
+                match place {
+                    Some(place) => grow(place, part),
+                    None => known.push(part),
+                }
+            }
+        }
+        (known, more) => *known = more,
+    }
 }
 
 /// The types of parts with reasoning.

@@ -1,20 +1,24 @@
 //! Servers with OpenAI's API: the Responses API first, Chat Completions if the server lacks it.
 //!
-//! Requests use the types of `async-openai`; answers are parsed here, because most servers omit fields that its types
-//! require. One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the
-//! configuration says otherwise. Features that a model rejects are remembered for the run.
+//! One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the configuration says
+//! otherwise. Features that a model rejects are remembered for the run.
+//!
+//! What servers say in words of their own stands in four tables, each row with its source: why an answer ended (`ends`),
+//! what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a text (`marks`).
 
 mod asking;
 mod capabilities;
 mod chat;
-mod diagnosis;
 mod endpoint;
+mod ends;
+mod errors;
 mod failure;
-mod finish;
 mod http;
 mod lenient;
+mod marks;
 mod offered;
 mod reasoning;
+mod refusals;
 mod responses;
 mod schema;
 mod sse;
@@ -25,16 +29,15 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use async_openai::types::chat::ResponseFormatJsonSchema;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::error::may_bill;
-pub(crate) use finish::finish as finish_word;
+pub(crate) use ends::finish as finish_word;
 
-use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
+use super::{ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 use dialectic_base::provider::serves_responses;
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
@@ -51,7 +54,7 @@ use failure::{Fault, ServerRefusal, error_field, excerpt, one_line};
 use lenient::{ReportedUsage, stated_cost};
 use reasoning::{Spoken, told_apart};
 use streaming::{Pieces, StreamEnding, StreamOutcome, follow, pieces_in};
-use text::readable;
+use text::{parsed, readable};
 use transport::{HttpAnswer, Posted, Transport, broken};
 
 /// The provider whose Chat Completions use the new name for the output limit.
@@ -69,6 +72,7 @@ impl OpenAiClient {
     /// # Errors
     /// The endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
+        let endpoint = endpoint.meant();
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
         let presumed = Presumed {
@@ -121,7 +125,7 @@ impl OpenAiClient {
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 // Figures from before an interruption are incomplete.
-                let ending = ended?;
+                let ending = ended.map_err(RequestFailure::broken_stream)?;
                 let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();
                 if ending == StreamEnding::Regular && reply.tokens.is_none() {
@@ -138,13 +142,13 @@ impl OpenAiClient {
         if !answer.status.is_success() {
             let refusal = ServerRefusal::of_answer(answer, address, P::PATH);
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let may_be_billed = may_bill(refusal.status);
-            return Err(RequestFailure::refused(refusal, usage_of(&body, answer), may_be_billed));
+            return Err(RequestFailure::refused(refusal, usage_of(&body, answer)));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
-            return self.accept::<P>(request, pieces?.into_whole(), answer);
+            let pieces = pieces.map_err(RequestFailure::broken_stream)?;
+            return self.accept::<P>(request, pieces.into_whole(), answer);
         }
-        let whole: Map<String, Value> = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
+        let whole: Map<String, Value> = parsed(&readable(&answer.body)).map_err(|error| {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
             let error = one_line(&error.to_string(), address);
             let broken =
@@ -166,8 +170,7 @@ impl OpenAiClient {
         if let Some(fault) = A::error(&read).and_then(Fault::of) {
             let in_answer = !A::is_foreign(&read);
             let refusal = ServerRefusal { in_answer, ..ServerRefusal::inside(fault, answer, address) };
-            // The answer had begun, so the server may bill it.
-            return Err(RequestFailure::refused(refusal, usage, true));
+            return Err(RequestFailure::refused(refusal, usage));
         }
         if !A::is_one(&read) {
             let body = excerpt(&answer.body, address);
@@ -177,12 +180,30 @@ impl OpenAiClient {
             return Err(if A::is_foreign(&read) { RequestFailure::foreign(failed) } else { failed.into() });
         }
         let completion = ReportedUsage::of(&read).and_then(|usage| usage.completion());
-        let (mut reply, refusal) = A::into_reply(read);
+        let Heard { mut reply, refusal, has_reasoned } = A::into_reply(read);
         if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
         }
+        let (length, is_blank) = (reply.text.len(), reply.text.trim().is_empty());
         let told = told_apart(reply.text);
-        reply.text = told.answer;
+        let is_reasoning = has_reasoned && is_blank || !is_blank && told.answer.trim().is_empty();
+        let message = reply.message.take();
+        let has_more = |message: &Value| told.answer.len() != length || A::has_more(message);
+        reply.message = message.filter(has_more);
+        reply.text = marks::without(told.answer);
+        let unusable = match reply.finish {
+            FinishReason::Filtered => None,
+            _ if !reply.tool_calls.is_empty() => None,
+            _ if marks::is_tool_call(&reply.text) => Some("it is nothing but the markup of a tool call"),
+            FinishReason::Length => None,
+            FinishReason::Complete | FinishReason::Interrupted | FinishReason::Unknown => {
+                is_reasoning.then_some("all of it came as reasoning, none as text")
+            }
+        };
+        if let Some(message) = unusable {
+            let error = ModelError::Unusable { message: message.to_owned() };
+            return Err(FailedAttempt::with_usage(error, usage).into());
+        }
         if !reply.text.is_empty() {
             self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
         }
@@ -210,14 +231,19 @@ fn usage_of(body: &Value, answer: &HttpAnswer) -> StatedUsage {
     StatedUsage { tokens, cost: stated_cost(usage.as_ref(), &answer.headers) }
 }
 
-/// Converts a temperature to the type of requests. Short decimals stay exact.
-#[expect(clippy::cast_possible_truncation, reason = "it lies between 0 and 2")]
-fn as_single(temperature: f64) -> f32 {
-    temperature as f32
+/// The system text and the user's; the latter begins with the former for a model without system messages.
+fn texts(request: &Request, capabilities: Capabilities) -> (Option<&str>, Cow<'_, str>) {
+    let Request { system, prompt, .. } = request;
+    if capabilities.takes_system {
+        (Some(system), Cow::Borrowed(prompt))
+    } else {
+        (None, Cow::Owned(format!("{system}\n\n{prompt}")))
+    }
 }
 
-fn strict_format(AnswerSchema { name, schema }: AnswerSchema) -> ResponseFormatJsonSchema {
-    ResponseFormatJsonSchema { name: name.to_owned(), schema, strict: Some(true), description: None }
+/// A JSON object of the fields that have a value.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Reads the answers of either API as JSON. All fields are optional, and an unexpected type counts as absent.
@@ -241,8 +267,20 @@ trait ApiAnswer {
         error_field(answer)
     }
 
-    /// The reply, and the text of a refusal.
-    fn into_reply(answer: Value) -> (Reply, String);
+    /// What the answer says.
+    fn into_reply(answer: Value) -> Heard;
+
+    /// Whether a reply's message says more than text and calls.
+    fn has_more(message: &Value) -> bool;
+}
+
+/// What an answer says.
+struct Heard {
+    reply: Reply,
+    /// The text of a refusal.
+    refusal: String,
+    /// Whether it contains reasoning.
+    has_reasoned: bool,
 }
 
 /// Why there is no reply.
@@ -257,14 +295,20 @@ enum FailureCause {
     Refused(Box<ServerRefusal>),
     /// A success status with content that is not of this API.
     Foreign,
+    /// A stream that broke before its end.
+    BrokenStream,
     /// Anything else.
     Other,
 }
 
 impl RequestFailure {
-    fn refused(refusal: ServerRefusal, usage: StatedUsage, may_be_billed: bool) -> Self {
-        let failed = FailedAttempt { error: refusal.error(), usage, may_be_billed };
+    fn refused(refusal: ServerRefusal, usage: StatedUsage) -> Self {
+        let failed = FailedAttempt { error: refusal.error(), usage, may_be_billed: refusal.may_be_billed() };
         Self { failed: failed.into(), cause: FailureCause::Refused(Box::new(refusal)) }
+    }
+
+    fn broken_stream(error: ModelError) -> Self {
+        Self { cause: FailureCause::BrokenStream, ..error.into() }
     }
 
     fn foreign(failed: FailedAttempt) -> Self {

@@ -9,6 +9,8 @@ mod spellings;
 pub(super) use live::Spoken;
 
 use serde::de::IgnoredAny;
+
+use super::marks::without_end_of_turn;
 use spellings::{Opening, WRAPPERS, opening};
 
 /// Some servers begin texts with it.
@@ -16,9 +18,6 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Name parts of models whose prompt ends with the opening tag of their reasoning.
 const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
-
-/// End-of-turn marks that servers pass through with reasoning.
-const ENDS_OF_TURN: [&str; 4] = ["<|return|>", "<|end|>", "<|im_end|>", "<|call|>"];
 
 /// Whether a model's name implies that its answers begin inside reasoning.
 pub(super) fn begins_within(model: &str) -> bool {
@@ -68,10 +67,8 @@ fn beginning(text: &str) -> &str {
 }
 
 /// An answer without the wrappers that some models add after reasoning.
-fn unwrapped(mut answer: &str) -> &str {
-    while let Some(end) = ENDS_OF_TURN.iter().find(|end| answer.trim_end().ends_with(**end)) {
-        answer = answer.trim_end().trim_end_matches(end);
-    }
+fn unwrapped(answer: &str) -> &str {
+    let answer = without_end_of_turn(answer);
     for (open, close) in WRAPPERS {
         if let Some(inside) = spellings::strip_start(answer, open) {
             // A cut answer lacks the closing wrapper.

@@ -2,89 +2,78 @@
 
 mod events;
 
-use async_openai::types::responses::{
-    CreateResponse, EasyInputContent, EasyInputMessage, FunctionCallOutputItemParam, FunctionTool, FunctionToolCall,
-    InputItem, InputParam, Item, ResponseTextParam, Role, Tool,
-};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
-use super::finish::{finish, is_unfinished};
+use super::ends::{finish, is_unfinished};
 use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
-use super::{ApiAnswer, as_single, strict_format};
+use super::{ApiAnswer, Heard, object, texts};
 pub(super) use events::Events;
 
 /// The request body for a model with these capabilities.
-pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateResponse {
-    CreateResponse {
-        model: Some(request.model.to_string()),
-        instructions: Some(request.system.to_string()),
-        input: input(request),
-        temperature: capabilities.takes_temperature.then(|| as_single(request.temperature)),
-        max_output_tokens: request.max_tokens,
-        text: capabilities
-            .schemas
-            .of(request.answer.as_deref())
-            .map(|schema| ResponseTextParam::from(strict_format(schema))),
-        tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
-        store: Some(false),
-        stream: (capabilities.streaming != Streaming::Never).then_some(true),
-        ..CreateResponse::default()
-    }
+pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
+    let (instructions, prompt) = texts(request, capabilities);
+    let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
+        let format = json!({ "type": "json_schema", "name": answer.name, "schema": answer.schema, "strict": true });
+        json!({ "format": format })
+    });
+    let asks_for_reasoning = capabilities.asks_for_reasoning(request);
+    object([
+        ("model", json!(&*request.model)),
+        ("instructions", json!(instructions)),
+        ("input", input(request, &prompt, capabilities.replays)),
+        ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
+        ("max_output_tokens", json!(request.max_tokens)),
+        ("text", json!(schema)),
+        ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
+        ("include", json!(asks_for_reasoning.then_some(["reasoning.encrypted_content"]))),
+        ("store", json!(false)),
+        ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
+    ])
 }
 
 /// Shared parts come first: providers discount identical beginnings.
-fn input(request: &Request) -> InputParam {
+fn input(request: &Request, prompt: &str, replays: bool) -> Value {
     if request.turns.is_empty() {
-        return InputParam::from(&*request.prompt);
+        return prompt.into();
     }
-    let mut items = vec![message(Role::User, &request.prompt)];
+    let mut items = vec![message("user", prompt)];
     for turn in &request.turns {
         match turn {
-            Turn::User(text) => items.push(message(Role::User, text)),
-            Turn::Assistant { text, calls } => {
+            Turn::User(text) => items.push(message("user", text)),
+            Turn::Assistant { message: Some(Value::Array(output)), .. } if replays => items.extend_from_slice(output),
+            Turn::Assistant { text, calls, .. } => {
                 if !text.is_empty() {
-                    items.push(message(Role::Assistant, text));
+                    items.push(message("assistant", text));
                 }
                 items.extend(calls.iter().map(called));
             }
             Turn::ToolResults(results) => items.extend(results.iter().map(|result| {
-                InputItem::from(Item::from(FunctionCallOutputItemParam {
-                    call_id: Some(result.tool_call_id.clone()),
-                    output: result.content.as_str().into(),
-                    id: None,
-                    status: None,
-                    name: None,
-                    namespace: None,
-                    caller: None,
-                }))
+                json!({ "type": "function_call_output", "call_id": result.tool_call_id, "output": result.content })
             })),
         }
     }
-    InputParam::Items(items)
+    items.into()
 }
 
 /// A message with an explicit type: OpenAI does not need it, but other servers do (llama.cpp: "Cannot determine type of
 /// 'item'").
-fn message(role: Role, text: &str) -> InputItem {
-    EasyInputMessage { role, content: EasyInputContent::Text(text.to_owned()), ..Default::default() }.into()
+fn message(role: &str, text: &str) -> Value {
+    json!({ "type": "message", "role": role, "content": text })
 }
 
-fn called(call: &ToolCall) -> InputItem {
-    let (call_id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
-    Item::from(FunctionToolCall { call_id, name, arguments, ..Default::default() }).into()
+fn called(call: &ToolCall) -> Value {
+    let ToolCall { id, name, arguments } = call;
+    json!({ "type": "function_call", "call_id": id, "name": name, "arguments": arguments })
 }
 
-fn tool(tool: &ToolSpec) -> Tool {
-    Tool::from(FunctionTool {
-        name: tool.name.clone(),
-        description: Some(tool.description.clone()),
-        parameters: Some(tool.parameters.clone()),
-        strict: Some(false),
-        ..FunctionTool::default()
+fn tool(tool: &ToolSpec) -> Value {
+    let ToolSpec { name, description, parameters } = tool;
+    json!({
+        "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false,
     })
 }
 
@@ -116,18 +105,27 @@ impl ApiAnswer for Events {
         Some(format!("its status is `{status}`{reason}"))
     }
 
-    fn into_reply(mut answer: Value) -> (Reply, String) {
+    fn into_reply(mut answer: Value) -> Heard {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
         let mut output = take(&mut answer, "output");
+        let mut has_reasoned = false;
         for item in output.as_array_mut().into_iter().flatten() {
             if is_call(item) {
-                let id = call_id([take_text(item, "call_id"), take_text(item, "id")], tool_calls.len());
+                let own = item["id"].as_str().map(str::to_owned);
+                let id = call_id([take_text(item, "call_id"), own], tool_calls.len());
                 let name = take_text(item, "name").unwrap_or_default();
-                tool_calls.push(ToolCall { id, name, arguments: arguments(take(item, "arguments")) });
+                let call = ToolCall { id, name, arguments: arguments(take(item, "arguments")) };
+                if let (Some(item), Value::Object(known)) = (item.as_object_mut(), called(&call)) {
+                    item.extend(known);
+                }
+                tool_calls.push(call);
             } else if matches!(item["type"].as_str(), Some("message") | None) {
                 // Others are reasoning, server-side searches, and future types.
-                read_content(take(item, "content"), &mut text, &mut refusal);
+                read_content(item["content"].clone(), &mut text, &mut refusal);
+            } else if item["type"] == "reasoning" {
+                let mut parts = ["content", "summary"].into_iter().filter_map(|part| item[part].as_array()).flatten();
+                has_reasoned |= parts.any(|part| part["text"].as_str().is_some_and(|text| !text.is_empty()));
             }
         }
         if text.is_empty() {
@@ -141,7 +139,7 @@ impl ApiAnswer for Events {
             (_, Some(reason)) => finish(Some(reason)),
             (false, None) => finish(status.as_deref()),
         };
-        if finish == FinishReason::Complete {
+        if matches!(finish, FinishReason::Complete | FinishReason::Unknown) {
             if is_incomplete {
                 // The answer was cut for some reason.
                 (finish, finish_word) = (FinishReason::Interrupted, finish_word.or(reason));
@@ -150,7 +148,18 @@ impl ApiAnswer for Events {
             }
         }
         let served_model = take_text(&mut answer, "model");
-        (Reply { text, tool_calls, finish, finish_word, served_model, tokens, ..Reply::default() }, refusal)
+        let message = Some(output).filter(Value::is_array);
+        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, tokens, ..Reply::default() };
+        Heard { reply, refusal, has_reasoned }
+    }
+
+    fn has_more(output: &Value) -> bool {
+        const KNOWN: [&str; 8] = ["type", "id", "status", "role", "content", "call_id", "name", "arguments"];
+        let is_plain = |item: &Value| {
+            matches!(item["type"].as_str(), Some("message" | "function_call") | None)
+                && item.as_object().is_some_and(|fields| fields.keys().all(|name| KNOWN.contains(&name.as_str())))
+        };
+        !output.as_array().is_some_and(|output| output.iter().all(is_plain))
     }
 }
 

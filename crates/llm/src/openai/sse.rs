@@ -4,6 +4,12 @@
 use std::borrow::Cow;
 
 use memchr::memchr2;
+use serde::de::IgnoredAny;
+
+use super::text::parsed;
+
+/// The last event of a stream in either API.
+pub(super) const DONE: &str = "[DONE]";
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,9 +72,10 @@ impl EventParser {
         }
     }
 
-    /// The unfinished event at the end of the stream: the standard drops it, but some servers omit the last empty line.
-    /// Call this when there is no next event.
+    /// The unfinished events at the end of the stream: the standard drops them, but some servers omit the last empty
+    /// line. Call this when there is no next event.
     pub(super) fn finish(&mut self) -> Option<ServerSentEvent<'_>> {
+        self.forget_event();
         let (start, end) = (self.at, self.bytes.len());
         self.at = end;
         // An empty line ends the event, with or without data.
@@ -84,6 +91,12 @@ impl EventParser {
         let line = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         let line = if self.begun { &line } else { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line) };
         self.begun = true;
+        let goes_on = self.data.starts_with('{') && !self.data.trim_end().ends_with('}');
+        if line.is_empty() && goes_on {
+            // Perhaps a raw empty line within a string of JSON.
+            self.data.push('\n');
+            return false;
+        }
         if line.is_empty() {
             if !self.has_data() {
                 self.name.clear();
@@ -94,9 +107,20 @@ impl EventParser {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
+            // Some servers separate events by a single line end.
+            "event" | "data" if is_whole(&self.data) || goes_on && self.data.ends_with("\n\n") => {
+                (self.at, self.searched, self.after_cr) = (start, start, false);
+                return true;
+            }
             "event" => value.clone_into(&mut self.name),
             "data" => {
                 self.data.push_str(value);
+                self.data.push('\n');
+            }
+            "id" | "retry" | "" => {}
+            // A raw line end within a string of JSON.
+            _ if goes_on => {
+                self.data.push_str(line);
                 self.data.push('\n');
             }
             _ => {}
@@ -120,6 +144,12 @@ impl EventParser {
             self.data.clear();
         }
     }
+}
+
+/// Whether data is a whole JSON object, or the mark of a stream's end.
+fn is_whole(data: &str) -> bool {
+    let data = data.trim_end();
+    data == DONE || data.starts_with('{') && data.ends_with('}') && parsed::<IgnoredAny>(data).is_ok()
 }
 
 /// Whether `body` begins like an event stream, with any content type.

@@ -10,12 +10,9 @@ use crate::{Listener, Live, ModelError};
 
 use super::ApiAnswer;
 use super::reasoning::Spoken;
-use super::sse::{EventParser, ServerSentEvent, looks_like_events};
-use super::text::Mender;
+use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
+use super::text::{Mender, tolerable};
 use super::transport::{HttpAnswer, Streamed, broken};
-
-/// The last line of a stream in either API.
-pub(super) const DONE: &str = "[DONE]";
 
 /// How long to wait for the figures after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,6 +26,8 @@ pub(super) trait Pieces: ApiAnswer + Default {
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>);
     /// The progress of the answer.
     fn completeness(&self) -> Completeness;
+    /// Decides what was open until the end of the stream, and passes its words to `sink`.
+    fn settle(&mut self, sink: &mut TextSink<'_>);
     /// The received answer, as the API returns it without streaming.
     fn into_whole(self) -> Value;
 }
@@ -160,10 +159,11 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
             }
         };
     };
-    if let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {
+    while let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {
         // A partial event adds nothing; missing parts are detected below.
         let _ = take(&mut pieces, event, &mut sink, &mut mender);
     }
+    pieces.settle(&mut sink);
     sink.finish();
     let ended = match (pieces.completeness(), ended) {
         (Completeness::Open, ended) => ended.and_then(|_| Err(ended_early())),
@@ -185,11 +185,12 @@ pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>>
                 take(&mut pieces, event, &mut sink, &mut mender)?;
             }
         }
-        if let Some(event) = parser.finish()
-            && pieces.completeness() != Completeness::Closed
-        {
-            take(&mut pieces, event, &mut sink, &mut mender)?;
+        while let Some(event) = parser.finish() {
+            if pieces.completeness() != Completeness::Closed {
+                take(&mut pieces, event, &mut sink, &mut mender)?;
+            }
         }
+        pieces.settle(&mut sink);
         if pieces.completeness() == Completeness::Open { Err(ended_early()) } else { Ok(pieces) }
     })
 }
@@ -204,12 +205,126 @@ fn take(
     if pieces.take_words(&event, sink) {
         return Ok(());
     }
-    let data = mender.mend(event.data);
+    let mut data = mender.mend(event.data);
     if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
-        return Err(broken("a chunk of the stream is not JSON"));
+        if let Some(tolerable) = tolerable(&data) {
+            data = tolerable.into();
+        }
+        let events = glued(&data).ok_or_else(|| broken("a chunk of the stream is not JSON"))?;
+        for data in events {
+            pieces.take(&ServerSentEvent { data, ..event }, sink);
+        }
+    } else {
+        pieces.take(&ServerSentEvent { data: &data, ..event }, sink);
     }
-    pieces.take(&ServerSentEvent { data: &data, ..event }, sink);
     Ok(())
+}
+
+/// The events in `data`, which some servers send in one, with or without the name of the field between them.
+fn glued(data: &str) -> Option<Vec<&str>> {
+    let (mut events, mut rest) = (Vec::new(), data.trim());
+    while !rest.is_empty() && !rest.starts_with(DONE) {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        let (event, after) = rest.split_at(values.byte_offset());
+        events.push(event);
+        rest = after.trim_start();
+        rest = rest.strip_prefix("data:").unwrap_or(rest).trim_start();
+    }
+    events.extend(Some(rest).filter(|rest| !rest.is_empty()));
+    Some(events)
+}
+
+/// A text in deltas. Some servers repeat in each all that came before; some send the whole text once more at the end.
+#[derive(Default)]
+pub(super) struct Deltas {
+    text: String,
+    /// The number of deltas in the text.
+    count: usize,
+    /// The last delta, if it and those held with it may repeat the text.
+    whole: String,
+    /// The held deltas in sequence, which is what they add if they repeat nothing.
+    held: String,
+    /// How often a held delta continued the one before.
+    links: usize,
+    is_cumulative: bool,
+}
+
+/// So many characters do not repeat by chance, in three deltas or at the end.
+const TELLING: usize = 8;
+/// So many characters do not repeat by chance in two deltas.
+const TELLING_TWICE: usize = 80;
+
+impl Deltas {
+    /// Adds a delta, and passes its new words to `sink`.
+    pub(super) fn push(&mut self, delta: &str, sink: &mut TextSink<'_>) {
+        if delta.is_empty() {
+            return;
+        }
+        if self.is_cumulative
+            && let Some(more) = delta.strip_prefix(&*self.text)
+        {
+            return self.add(more, sink);
+        }
+        let continues = self.whole.len() > self.text.len() && delta.starts_with(&self.whole);
+        if !self.whole.is_empty() && !continues {
+            self.release(sink);
+        }
+        let may_repeat = self.count == 1 || self.text.len() >= TELLING;
+        let repeats = may_repeat && self.text.len() <= delta.len() && delta.starts_with(&self.text);
+        if !continues && !repeats {
+            return self.add(delta, sink);
+        }
+        self.held.push_str(delta);
+        delta.clone_into(&mut self.whole);
+        self.links += 1;
+        sink.work();
+        if self.links > 1 && self.whole.len() >= TELLING {
+            self.is_cumulative = true;
+            self.settle(sink);
+        }
+    }
+
+    /// Decides whether the held deltas repeat the text, if there are any.
+    pub(super) fn settle(&mut self, sink: &mut TextSink<'_>) {
+        let length = self.text.len();
+        if self.whole.is_empty() {
+            return;
+        }
+        let is_repeated = if self.whole.len() > length {
+            self.links > 1 || length >= TELLING / 2
+        } else {
+            length >= if self.count > 1 { TELLING } else { TELLING_TWICE }
+        };
+        if is_repeated {
+            let whole = std::mem::take(&mut self.whole);
+            (self.held, self.links) = (String::new(), 0);
+            self.add(&whole[length..], sink);
+        } else {
+            self.release(sink);
+        }
+    }
+
+    /// The text; `stated` is the whole one, if the server says it once more elsewhere.
+    pub(super) fn into_text(self, stated: Option<String>) -> String {
+        stated.filter(|stated| !stated.is_empty() && self.text.starts_with(&**stated)).unwrap_or(self.text)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.whole.is_empty()
+    }
+
+    fn release(&mut self, sink: &mut TextSink<'_>) {
+        let held = std::mem::take(&mut self.held);
+        (self.whole, self.links) = (String::new(), 0);
+        self.add(&held, sink);
+    }
+
+    fn add(&mut self, more: &str, sink: &mut TextSink<'_>) {
+        sink.say(more);
+        self.text.push_str(more);
+        self.count += 1;
+    }
 }
 
 fn ended_early() -> ModelError {

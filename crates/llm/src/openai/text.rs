@@ -1,8 +1,10 @@
 //! Repairs malformed text: invalid characters are replaced, since the answer is worth more than one of them.
+//! Reads JSON that contains what JSON does not allow.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
+use serde::de::DeserializeOwned;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -17,6 +19,43 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
     }
     let text = String::from_utf8_lossy(body);
     Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
+}
+
+/// `json` as a value. Raw control characters in strings, and figures that are not numbers, count as they are meant.
+///
+/// # Errors
+/// It is not JSON even so.
+pub(super) fn parsed<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json).or_else(|error| match tolerable(json) {
+        Some(json) => serde_json::from_str(&json),
+        None => Err(error),
+    })
+}
+
+/// `json` with its raw control characters escaped and its `NaN` and `Infinity` replaced by `null`, if it has any.
+pub(super) fn tolerable(json: &str) -> Option<String> {
+    let (mut mended, mut is_changed) = (String::with_capacity(json.len()), false);
+    let (mut in_string, mut is_escaped) = (false, false);
+    let mut rest = json;
+    while let Some(c) = rest.chars().next() {
+        let figure = ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !in_string && rest.starts_with(word));
+        let is_raw = in_string && c < ' ';
+        is_changed |= figure.is_some() || is_raw;
+        match figure {
+            Some(_) => mended.push_str("null"),
+            None if is_raw => {
+                mended.push_str(if is_escaped { "u00" } else { "\\u00" });
+                mended.extend(
+                    [u32::from(c) / 16, u32::from(c) % 16].into_iter().filter_map(|it| char::from_digit(it, 16)),
+                );
+            }
+            None => mended.push(c),
+        }
+        in_string ^= c == '"' && !is_escaped;
+        is_escaped = in_string && c == '\\' && !is_escaped;
+        rest = &rest[figure.map_or(c.len_utf8(), str::len)..];
+    }
+    is_changed.then_some(mended)
 }
 
 /// `json` without escapes of lone surrogates.

@@ -1,11 +1,13 @@
 //! Sends a request and returns the answer, complete or as a stream of events. One attempt, no retry.
 
 use std::error::Error as _;
+use std::io::Write as _;
 use std::pin::Pin;
 use std::time::Duration;
 
+use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use hyper::body::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Request, Response, StatusCode};
 use serde::Serialize;
 use tokio::time::{Instant, Sleep, sleep, timeout};
@@ -47,6 +49,7 @@ pub(super) enum Posted {
 /// A stream of events after its head. Dropping it closes the connection.
 pub(super) struct Streamed {
     response: Response,
+    decoder: Decoder,
     read: usize,
     /// The idle timer. Kept between pieces, since resetting it is faster than creating it, and there is a piece per
     /// word.
@@ -75,7 +78,7 @@ impl Streamed {
         } else {
             self.response.chunk().await
         };
-        let chunk = chunk.map_err(broken_off)?;
+        let chunk = chunk.map_err(broken_off)?.map(|chunk| self.decoder.decode(chunk)).transpose()?;
         self.read += chunk.as_ref().map_or(0, Bytes::len);
         if self.read > LONGEST_STREAM {
             return Err(too_long(LONGEST_STREAM));
@@ -147,12 +150,14 @@ impl Transport {
             .post(self.address.url(path))
             .headers(self.address.headers().clone())
             .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT_ENCODING, "identity")
             .body(json)
             .build()
             .map_err(|error| unsendable(&root_cause(error)))?;
         let response = self.send(request).await?;
         if response.status().is_success() && is_event_stream(response.headers()) {
-            return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0, alarm: None })));
+            let decoder = Decoder::of(response.headers());
+            return Ok(Posted::Streamed(Box::new(Streamed { response, decoder, read: 0, alarm: None })));
         }
         self.whole(response).await.map(Posted::Whole)
     }
@@ -191,8 +196,9 @@ impl Transport {
             return Err(too_long(LONGEST_ANSWER));
         }
         let mut body = Vec::with_capacity(declared.min(LONGEST_REFUSAL));
+        let mut decoder = Decoder::of(response.headers());
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failure(error))? {
-            body.extend_from_slice(&chunk);
+            body.extend_from_slice(&decoder.decode(chunk)?);
             if !status.is_success() && body.len() > LONGEST_REFUSAL {
                 break;
             }
@@ -223,6 +229,37 @@ impl Transport {
         } else {
             broken_off(error)
         }
+    }
+}
+
+/// Some servers compress bodies though nobody asks for it.
+enum Decoder {
+    Plain,
+    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
+    Deflate(Box<ZlibDecoder<Vec<u8>>>),
+}
+
+impl Decoder {
+    fn of(headers: &HeaderMap) -> Self {
+        match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase()).as_deref() {
+            Some(b"gzip" | b"x-gzip") => Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
+            Some(b"deflate") => Self::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
+            _ => Self::Plain,
+        }
+    }
+
+    /// The bytes that can be read after `chunk`.
+    fn decode(&mut self, chunk: Bytes) -> Result<Bytes, ModelError> {
+        let decoded = match self {
+            Self::Plain => return Ok(chunk),
+            Self::Gzip(decoder) => {
+                decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut()))
+            }
+            Self::Deflate(decoder) => {
+                decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut()))
+            }
+        };
+        decoded.map(Bytes::from).map_err(|error| broken(format!("it cannot be decompressed: {error}")))
     }
 }
 

@@ -471,13 +471,16 @@ impl CallResult<'_> {
 }
 
 /// A reply that is not yet a result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredReply {
     pub text: String,
     /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// The message as it came, if it says more than text and calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<serde_json::Value>,
     /// The tools' results in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<dialectic_base::tool_call::ToolResult>,

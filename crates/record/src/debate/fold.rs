@@ -10,7 +10,7 @@ use dialectic_base::problem::NO_ANSWER;
 use super::{
     AgentClarifications, AgentId, Answerer, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created,
     CutAnswer, Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Poll, Recorded, ResultKind, Round,
-    Status,
+    Status, UnknownEnd,
 };
 
 /// Why a sequence of events is not a debate's record.
@@ -263,6 +263,7 @@ impl Debate {
             }
         }
         self.settle(&recorded.event);
+        self.note_unknown_end(&recorded.event);
         if let Some(cut) = cut.filter(|cut| !self.cuts.contains(cut)) {
             let new = self.key_rank(&cut.key);
             let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
@@ -379,6 +380,16 @@ impl Debate {
         };
         let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
         Some(CutAnswer { key: key.clone(), cut })
+    }
+
+    fn note_unknown_end(&mut self, event: &Event) {
+        let Some(((key, _), call)) = event.result().zip(event.call()).filter(|(_, call)| call.unknown_end) else {
+            return;
+        };
+        let finish_reason = call.finish_reason.clone().unwrap_or_default();
+        let new = self.key_rank(key);
+        let place = self.unknown_ends.partition_point(|have| self.key_rank(&have.key) <= new);
+        self.unknown_ends.insert(place, UnknownEnd { key: key.clone(), finish_reason });
     }
 
     fn round_mut(&mut self, number: u32, seq: u64) -> Result<&mut Round, FoldError> {

@@ -1,7 +1,7 @@
 //! The record of a debate: its problem, texts, decisions and cost.
 //!
 //! Pure data: nothing here reads a file, the environment or the clock. The saved state is the fold of the journal's
-//! [`Event`]s ([`Debate::apply`]), in a live run as well as on loading. `docs/state-format.md` documents the wire
+//! [`Event`]s ([`Debate::apply`]), in a live run as well as on loading. `docs/record.md` documents the wire
 //! format; field names are those of existing dialectic files.
 
 mod agreement;
@@ -99,7 +99,7 @@ pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
-    SummaryMetadata,
+    SummaryMetadata, UnknownEnd,
 };
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;

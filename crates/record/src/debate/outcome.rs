@@ -68,6 +68,7 @@ impl Outcome {
             reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
+        reasons.extend(debate.unknown_ends.iter().map(ToString::to_string));
         for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
             let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
             reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));

@@ -1,6 +1,7 @@
 //! The saved state of a debate.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Add as _;
 use std::sync::Arc;
 
@@ -134,6 +135,9 @@ pub struct Debate {
     /// Cut answers that were used, sorted; contributions and solutions record this themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<CutAnswer>,
+    /// Answers whose finish reason is unknown, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_ends: Vec<UnknownEnd>,
     /// Calls, tokens and cost, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
@@ -264,15 +268,37 @@ pub struct CutAnswer {
     pub cut: Cut,
 }
 
-impl std::fmt::Display for CutAnswer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { key: CallKey { round, stage, agent_id, .. }, cut } = self;
-        write!(f, "{agent_id}'s answer in the {stage}")?;
-        if *round > 0 {
-            write!(f, " of round {round}")?;
-        }
-        write!(f, " was cut {}", cut.how())
+impl fmt::Display for CutAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_answer(f, &self.key)?;
+        write!(f, " was cut {}", self.cut.how())
     }
+}
+
+/// An answer whose server ended it with an unknown finish reason: it may be complete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnknownEnd {
+    /// The call.
+    #[serde(flatten)]
+    pub key: CallKey,
+    /// The finish reason.
+    pub finish_reason: String,
+}
+
+impl fmt::Display for UnknownEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_answer(f, &self.key)?;
+        write!(f, " may be cut: its server ended it with the unknown finish reason `{}`", self.finish_reason)
+    }
+}
+
+fn write_answer(f: &mut fmt::Formatter<'_>, CallKey { round, stage, agent_id, .. }: &CallKey) -> fmt::Result {
+    write!(f, "{agent_id}'s answer in the {stage}")?;
+    if *round > 0 {
+        write!(f, " of round {round}")?;
+    }
+    Ok(())
 }
 
 /// The judge's score of a round.

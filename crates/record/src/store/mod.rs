@@ -1,6 +1,6 @@
 //! Debates on disk: the journal, the state file, look-up and listing.
 //!
-//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/state-format.md`
+//! The journal is authoritative; the state file is its fold, for people and other programs. `docs/record.md`
 //! documents the format. Nothing here knows how a debate runs.
 
 mod directory;

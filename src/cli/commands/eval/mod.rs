@@ -24,7 +24,7 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
 };
-use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of};
+use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, program_warnings};
 use dialectic_engine::agent::timeouts_of;
 use dialectic_engine::runner::{Models, note_spent};
 use dialectic_llm::{
@@ -162,7 +162,10 @@ fn panel(
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let caller = callers(settings, environment)?;
     let caller = |one: &EvaluatorSettings| Caller { observer: retries.observer_of(&one.id), ..caller(one) };
-    Ok(evaluators(&settings.evaluators, caller))
+    let (evaluators, of_prompts) = evaluators(&settings.evaluators, caller);
+    let used = settings.evaluators.iter().map(|one| one.provider.as_str());
+    let warnings = program_warnings(used, &settings.providers, environment, &[])?;
+    Ok((evaluators, [warnings, of_prompts].concat()))
 }
 
 /// Builds the callers of evaluators.

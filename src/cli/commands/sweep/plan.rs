@@ -17,8 +17,7 @@ use crate::sweep::plan::{Plan, PlannedProblem, Variant};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::{
-    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, PanelChoice, PanelName, Switch, capture_environment,
-    model_warnings,
+    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, Switch, capture_environment, model_warnings,
 };
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::{check_prices, check_purchase};
@@ -99,7 +98,7 @@ fn resolve(
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
-    let Loaded { mut settings, warnings: own, choice, .. } = files.load(&overrides(described, base, offline))?;
+    let Loaded { mut settings, warnings: own, choice, .. } = files.load(&overrides(described, offline))?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
@@ -117,16 +116,13 @@ fn resolve(
     Ok(Resolved { settings, variant })
 }
 
-fn overrides(described: &VariantDescription, base: &Path, offline: bool) -> Overrides {
+fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
     let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
-    let panel =
-        |name: &str| PanelName::named(name).map_or_else(|| PanelChoice::File(base.join(name)), PanelChoice::Named);
     Overrides {
         agents: described.agents.clone(),
         model: described.model.clone(),
         judge_model: described.judge_model.clone(),
-        provider: described.provider.clone(),
-        panel: described.panel.as_deref().map(panel),
+        mixed: switch(described.mixed),
         rounds: described.rounds,
         protocol: described.protocol.clone(),
         until: described.until,

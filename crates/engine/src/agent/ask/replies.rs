@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use dialectic_base::call::CallRecord;
-use dialectic_llm::{Caller, FailedCall, Request};
+use dialectic_llm::{Caller, FailedCall, Reply, Request};
 use dialectic_record::debate::StoredReply;
 use dialectic_record::prompt::{SECOND_CHANCE, SecondChance};
 
@@ -18,6 +18,8 @@ pub(super) struct Replies {
 
 pub(super) struct SpokenReply {
     pub(super) text: String,
+    /// The message as it came, if it says more than the text.
+    pub(super) message: Option<serde_json::Value>,
     pub(super) call: CallRecord,
     /// Whether it is already recorded.
     pub(super) is_kept: bool,
@@ -26,10 +28,11 @@ pub(super) struct SpokenReply {
 impl Replies {
     pub(super) async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
         if let Some((reply, call)) = self.past.pop_front() {
-            return Ok(SpokenReply { text: reply.text, call, is_kept: true });
+            return Ok(SpokenReply { text: reply.text, message: reply.message, call, is_kept: true });
         }
         let answered = self.caller.call(request).await?;
-        Ok(SpokenReply { text: answered.reply.text, call: answered.record, is_kept: false })
+        let Reply { text, message, .. } = answered.reply;
+        Ok(SpokenReply { text, message, call: answered.record, is_kept: false })
     }
 
     /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error contains the
@@ -48,7 +51,7 @@ impl Replies {
         // Tests render this template with every value; the bare reason is a sufficient fallback.
         let reason = error.to_string();
         let again = SECOND_CHANCE.render(&SecondChance { error: &reason }).unwrap_or_else(|_| reason.clone());
-        go_on(request, &first.text, again);
+        go_on(request, &first.text, first.message.as_ref(), again);
         self.keep(first, &error);
         Ok(match self.next(request).await {
             Ok(second) => match read(&second.text) {
@@ -67,7 +70,7 @@ impl Replies {
     /// Records a reply that is not yet a result before the next call.
     pub(super) fn keep(&self, heard: SpokenReply, error: &impl ToString) {
         if !heard.is_kept {
-            (self.on_reply)(unreadable(heard.text, error), heard.call);
+            (self.on_reply)(unreadable(heard.text, heard.message, error), heard.call);
         }
     }
 
@@ -76,9 +79,8 @@ impl Replies {
     }
 }
 
-pub(super) fn unreadable(text: String, error: &impl ToString) -> StoredReply {
-    let parse_error = Some(error.to_string());
-    StoredReply { text, tool_calls: Vec::new(), tool_results: Vec::new(), parse_error }
+pub(super) fn unreadable(text: String, message: Option<serde_json::Value>, error: &impl ToString) -> StoredReply {
+    StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
 }
 
 /// The record of a call that failed for good.

@@ -28,7 +28,12 @@ impl ToolLog {
     }
 
     /// The final text with the tool calls.
-    pub(super) fn into_said(mut self, text: String, call: CallRecord) -> ParsedText {
+    pub(super) fn into_said(
+        mut self,
+        text: String,
+        message: Option<serde_json::Value>,
+        call: CallRecord,
+    ) -> ParsedText {
         self.records.push(call.clone());
         let metadata = Metadata {
             tool_calls: self.calls,
@@ -36,7 +41,7 @@ impl ToolLog {
             tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
             ..Metadata::of_calls(&self.records)
         };
-        ParsedText { text: text.into(), call, metadata, records: self.records }
+        ParsedText { text: text.into(), message, call, metadata, records: self.records }
     }
 }
 
@@ -51,6 +56,8 @@ pub(super) async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<To
 #[derive(Debug, Clone)]
 pub(super) struct ParsedText {
     pub(super) text: Arc<str>,
+    /// The message as it came, if it says more than the text.
+    pub(super) message: Option<serde_json::Value>,
     /// The last call; earlier ones were passed to [`on_reply`](super::Ask::on_reply).
     pub(super) call: CallRecord,
     /// The metadata of all its calls.
@@ -63,10 +70,10 @@ impl ParsedText {
     /// Adds a call and replaces the text.
     pub(super) fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
         self.records.push(call.clone());
-        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = self.metadata;
+        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = std::mem::take(&mut self.metadata);
         let of_calls = Metadata::of_calls(&self.records);
         let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
-        Self { text, call, metadata, records: self.records }
+        Self { text, call, metadata, ..self }
     }
 
     /// Adds a further call without a result: the text is kept, cut or not.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::access::{is_program, most_output, preset_of};
+use crate::access::{is_program, preset_of};
 use crate::agent::{limits_of, price_of};
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
@@ -122,9 +122,10 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
-/// The maximum output of one call of a program.
+/// The maximum output of one call of a program in tokens, which may send several requests. Nothing limits it further.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
-    most_output(&agent.provider, agent.max_tokens, limits_of(agent, settings).max_output, settings)
+    let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
+    Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
 }
 
 /// A level of answer length, from the shortest output limits to the longest.
@@ -183,7 +184,7 @@ impl Payee {
             least,
             most,
             overhead: preset.map_or(0, |preset| preset.overhead),
-            requests: preset.and_then(|preset| preset.requests).unwrap_or(1),
+            requests: preset.map_or(1, |preset| preset.requests),
         }
     }
 

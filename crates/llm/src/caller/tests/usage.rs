@@ -78,8 +78,19 @@ async fn an_answer_without_text_is_none() {
         assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: unknown });
     }
     let call = ToolCall { id: "1".to_owned(), name: "file_read".to_owned(), arguments: "{}".to_owned() };
-    let stage = ScriptedCall::new([Act::Reply(Reply { tool_calls: vec![call], ..text("") })]);
-    assert_eq!(stage.call().await.unwrap().reply.tool_calls.len(), 1);
+    let reply = Reply { tool_calls: vec![call], ..text("") };
+    let spec = crate::ToolSpec {
+        name: "file_read".to_owned(),
+        description: String::new(),
+        parameters: serde_json::Value::Null,
+    };
+    let offering = Request { tools: Arc::new([spec]), ..request() };
+    let stage = ScriptedCall::new([Act::Reply(reply.clone())]);
+    assert_eq!(stage.caller.call(&offering).await.unwrap().reply.tool_calls.len(), 1);
+    // Where no tool was offered, the call is no answer, and is asked for once more.
+    let failed = ScriptedCall::new([Act::Reply(reply)]).call().await.unwrap_err();
+    let message = "it calls `file_read`, a tool that was not offered".to_owned();
+    assert_eq!((failed.error, failed.attempts), (ModelError::Unusable { message }, 2));
 }
 
 #[tokio::test(start_paused = true)]

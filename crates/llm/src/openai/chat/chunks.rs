@@ -6,20 +6,23 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::FinishReason;
+use crate::openai::ends::finish;
 use crate::openai::failure::{error_field, error_in};
-use crate::openai::finish::finish;
-use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, has_thoughts, read_content, take, take_text};
-use crate::openai::sse::ServerSentEvent;
-use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
+use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, grow, has_thoughts, read_content, take, take_text};
+use crate::openai::sse::{DONE, ServerSentEvent};
+use crate::openai::streaming::{Completeness, Deltas, Pieces, TextSink};
 
-use super::take_choice;
+use super::{REASONING, take_choice};
 
 /// The received part of an answer.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings")]
 pub(in crate::openai) struct Chunks {
-    text: String,
+    text: Deltas,
     refusal: String,
     calls: Vec<CallInPieces>,
+    /// The other fields of the message, such as reasoning.
+    more: Value,
     finish_reason: Option<String>,
     model: Option<String>,
     usage: Option<ReportedUsage>,
@@ -29,6 +32,8 @@ pub(in crate::openai) struct Chunks {
     /// The whole message, which some gateways send in one chunk.
     whole: Option<Value>,
     has_choice: bool,
+    /// The last figures came alone, which some servers send in place of an end.
+    has_last_figures: bool,
     is_done: bool,
 }
 
@@ -39,6 +44,8 @@ struct CallInPieces {
     id: Option<String>,
     name: Option<String>,
     arguments: String,
+    /// Other fields.
+    more: Value,
 }
 
 /// The common form of a chunk, borrowed. Any other content is read as JSON.
@@ -64,25 +71,29 @@ struct WordsChoice<'a> {
     error: Option<IgnoredAny>,
     message: Option<IgnoredAny>,
     text: Option<IgnoredAny>,
+    usage: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct WordsDelta<'a> {
     #[serde(borrow)]
     content: Option<Borrowed<'a>>,
-    #[serde(borrow)]
-    reasoning_content: Option<Borrowed<'a>>,
-    #[serde(borrow)]
-    reasoning: Option<Borrowed<'a>>,
+    #[serde(rename = "role")]
+    _role: Option<IgnoredAny>,
     refusal: Option<IgnoredAny>,
     tool_calls: Option<IgnoredAny>,
+    function_call: Option<IgnoredAny>,
+    reasoning_content: Option<IgnoredAny>,
+    reasoning: Option<IgnoredAny>,
 }
 
 impl ChunkWords<'_> {
     fn is_all(&self) -> bool {
         let [choice] = &self.choices;
         let others = [&self.usage, &self.error, &self.kind, &choice.finish_reason, &choice.error, &choice.message];
-        let more = [&choice.text, &choice.delta.refusal, &choice.delta.tool_calls];
+        let WordsDelta { refusal, tool_calls, function_call, reasoning_content, reasoning, .. } = &choice.delta;
+        let more = [&choice.text, &choice.usage, refusal, tool_calls, function_call, reasoning_content, reasoning];
         let is_error = self.object.as_ref().is_some_and(|object| object.0 == "error");
         !is_error && others.into_iter().chain(more).all(Option::is_none)
     }
@@ -99,14 +110,10 @@ impl Pieces for Chunks {
             self.name_model(model.into_owned());
         }
         self.has_choice = true;
-        if [delta.reasoning_content, delta.reasoning].into_iter().flatten().any(|thought| !thought.0.is_empty()) {
-            self.has_grown = true;
-            sink.reason();
-        }
         if let Some(Borrowed(said)) = delta.content {
             self.has_grown |= !said.is_empty();
-            sink.say(&said);
-            self.text.push_str(&said);
+            self.has_last_figures &= said.is_empty();
+            self.text.push(&said, sink);
         }
         true
     }
@@ -117,6 +124,7 @@ impl Pieces for Chunks {
             return;
         }
         let mut chunk: Value = serde_json::from_str(event.data).unwrap_or_default();
+        let usage = ReportedUsage::of(&chunk);
         // An error after the end does not affect the answer.
         if self.completeness() == Completeness::Open {
             self.error = error_in(event, &chunk);
@@ -128,30 +136,44 @@ impl Pieces for Chunks {
         }
         // The last chunk, with the figures, has none.
         let choice = take_choice(&mut chunk);
-        if choice.is_object() {
+        let has_choice = choice.is_object();
+        self.has_last_figures &= !has_choice;
+        if has_choice {
             self.take_choice(choice, sink);
         }
-        let usage = ReportedUsage::of(&chunk);
-        self.has_grown &= !usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
+        let is_of_an_end = usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
+        self.has_grown &= !is_of_an_end;
+        self.has_last_figures = is_of_an_end && !has_choice;
         self.usage = ReportedUsage::later(self.usage.take(), usage);
     }
 
     fn completeness(&self) -> Completeness {
         if self.is_done || self.error.is_some() {
             Completeness::Closed
-        } else if self.finish_reason.is_some() {
+        } else if self.finish_reason.is_some() || self.has_last_figures && !self.text.is_empty() {
             Completeness::Complete
         } else {
             Completeness::Open
         }
     }
 
+    fn settle(&mut self, sink: &mut TextSink<'_>) {
+        self.text.settle(sink);
+    }
+
     fn into_whole(self) -> Value {
         let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
-        let function = |call: &CallInPieces| json!({ "name": call.name, "arguments": call.arguments });
-        let calls = self.calls.iter().map(|call| json!({ "id": call.id, "function": function(call) }));
-        let pieces = json!({ "content": self.text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
-        let message = self.whole.filter(|_| !has_pieces).unwrap_or(pieces);
+        let calls = self.calls.into_iter().map(|call| {
+            let pieces = json!({ "id": call.id, "function": { "name": call.name, "arguments": call.arguments } });
+            let mut more = call.more;
+            grow(&mut more, pieces);
+            more
+        });
+        let mut message = self.more;
+        // RAGFlow's whole text, after its deltas.
+        let text = self.text.into_text(take_text(&mut message, "final_content"));
+        let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
+        grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
         let choice = json!({ "message": message, "finish_reason": self.finish_reason });
         let usage = self.usage.filter(|_| !self.has_grown).map(ReportedUsage::into_json);
         let choices = self.has_choice.then_some([choice]);
@@ -180,14 +202,19 @@ impl Chunks {
         let content = take(&mut delta, "content");
         // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
         // is working.
-        let is_there = |key: &&str| delta[key].as_str().is_some_and(|text| !text.is_empty());
-        if has_thoughts(&content) || ["reasoning_content", "reasoning"].iter().any(is_there) {
+        let is_there = |key: &&str| match &delta[key] {
+            Value::String(text) => !text.is_empty(),
+            Value::Array(parts) => !parts.is_empty(),
+            _ => false,
+        };
+        if has_thoughts(&content) || REASONING.iter().any(is_there) {
             self.has_grown = true;
             sink.reason();
         }
         read_content(content, &mut said, &mut self.refusal);
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
         let mut calls = take(&mut delta, "tool_calls");
+        grow(&mut self.more, delta);
         if let Some(calls) = calls.as_array_mut().filter(|calls| !calls.is_empty()) {
             self.has_grown = true;
             sink.work();
@@ -196,15 +223,14 @@ impl Chunks {
             }
         }
         self.has_grown |= !said.is_empty();
-        sink.say(&said);
-        self.text.push_str(&said);
+        self.text.push(&said, sink);
     }
 
     /// Notes why the answer ended, if it did. Some servers send `stop` with every chunk (gateways to Gemini), or before
     /// their filter has read the end (Azure): a later word counts if only it says that the answer is cut.
     fn note_end(&mut self, reason: Option<String>) {
         let Some(reason) = reason.filter(|reason| !matches!(reason.as_str(), "" | "null")) else { return };
-        let is_cut = |reason: &str| finish(Some(reason)).0 != FinishReason::Complete;
+        let is_cut = |reason: &str| !matches!(finish(Some(reason)).0, FinishReason::Complete | FinishReason::Unknown);
         let is_news = self.finish_reason.as_deref().is_some_and(|known| is_cut(&reason) && !is_cut(known));
         if self.completeness() == Completeness::Open || is_news {
             self.finish_reason = Some(reason);
@@ -237,6 +263,10 @@ impl Chunks {
             Value::Null => {}
             Value::String(text) => call.push(&text, has_id),
             json => call.arguments = arguments(json),
+        }
+        if piece.is_object() {
+            piece["function"] = function;
+            grow(&mut call.more, piece.take());
         }
         self.calls.insert(place.unwrap_or(self.calls.len()), call);
     }

@@ -8,9 +8,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::openai::failure::error_in;
-use crate::openai::lenient::{Borrowed, ReportedUsage, take, take_text};
-use crate::openai::sse::ServerSentEvent;
-use crate::openai::streaming::{Completeness, DONE, Pieces, TextSink};
+use crate::openai::lenient::{Borrowed, ReportedUsage, read_content, take, take_text};
+use crate::openai::sse::{DONE, ServerSentEvent};
+use crate::openai::streaming::{Completeness, Deltas, Pieces, TextSink};
 
 use super::is_call;
 
@@ -20,20 +20,21 @@ const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_pr
 /// The received part of an answer.
 #[derive(Default)]
 pub(in crate::openai) struct Events {
-    text: String,
+    text: Deltas,
     refusal: String,
-    /// The calls by their position in the output.
-    calls: BTreeMap<u64, PendingFunctionCall>,
+    /// The items by their position in the output.
+    items: BTreeMap<u64, PendingItem>,
     /// The answer in the last event that contained it: empty at first, complete at the end.
     shown: Option<Value>,
     error: Option<Value>,
     is_done: bool,
 }
 
-/// A partially received function call.
+/// A partially received item.
 #[derive(Default)]
-struct PendingFunctionCall {
+struct PendingItem {
     item: Option<Value>,
+    /// The arguments of a call.
     arguments: String,
 }
 
@@ -55,8 +56,7 @@ impl Pieces for Events {
             Ok(EventWords { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind
             {
                 "response.output_text.delta" => {
-                    sink.say(&text);
-                    self.text.push_str(&text);
+                    self.text.push(&text, sink);
                     true
                 }
                 "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
@@ -81,9 +81,10 @@ impl Pieces for Events {
         let delta = take_text(&mut piece, "delta").unwrap_or_default();
         let response = Some(take(&mut piece, "response")).filter(Value::is_object);
         match kind.as_str() {
-            "response.output_text.delta" => {
-                sink.say(&delta);
-                self.text.push_str(&delta);
+            "response.output_text.delta" => self.text.push(&delta, sink),
+            // Some servers send no deltas.
+            "response.output_text.done" if self.text.is_empty() => {
+                self.text.push(&take_text(&mut piece, "text").unwrap_or_default(), sink);
             }
             "response.refusal.delta" => {
                 sink.work();
@@ -91,17 +92,15 @@ impl Pieces for Events {
             }
             "response.function_call_arguments.delta" => {
                 sink.work();
-                self.calls.entry(place).or_default().arguments.push_str(&delta);
+                self.items.entry(place).or_default().arguments.push_str(&delta);
             }
             "response.function_call_arguments.done" => {
                 if let Some(arguments) = take_text(&mut piece, "arguments") {
-                    self.calls.entry(place).or_default().arguments = arguments;
+                    self.items.entry(place).or_default().arguments = arguments;
                 }
             }
             "response.output_item.added" | "response.output_item.done" => {
-                if let Some(item) = Some(take(&mut piece, "item")).filter(is_call) {
-                    self.calls.entry(place).or_default().item = Some(item);
-                }
+                self.items.entry(place).or_default().item = Some(take(&mut piece, "item")).filter(Value::is_object);
             }
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 let mut answer = response.unwrap_or_else(|| json!({}));
@@ -134,7 +133,11 @@ impl Pieces for Events {
         if self.is_done || self.error.is_some() { Completeness::Closed } else { Completeness::Open }
     }
 
-    /// The answer of the last event; if it has no output, the output of the others.
+    fn settle(&mut self, sink: &mut TextSink<'_>) {
+        self.text.settle(sink);
+    }
+
+    /// The answer of the last event, with the output of the others as far as it lacks that.
     fn into_whole(self) -> Value {
         let mut answer = self.shown.unwrap_or_else(|| json!({}));
         if let Some(error) = self.error {
@@ -142,22 +145,34 @@ impl Pieces for Events {
             answer["usage"] = Value::Null;
             answer["error"] = error;
         }
-        let shows_output = answer["output"].as_array().is_some_and(|output| !output.is_empty());
-        let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
-        if has_pieces && !shows_output && !answer["output_text"].is_string() {
-            let calls = self.calls.into_values().filter_map(PendingFunctionCall::into_item);
-            let message = json!({ "content": [self.text, { "type": "refusal", "refusal": self.refusal }] });
-            answer["output"] = [message].into_iter().chain(calls).collect();
+        let is_stated = answer["output_text"].as_str().is_some_and(|text| !text.is_empty());
+        let has_output = answer["output"].is_array();
+        let mut output = match take(&mut answer, "output") {
+            Value::Array(output) if !output.is_empty() => output,
+            _ if is_stated => Vec::new(),
+            _ => self.items.into_values().filter_map(PendingItem::into_item).collect(),
+        };
+        let (mut text, mut refusal) = (String::new(), String::new());
+        output.iter().filter(|item| !is_call(item)).for_each(|item| {
+            read_content(item["content"].clone(), &mut text, &mut refusal);
+        });
+        let (said, has_pieces) = (self.text.into_text(None), !self.refusal.is_empty());
+        if text.is_empty() && refusal.is_empty() && !is_stated && (!said.is_empty() || has_pieces) {
+            let content = json!([said, { "type": "refusal", "refusal": self.refusal }]);
+            output.push(json!({ "type": "message", "role": "assistant", "content": content }));
+        }
+        if has_output || !output.is_empty() {
+            answer["output"] = output.into();
         }
         answer
     }
 }
 
-impl PendingFunctionCall {
-    /// The item, which initially has no arguments.
+impl PendingItem {
+    /// The item; a call has no arguments at first.
     fn into_item(self) -> Option<Value> {
         let mut item = self.item?;
-        if item["arguments"].is_null() || item["arguments"] == "" {
+        if is_call(&item) && (item["arguments"].is_null() || item["arguments"] == "") {
             item["arguments"] = self.arguments.into();
         }
         Some(item)

@@ -124,7 +124,7 @@ const ENDINGS: &[Variant] = &[
     (
         "an unknown finish_reason",
         |v| v["choices"][0]["finish_reason"] = json!("because"),
-        |r| r.finish_word = Some("because".to_owned()),
+        |r| (r.finish, r.finish_word) = (FinishReason::Unknown, Some("because".to_owned())),
     ),
     (
         "broken off",

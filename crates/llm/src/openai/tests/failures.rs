@@ -34,22 +34,25 @@ fn refused(status: u16, message: &str) -> ModelError {
     ModelError::Refused { status, message: message.to_owned() }
 }
 
+fn no_credit(status: u16, message: &str) -> ModelError {
+    ModelError::NoCredit { status, message: message.to_owned() }
+}
+
 #[tokio::test]
 async fn each_status_is_a_kind_of_failure() {
-    for status in [404, 405] {
+    for status in [404, 405, 410] {
         let failed = read(ApiKind::Chat, error(status, "no")).await.unwrap_err();
         let ModelError::Refused { message, .. } = failed else { panic!("{failed:?}") };
         let url = message.strip_prefix("no (http://127.0.0.1:").unwrap();
         assert!(url.ends_with("/v1/chat/completions)"), "{message}");
     }
-    for status in [400, 402, 406, 413, 415, 422, 451, 501] {
+    for status in [400, 403, 406, 413, 415, 422, 451, 501] {
         let expected = if status == 501 { server_failed(501, "no") } else { refused(status, "no") };
         assert_eq!(failure(error(status, "no")).await, expected);
     }
-    for status in [401, 403] {
-        assert_eq!(failure(error(status, "no")).await, unauthorized(status, "no"));
-    }
-    for status in [408, 409, 425, 500, 520] {
+    assert_eq!(failure(error(401, "no")).await, unauthorized(401, "no"));
+    assert_eq!(failure(error(402, "no")).await, no_credit(402, "no"));
+    for status in [408, 409, 424, 425, 499, 500, 520] {
         assert_eq!(failure(error(status, "no")).await, server_failed(status, "no"));
     }
     for status in [502, 503, 504, 529] {
@@ -72,10 +75,10 @@ async fn an_exhausted_quota_is_not_waited_for() {
         json!({"message": "pay", "type": "insufficient_quota", "code": 429}),
         json!({"message": "pay", "code": "insufficient_quota"}),
     ] {
-        assert_eq!(failure(answer_json(429, &json!({"error": fields}))).await, refused(429, "pay"));
-        assert_eq!(failure(answer_json(200, &json!({"error": fields}))).await, refused(429, "pay"));
+        assert_eq!(failure(answer_json(429, &json!({"error": fields}))).await, no_credit(429, "pay"));
+        assert_eq!(failure(answer_json(200, &json!({"error": fields}))).await, no_credit(429, "pay"));
         // A proxy's own error around it.
-        assert_eq!(failure(answer_json(500, &json!({"error": fields}))).await, refused(500, "pay"));
+        assert_eq!(failure(answer_json(500, &json!({"error": fields}))).await, no_credit(500, "pay"));
     }
     // Moonshot, Anthropic, Zhipu.
     for fields in [
@@ -83,10 +86,10 @@ async fn an_exhausted_quota_is_not_waited_for() {
         json!({"message": "pay", "type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}),
         json!({"message": "pay", "code": "1113"}),
     ] {
-        assert_eq!(failure(answer_json(429, &json!({"error": fields}))).await, refused(429, "pay"), "{fields}");
+        assert_eq!(failure(answer_json(429, &json!({"error": fields}))).await, no_credit(429, "pay"), "{fields}");
     }
     let said = "Insufficient balance or no resource package. Please recharge.";
-    assert_eq!(failure(error(429, said)).await, refused(429, said));
+    assert_eq!(failure(error(429, said)).await, no_credit(429, said));
     // A request may be about balances.
     assert_eq!(failure(error(500, said)).await, server_failed(500, said));
 }
@@ -100,7 +103,7 @@ async fn credit_that_comes_back_is_waited_for() {
         message: "in-flight budget exhausted".to_owned(),
     };
     assert_eq!(failure(answer).await, limited);
-    assert_eq!(failure(error(402, "no credit")).await, refused(402, "no credit"));
+    assert_eq!(failure(error(402, "no credit")).await, no_credit(402, "no credit"));
 }
 
 #[tokio::test]
@@ -203,7 +206,7 @@ async fn an_error_inside_a_good_status_is_one() {
         (json!({"code": null, "type": "overloaded_error", "message": "busy"}), server_failed(503, "busy")),
         (json!({"code": 401, "message": "who"}), unauthorized(401, "who")),
         (json!({"code": "invalid_api_key", "message": "who"}), unauthorized(401, "who")),
-        (json!({"code": 403, "message": "not you"}), unauthorized(403, "not you")),
+        (json!({"code": 403, "message": "not you"}), refused(403, "not you")),
         (json!({"code": "invalid_prompt", "message": "no"}), refused(400, "no")),
         (json!({"code": "model_not_found", "message": "which"}), refused(404, "which")),
         (json!({"code": "mystery", "message": "what"}), server_failed(200, "what")),
@@ -324,10 +327,10 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
         let server = Server::with(move |_| answer.clone());
         follow(&client(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err()
     };
-    for status in [301, 302, 307, 308, 400, 401, 402, 403, 404, 405, 407, 413, 422, 429, 503, 529] {
+    for status in [301, 302, 307, 308, 400, 401, 402, 403, 404, 405, 407, 410, 413, 422, 429, 503, 529] {
         assert!(!failed(error(status, "no")).await.may_be_billed, "{status}");
     }
-    for status in [408, 409, 410, 425, 451, 500, 501, 502, 504, 520, 521, 522, 523, 524] {
+    for status in [408, 409, 425, 451, 500, 501, 502, 504, 520, 521, 522, 523, 524] {
         assert!(failed(error(status, "no")).await.may_be_billed, "{status}");
     }
     // Inside an answer that has begun, no code is free.

@@ -157,7 +157,11 @@ const TEXTS: &[Variant] = &[
 ];
 
 const ENDINGS: &[Variant] = &[
-    ("an unknown status", |v| v["status"] = json!("splendid"), |r| r.finish_word = Some("splendid".to_owned())),
+    (
+        "an unknown status",
+        |v| v["status"] = json!("splendid"),
+        |r| (r.finish, r.finish_word) = (FinishReason::Unknown, Some("splendid".to_owned())),
+    ),
     ("a status of another type", |v| v["status"] = json!(200), same),
     (
         "cut at the limit",

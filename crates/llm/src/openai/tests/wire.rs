@@ -43,7 +43,7 @@ async fn a_prompt() {
 
 #[tokio::test]
 async fn a_second_chance() {
-    let assistant = Turn::Assistant { text: "{oops".to_owned(), calls: vec![] };
+    let assistant = Turn::Assistant { text: "{oops".to_owned(), calls: vec![], message: None };
     let turns = vec![assistant, Turn::User("Again, as JSON.".to_owned())];
     let input = json!([
         {"type": "message", "role": "user", "content": "Why?"},
@@ -83,9 +83,9 @@ fn result(id: &str) -> ToolResult {
 #[tokio::test]
 async fn tools_their_calls_and_results() {
     let turns = vec![
-        Turn::Assistant { text: String::new(), calls: vec![call("c1", "a"), call("c2", "b")] },
+        Turn::Assistant { text: String::new(), calls: vec![call("c1", "a"), call("c2", "b")], message: None },
         Turn::ToolResults(vec![result("c1"), result("c2")]),
-        Turn::Assistant { text: "One more.".to_owned(), calls: vec![call("c3", "c")] },
+        Turn::Assistant { text: "One more.".to_owned(), calls: vec![call("c3", "c")], message: None },
         Turn::ToolResults(vec![result("c3")]),
     ];
     let (a, b, c, n) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#, r#"{"path":"c"}"#, r#"{"n":1}"#);

@@ -1,0 +1,137 @@
+//! What models write around their answers, or in place of one, and servers pass through.
+//!
+//! Sources: chat templates of the models; the tool parsers of vLLM, `SGLang` and llama.cpp.
+
+use serde_json::Value;
+
+/// Marks of the end of a turn.
+#[rustfmt::skip]
+const ENDS_OF_TURN: &[&str] = &[
+    "<|im_end|>", "<|endoftext|>", // Qwen, Yi, Phi
+    "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", // Llama
+    "</s>", "[/INST]", // Mistral, Llama 2
+    "<end_of_turn>", "<turn|>", "<eos>", // Gemma
+    "<|return|>", "<|end|>", "<|call|>", // gpt-oss, Phi
+    "<｜end▁of▁sentence｜>", "<|end▁of▁sentence|>", "<|end_of_sentence|>", // DeepSeek, Ernie
+    "<|user|>", "<|observation|>", // GLM
+    "<|END_OF_TURN_TOKEN|>", // Cohere
+    "<|end_of_turn|>", "<|end_of_msg|>", // OpenChat, Kimi K3
+    "[e~[", // MiniMax
+    "<|role_end|>", // Ling
+    "<|eos|>", "[EOS]", // others
+];
+
+/// The marks around GLM's final answers.
+const BOX: [&str; 2] = ["<|begin_of_box|>", "<|end_of_box|>"];
+
+/// The beginnings of tool calls, in lower case with `|` for every bar, each with its end; an empty end is that of the
+/// text.
+#[rustfmt::skip]
+const TOOL_CALLS: &[(&str, &str)] = &[
+    ("<tool_call>", "</tool_call>"), // Hermes, Qwen, GLM
+    ("<tool_calls>", "</tool_calls>"), // Ernie, gateways
+    ("<toolcall>", "</toolcall>"), // Nemotron
+    ("<tool_use>", "</tool_use>"), ("<use_mcp_tool>", "</use_mcp_tool>"), // prompts of clients
+    ("<longcat_tool_call>", "</longcat_tool_call>"), // LongCat
+    ("<minimax:tool_call>", "</minimax:tool_call>"), // MiniMax
+    ("<seed:tool_call>", "</seed:tool_call>"), // Seed
+    ("<|tool_call>", "<tool_call|>"), ("<|tool_call|>", ""), // Gemma 4, Phi, Granite
+    ("<|tool_call_start|>", "<|tool_call_end|>"), // LFM
+    ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"), // Kimi K2
+    ("<|tool_call_begin|>", "<|tool_call_end|>"), // Kimi K2
+    ("<|open|>tool", ""), // Kimi K3
+    ("<|tool▁calls▁begin|>", "<|tool▁calls▁end|>"), // DeepSeek V3
+    ("<|tool▁call▁begin|>", "<|tool▁call▁end|>"), // DeepSeek V3
+    ("<|tool_calls_begin|>", "<|tool_calls_end|>"), // DeepSeek V3, with plain underscores
+    ("<|dsml|", ""), ("<||dsml||", ""), // DeepSeek V4
+    ("<function_calls>", "</function_calls>"), ("<invoke name=", "</invoke>"), // Anthropic, DeepSeek V3.2
+    ("<function=", "</function>"), ("<function_call>", "</function_call>"), // Llama, Qwen3-Coder, gateways
+    ("[tool_calls]", ""), // Mistral
+    ("[tool_request]", "[end_tool_request]"), // LM Studio
+    ("<|python_tag|>", ""), // Llama
+    ("<|start_action|>", "<|end_action|>"), // Cohere
+    ("<|action_start|>", "<|action_end|>"), // InternLM
+    ("<|channel|>commentary to=", ""), // gpt-oss
+    ("functools[", ""), // Phi
+    ("```tool_call", "```"), // prompts of clients
+];
+
+/// Whether `text` is nothing but calls of tools that its server did not recognize.
+pub(super) fn is_tool_call(text: &str) -> bool {
+    let text = text.to_lowercase().replace('｜', "|");
+    let mut rest = text.trim();
+    while let Some((begin, end)) = TOOL_CALLS.iter().find(|(begin, _)| rest.starts_with(begin)) {
+        let inside = &rest[begin.len()..];
+        let after = inside.find(end).filter(|_| !end.is_empty()).map_or("", |at| &inside[at + end.len()..]);
+        rest = after.trim_start();
+        if rest.is_empty() {
+            return true;
+        }
+    }
+    // Llama and Mistral write a call without marks.
+    let call: Option<Value> = rest.strip_suffix('}').and_then(|_| serde_json::from_str(rest).ok());
+    call.is_some_and(|call| {
+        let arguments = call.get("arguments").or_else(|| call.get("parameters"));
+        let fields = call.as_object().map_or(0, serde_json::Map::len);
+        call["name"].is_string() && arguments.is_some_and(Value::is_object) && fields <= 3
+    })
+}
+
+/// `text` without marks of the end of a turn at its end.
+pub(super) fn without_end_of_turn(mut text: &str) -> &str {
+    while let Some(rest) = ENDS_OF_TURN.iter().find_map(|end| text.trim_end().strip_suffix(end)) {
+        text = rest;
+    }
+    text
+}
+
+/// `text` without the marks around an answer.
+pub(super) fn without(mut text: String) -> String {
+    text.truncate(without_end_of_turn(&text).len());
+    let [begin, end] = BOX;
+    let is_quoted = text.find(begin).is_none_or(|at| text[..at].ends_with('`'));
+    if is_quoted { text } else { text.replace(begin, "").replace(end, "").trim().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_calls_of_tools_is_no_answer() {
+        for text in [
+            " <tool_call>\n{\"name\": \"f\"}\n</tool_call>\n<tool_call>{\"name\": \"g\"}</tool_call> ",
+            "<tool_call>\n{\"name\": \"f\", \"argu",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+            "<｜｜DSML｜｜tool_calls>\n<｜｜DSML｜｜invoke name=\"f\"></｜｜DSML｜｜invoke>",
+            "<function=f>\n<parameter=a>\n1\n</parameter>\n</function>",
+            "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]",
+            "{\"name\": \"file_read\", \"parameters\": {\"path\": \"a\"}}",
+        ] {
+            assert!(is_tool_call(text), "{text}");
+        }
+        for text in [
+            "",
+            "<tool_call>{}</tool_call> The answer.",
+            "The tags <tool_call> and </tool_call> surround it.",
+            "{\"name\": \"f\", \"score\": 1}",
+            "{\"name\": \"f\", \"arguments\": \"x\"}",
+        ] {
+            assert!(!is_tool_call(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_around_an_answer_are_no_part_of_it() {
+        for (text, answer) in [
+            ("Yes.<|im_end|>", "Yes."),
+            ("Yes.</s>\n<|endoftext|>\n", "Yes."),
+            ("<|begin_of_box|>{\"score\": 1}<|end_of_box|>", "{\"score\": 1}"),
+            ("It is <|begin_of_box|>42<|end_of_box|>.<|user|>", "It is 42."),
+            ("It writes `<|begin_of_box|>` and `</s>`.", "It writes `<|begin_of_box|>` and `</s>`."),
+            ("Yes. ", "Yes. "),
+        ] {
+            assert_eq!(without(text.to_owned()), answer);
+        }
+    }
+}

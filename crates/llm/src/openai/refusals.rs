@@ -1,0 +1,264 @@
+//! What a model refuses that the next request can do without, and how it is known: servers share no codes for this, so
+//! the words decide if status, code and parameter do not.
+
+use crate::{Request, Turn};
+
+use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Missing, Streaming};
+use super::errors::Meaning;
+use super::failure::ServerRefusal;
+use super::schema::Schemas;
+
+/// Words for a parameter or value that is not accepted at all; one that is merely out of range is the user's to correct.
+#[rustfmt::skip]
+const UNSUPPORTED: &[&str] = &[
+    "unsupported", "not support", "n't support", "unknown", "unrecognized", "unexpected", // OpenAI and most others
+    "deprecated", // Anthropic
+    "not permitted", "not allowed", "extra fields", // FastAPI: Mistral, vLLM
+    "not enabled", // Google
+];
+
+/// Words for the only temperature that a model accepts, with `temperature`.
+#[rustfmt::skip]
+const ONE_TEMPERATURE: &[&str] = &[
+    "only the default", // OpenAI
+    "only 1", "is allowed for this model", // Moonshot
+    "only be set to", // Anthropic, Bedrock
+    "only support", "only accept", "only allow", "only be 1", // gateways
+    "be set to 1", "must be 1 when", "must be 1.0", "must equal 1", // gateways
+    "cannot be set", "not accept", // gateways
+];
+
+/// Refusals of system messages: all parts occur.
+#[rustfmt::skip]
+const NO_SYSTEM: &[&str] = &[
+    "developer instruction*not enabled", // Google, for Gemma
+    "system instruction*not enabled", "system instruction*not support", // Google
+    "system role not supported", // Gemma's template
+    "roles must alternate", // Mistral's and Gemma's templates: vLLM, llama.cpp
+    "should alternate", // Perplexity
+    "roles are supported", // Mistral's templates: "only user and assistant roles are supported"
+    "does not support 'system'", "does not support 'developer'", // OpenAI
+    "system message*not support", "system messages*not allowed", // gateways
+    "system prompt*not support", "system prompts*not allowed", // gateways, SambaNova
+    "role*system*invalid", "role*system*not support", "role*developer*not support", // gateways
+    "unexpected*role*system", // TensorRT-LLM, gateways
+];
+
+/// The names of the output limit.
+#[rustfmt::skip]
+const LIMITS: &[&str] = &[
+    "max_tokens", "max_completion_tokens", "max_output_tokens", "completion tokens", // OpenAI, most others
+    "max_new_tokens", // DeepInfra, Text Generation Inference
+    "maxoutputtokens", "output tokens", // Google, Anthropic
+    "maximum tokens", // Bedrock
+];
+
+/// Refusals of a message of the model's that came back with more than text and calls.
+#[rustfmt::skip]
+const NO_REPLAY: &[&str] = &[
+    "reasoning_content*input", // DeepSeek's reasoner
+    "property*unsupported", // Groq, Cerebras
+    "extra inputs are not permitted", "extra fields not permitted", // Mistral and other FastAPI servers
+    "not persisted", // OpenAI, for reasoning that it did not store
+    "encrypted content*not", "encrypted_content*not", // OpenAI, for other models; Azure
+    "unknown*input[", // OpenAI's Responses API
+];
+
+/// Names of the requested form of the answer.
+#[rustfmt::skip]
+const FORMATS: &[&str] = &[
+    "response_format", "response format", "text.format", "'format'", "`format`", "\"format\"", // the field
+    "json schema", "json_schema", "structured output", // what it asks for
+    "grammar", "guided decoding", "too many states", // llama.cpp, vLLM, Fireworks, Google
+];
+
+/// Names of the Responses API in messages.
+const RESPONSES_API: &[&str] =
+    &["/responses", "responses api", "responses endpoint", "`responses`", "'responses'", "\"responses\""];
+/// Messages about a missing API.
+#[rustfmt::skip]
+const NOT_THERE: &[&str] = &[
+    "not support", "n't support", "unsupported", "not implement", "not available", "unavailable", "not found", "not exist",
+    "not enabled", "enabled only", // Azure
+    "disabled", "cannot be used",
+];
+/// Messages about a missing path.
+#[rustfmt::skip]
+const NO_ROUTE: &[&str] = &[
+    "unknown endpoint", "unexpected endpoint", "unsupported endpoint", // gateways, LM Studio
+    "endpoint not found", "endpoint is not supported", "no such endpoint",
+    "unknown route", "no route", "unknown path", "unknown url", "invalid url", // OpenAI, Kong
+    "request url", // Groq
+];
+/// Messages about a missing model, with `model`.
+#[rustfmt::skip]
+const NO_MODEL: &[&str] = &[
+    "not found", "not exist", "no such", "unknown model", "invalid model", "not have access", // most
+    "end of life", "end-of-life", "no longer available", // NVIDIA
+    "decommissioned", // Groq
+    "deprecated", // OpenAI, Anthropic
+];
+
+impl ServerRefusal {
+    fn says_any(&self, rows: &[&str]) -> bool {
+        rows.iter().any(|words| self.says(words))
+    }
+
+    /// The adjustment that the refusal implies, if it concerns a feature to omit, rename or lower.
+    pub(super) fn adjustment(&self, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+        if !self.speaks_of_parameters() {
+            return None;
+        }
+        if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
+            let less = capabilities.schemas.without_refused(answer, |keyword| self.refuses_keyword(keyword));
+            if less != Schemas::None || self.refuses_format() {
+                let is_too_much =
+                    less == Schemas::None && self.finds_schema_too_much() && capabilities.schemas.bounds(answer);
+                return Some(Adjustment::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
+            }
+        }
+        let lowered = request.max_tokens.and_then(|asked| self.highest_limit(asked));
+        let is_replay = request.turns.iter().any(Turn::is_as_it_came) || capabilities.asks_for_reasoning(request);
+        if capabilities.takes_temperature && self.refuses_temperature() {
+            Some(Adjustment::NoTemperature)
+        } else if capabilities.takes_system && self.says_any(NO_SYSTEM) {
+            Some(Adjustment::NoSystem)
+        } else if let Some(most) = lowered {
+            Some(Adjustment::MostOutput(most))
+        } else if capabilities.replays && is_replay && self.says_any(NO_REPLAY) {
+            Some(Adjustment::NoReplay)
+        } else {
+            let limit = request.max_tokens.filter(|_| api == Api::Chat && !capabilities.limit_is_certain);
+            limit
+                .and_then(|_| self.other_limit(capabilities.limit))
+                .map(Adjustment::Limit)
+                .or_else(|| self.streaming(api, capabilities.streaming).map(Adjustment::Streaming))
+        }
+    }
+
+    fn refuses_temperature(&self) -> bool {
+        self.refuses_parameter("temperature") || self.names(&["temperature"]) && self.says_any(ONE_TEMPERATURE)
+    }
+
+    /// The highest output limit that it states, if it finds `asked` too high. Google excludes it.
+    fn highest_limit(&self, asked: u32) -> Option<u32> {
+        if !self.names(LIMITS) || self.meaning().is_some() {
+            return None;
+        }
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let plain = self.said.replace(',', "");
+        let numbers = plain.split(|c| !is_part(c)).filter_map(|word| word.trim_end_matches('.').parse::<u32>().ok());
+        let highest = numbers.filter(|number| (1..asked).contains(number)).max()?;
+        let excludes = self.says("exclusive") || self.says("less than") && !self.says("less than or equal");
+        (highest > 1).then(|| highest - u32::from(excludes))
+    }
+
+    /// The other name of the output limit, if the model wants that.
+    fn other_limit(&self, limit: LimitField) -> Option<LimitField> {
+        match limit {
+            LimitField::MaxTokens if self.is_about_parameters() && self.says("max_completion_tokens") => {
+                Some(LimitField::MaxCompletionTokens)
+            }
+            LimitField::MaxCompletionTokens if self.refuses_parameter("max_completion_tokens") => {
+                Some(LimitField::MaxTokens)
+            }
+            LimitField::MaxTokens | LimitField::MaxCompletionTokens => None,
+        }
+    }
+
+    /// The lesser way of streaming that the model accepts, possibly only for this account.
+    fn streaming(&self, api: Api, streaming: Streaming) -> Option<Streaming> {
+        let mut words = self.said.split(|c: char| !c.is_alphanumeric() && c != '_');
+        // Excludes "upstream", "stream_options" and the like.
+        let names_it = self.param.as_deref() == Some("stream") || words.any(|it| matches!(it, "stream" | "streaming"));
+        let refuses_options = self.names(&["stream_options", "include_usage"]);
+        if !self.is_about_parameters() {
+            None
+        } else if api == Api::Chat && streaming == Streaming::WithUsage && refuses_options {
+            Some(Streaming::Bare)
+        } else {
+            (streaming != Streaming::Never && names_it).then_some(Streaming::Never)
+        }
+    }
+
+    /// Whether the Responses API is missing, from the server or the model. Excludes other faults of the request.
+    pub(super) fn lacks_responses(&self) -> Option<Missing> {
+        let without_route = self.says_any(NO_ROUTE) || self.says_any(RESPONSES_API) && self.says_any(NOT_THERE);
+        let names_no_parameter = self.param.as_deref().is_none_or(|param| param == "model") && !self.says("parameter");
+        let lacking = match self.status {
+            405 | 501 => return Some(Missing::Server),
+            404 if self.says("<model_not_found>") => false,
+            404 => without_route || !self.names_missing_model(),
+            // A success status: LM Studio's for unknown paths.
+            400 | 200..=299 => without_route && names_no_parameter,
+            _ => false,
+        };
+        lacking.then(|| if self.says("model") { Missing::Model } else { Missing::Server })
+    }
+
+    /// OpenRouter has no servers for some models.
+    fn names_missing_model(&self) -> bool {
+        self.says("model") || self.param.as_deref() == Some("model") || self.says("no endpoints found")
+    }
+
+    /// Whether it names the Responses API as missing.
+    pub(super) fn speaks_of_responses(&self) -> bool {
+        self.says_any(RESPONSES_API) && self.says_any(NOT_THERE) && self.says("model")
+    }
+
+    /// Whether its reason is known and not the API: the other one would refuse, too.
+    pub(super) fn is_about_the_request(&self) -> bool {
+        self.meaning().is_some_and(|meaning| meaning != Meaning::ModelFailed)
+            || self.says_any(&["<model_not_found>", "<invalid_prompt>", "no endpoints found"])
+            || self.says("model") && self.says_any(NO_MODEL)
+            || self.names(&["temperature", "tools"])
+            || self.refuses_format()
+    }
+
+    /// Whether streaming may be the unstated cause: some proxies fail on every stream.
+    pub(super) fn may_be_about_streaming(&self) -> bool {
+        self.status == 500 && !self.in_answer && !self.is_about_the_request()
+    }
+
+    /// Whether a schema may be the unstated cause: servers that cannot turn it into a grammar fail with any status.
+    pub(super) fn may_be_about_a_schema(&self) -> bool {
+        matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
+    }
+
+    /// Whether it refuses a keyword of a schema.
+    fn refuses_keyword(&self, keyword: &str) -> bool {
+        let keyword = keyword.to_lowercase();
+        let of_a_schema = self.says_any(&["schema", "response_format", "propert", "keyword"]);
+        of_a_schema && self.said.split(|c: char| !c.is_alphanumeric()).any(|word| word == keyword)
+    }
+
+    /// Whether it accepts schemas, but not one of this size.
+    fn finds_schema_too_much(&self) -> bool {
+        self.says_any(&["invalid schema", "too many states", "too complex"])
+    }
+
+    fn refuses_format(&self) -> bool {
+        self.speaks_of_parameters() && self.names(FORMATS)
+    }
+
+    fn refuses_parameter(&self, parameter: &str) -> bool {
+        self.names(&[parameter]) && self.says_any(UNSUPPORTED)
+    }
+
+    /// Whether a message with this status may name a parameter: some servers and many proxies return 500 for all
+    /// failures.
+    fn speaks_of_parameters(&self) -> bool {
+        !matches!(self.status, 401 | 403 | 408 | 409 | 425 | 429 | 503)
+    }
+
+    fn is_about_parameters(&self) -> bool {
+        matches!(self.status, 400 | 422)
+    }
+
+    fn names(&self, parameters: &[&str]) -> bool {
+        let param = self.param.as_deref().unwrap_or_default();
+        self.says_any(parameters)
+            || parameters.iter().any(|it| param == it.trim_matches(['\'', '`', '"']))
+            || parameters.iter().any(|it| param.starts_with(&format!("{it}.")))
+    }
+}
