@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
-use dialectic_record::debate::{ProviderSettings, Settings};
+use dialectic_record::debate::ProviderSettings;
 
 use super::endpoint::ProviderAccessError;
 use super::environment::Environment;
