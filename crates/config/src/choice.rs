@@ -379,18 +379,13 @@ pub(super) type OwnProviders = BTreeMap<String, bool>;
 /// model's name. A program's name alone stands for its default model; that of the user's own program has the program's
 /// name.
 pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
-    match name.split_once('/').filter(|(_, model)| !model.is_empty()) {
-        Some((provider, model)) => {
-            let is_known =
-                preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);
-            is_known.then(|| ServedModel::new(provider, model))
-        }
-        None => {
-            let usual = program_preset(name).map(|preset| preset.default_model);
-            let usual = usual.or_else(|| own.get(name).filter(|is_program| **is_program).map(|_| name));
-            usual.map(|model| ServedModel::new(name, model))
-        }
+    if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
+        let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);
+        return is_known.then(|| ServedModel::new(provider, model));
     }
+    let usual = program_preset(name).map(|preset| preset.default_model);
+    let usual = usual.or_else(|| own.get(name).filter(|is_program| **is_program).map(|_| name));
+    usual.map(|model| ServedModel::new(name, model))
 }
 
 /// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.

@@ -174,8 +174,11 @@ struct Format {
     sweep: u32,
 }
 
+/// What the debates of a plan share.
+type Shared = (Vec<Arc<PlannedProblem>>, Vec<Arc<Variant>>);
+
 /// The problems and variants of the first line, checked.
-fn header(path: &Path, text: &str) -> Result<(Vec<Arc<PlannedProblem>>, Vec<Arc<Variant>>), PlanError> {
+fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
     let read: Result<Header, String> = read_line(text);
     // The line is long. Its version alone is read only to explain an error.

@@ -90,7 +90,7 @@ pub(crate) fn reopened(entry: &Entry) -> (Record, Vec<Recorded>) {
         match Record::reopen(entry) {
             Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
             opened => {
-                let (record, past) = opened.unwrap();
+                let (record, past) = opened.expect("the record is intact");
                 return (record, past.events);
             }
         }

@@ -197,8 +197,8 @@ impl Program {
             output(self, &arguments, Some("CODEX_HOME"))
         };
         let row = |listed: &str, feature: &str| {
-            let words = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-            let row = words.filter(|words| words.first() == Some(&feature)).next_back()?;
+            let mut words = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let row = words.rfind(|words| words.first() == Some(&feature))?;
             Some((row.contains(&"removed"), *row.last()? != "false"))
         };
         let (usual, off) = (list(Vec::new()), list(codex::switched_off().collect()));
