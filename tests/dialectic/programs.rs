@@ -177,7 +177,7 @@ fn a_program_of_ones_own_prints_its_answer() {
     let script = "cat >> \"$KEPT/prompts\"\necho \"$@\" >> \"$KEPT/arguments\"\necho 'Use a queue.'";
     let programs = Programs::with("answerer", "", script);
     let argv = json!(["answerer", "--model={model}"]);
-    programs.own(&json!({"providers": {"mine": {"type": "command", "argv": argv, "concurrency": 1}}}));
+    programs.own(&json!({"providers": {"mine": {"type": "command", "argv": argv}}}));
     let sandbox = programs.sandbox();
     let finished = sandbox.run(["debate", "Design a queue", "-m", "mine/small"]).expect_code(0);
     assert!(finished.stdout.contains("Use a queue."), "{finished}");
@@ -186,7 +186,7 @@ fn a_program_of_ones_own_prints_its_answer() {
     assert!(programs.kept("arguments").lines().all(|line| line == "--model=small"), "{}", programs.kept("arguments"));
     assert!(programs.kept("prompts").contains("Design a queue"));
     let shown = sandbox.run(["config", "show"]).expect_code(0);
-    assert!(shown.stdout.contains("providers.mine.concurrency"), "{shown}");
+    assert!(shown.stdout.contains("providers.mine.argv"), "{shown}");
 }
 
 /// `kill -9` at three moments: what was answered is not asked again.
@@ -220,17 +220,13 @@ fn a_killed_debate_repeats_nothing_that_a_program_answered() {
 }
 
 #[test]
-fn no_more_than_two_of_a_program_run_at_once_unless_the_user_says_so() {
+fn no_more_than_two_of_a_program_run_at_once() {
     // Each waits for as many as should run at once to have begun, so that none is too late to be one of them.
     let script = "cat > /dev/null\necho + >> \"$KEPT/calls\"\nleft=3000\n\
                   while [ $(grep -c + \"$KEPT/calls\") -lt $TOGETHER ] && [ $left -gt 0 ]; do sleep 0.01; left=$((left-1)); done\n\
                   sleep 0.15\necho - >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
-    let most = |own: Option<u32>| {
-        let together = own.unwrap_or(2).min(3).to_string();
-        let programs = Programs::with("codex", "codex-cli 0.169.0", &script.replace("$TOGETHER", &together));
-        if let Some(own) = own {
-            programs.own(&json!({"providers": {"codex": {"concurrency": own}}}));
-        }
+    let most = || {
+        let programs = Programs::with("codex", "codex-cli 0.169.0", &script.replace("$TOGETHER", "2"));
         let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
         sandbox.run(["debate", "Design a queue"]).expect_code(0);
         let count = |running: i32, line: &str| running + if line == "+" { 1 } else { -1 };
@@ -241,9 +237,7 @@ fn no_more_than_two_of_a_program_run_at_once_unless_the_user_says_so() {
         });
         running.max().unwrap()
     };
-    assert_eq!(most(None), 2);
-    assert_eq!(most(Some(1)), 1);
-    assert!(most(Some(9)) > 2);
+    assert_eq!(most(), 2);
 }
 
 #[test]
@@ -315,9 +309,6 @@ fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
 fn a_child_has_no_keys_and_addresses_but_its_own() {
     let script = "cat > /dev/null\nenv > \"$KEPT/environment\"\ncat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
     let programs = Programs::with("claude", "2.1.197", script);
-    programs.own(&json!({"providers": {"claude": {"env": {
-        "set": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1", "ANTHROPIC_API_KEY": "${MY_CLAUDE_KEY}"}, "remove": ["GONE"],
-    }}}}));
     let mut sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
     for name in [
         "OPENAI_API_KEY",
@@ -332,26 +323,18 @@ fn a_child_has_no_keys_and_addresses_but_its_own() {
         "VERTEX_REGION_CLAUDE",
         "SOMEBODYS_API_KEY",
         "DIALECTIC_TOKEN",
-        "GONE",
     ] {
         sandbox = sandbox.env(name, "not-for-you");
     }
-    let sandbox = sandbox.env("MY_CLAUDE_KEY", "mine").env("CLAUDE_CONFIG_DIR", "/kept").env("EDITOR", "vi");
+    let sandbox = sandbox.env("CLAUDE_CONFIG_DIR", "/kept").env("EDITOR", "vi");
     // What was found is not the user's word.
     let sandbox = sandbox.file(".env", "NODE_OPTIONS=--require=./evil.js\nHOME=/evil\nCLAUDE_CONFIG_DIR=/evil\n");
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let environment = programs.kept("environment");
     assert!(!environment.contains("not-for-you") && !environment.contains("evil"), "{environment}");
-    for line in ["ANTHROPIC_API_KEY=mine", "CLAUDE_CONFIG_DIR=/kept", "EDITOR=vi", "CLAUDE_CODE_DISABLE_ATTACHMENTS=1"]
-    {
+    for line in ["CLAUDE_CONFIG_DIR=/kept", "EDITOR=vi", "CLAUDE_CODE_DISABLE_ATTACHMENTS=1"] {
         assert!(environment.lines().any(|one| one == line), "{line}: {environment}");
     }
-    // A value for the program's environment that only a found file has is none.
-    let own = json!({"providers": {"claude": {"env": {"set": {"ANTHROPIC_BASE_URL": "${FOUND_URL}"}}}}});
-    programs.own(&own);
-    sandbox.write(".env", "FOUND_URL=http://evil.example\n");
-    let refused = sandbox.run(["debate", "Design a queue"]).expect_code(4);
-    assert!(refused.stderr.contains("FOUND_URL") && !refused.stderr.contains("evil.example"), "{refused}");
 }
 
 /// The dry run says what the run says: an untested version is called, one that cannot be kept from tools is not.
@@ -516,7 +499,7 @@ fn init_offers_a_program_where_no_key_is() {
 #[test]
 fn init_offers_programs_as_the_users_own_configuration_has_them() {
     let programs = Programs::with("claude", "9.0.0", &replaying("claude-2.1.197-stream-ok.jsonl"));
-    programs.own(&json!({"providers": {"claude": {"concurrency": 1}}}));
+    programs.own(&json!({"providers": {"claude": {"argv": ["claude"]}}}));
     let sandbox = programs.sandbox();
     let mut terminal = Terminal::start_in(120, 40, &sandbox, ["init"]);
     terminal.wait_for("Replace it?");
@@ -533,7 +516,7 @@ fn init_offers_programs_as_the_users_own_configuration_has_them() {
     let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
     let own: Value = serde_json::from_str(&own).unwrap();
     assert_eq!(own["provider"], "claude");
-    assert_eq!(own["providers"], json!({"claude": {"concurrency": 1}}));
+    assert_eq!(own["providers"], json!({"claude": {"argv": ["claude"]}}));
     sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
 }
 

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::preset;
-use dialectic_engine::access::headers;
 use dialectic_llm::command::program_preset;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
@@ -104,14 +103,6 @@ pub(super) fn program(
 fn check(name: &str, program: &ProgramSettings, path: &KeyPath, findings: &mut Diagnostics) {
     if program_preset(name).is_none() && program.argv.is_empty() {
         findings.problem(path.key("argv"), "is missing: the program and its arguments");
-    }
-    let set = path.key("env").key("set");
-    for (variable, value) in &program.env.set {
-        if !headers::is_variable_name(variable) {
-            findings.problem(set.key(variable), "is not a valid name of an environment variable");
-        } else if let Some(fault) = headers::fault(variable, value) {
-            findings.problem(set.key(variable), fault);
-        }
     }
 }
 

@@ -420,21 +420,15 @@ fn what_is_said_of_a_program_is_checked() {
         ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "is a key of servers"),
         ("x", json!({"baseUrl": "http://127.0.0.1:1/v1", "argv": ["x"]}), "is a key of programs"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
-        (
-            "claude",
-            json!({"env": {"set": {"ANTHROPIC_API_KEY": "sk-ant-123456789012345678901234"}}}),
-            "contains a secret",
-        ),
-        ("claude", json!({"env": {"set": {"A B": "x"}}}), "is not a valid name of an environment variable"),
     ] {
         let found = match load_value(&with(&json!({"providers": { name: &entry }}))) {
             Ok(_) => panic!("{entry} is taken"),
             Err(error) => error.to_string(),
         };
-        assert!(found.contains(part) && !found.contains("sk-ant"), "{part}: {found}");
+        assert!(found.contains(part), "{part}: {found}");
     }
     for (name, entry) in [
-        ("claude", json!({"argv": ["/opt/claude"], "env": {"set": {"A": "${B}"}}})),
+        ("claude", json!({"argv": ["/opt/claude"]})),
         // As it could be before there were programs.
         ("claude", json!({"baseUrl": "http://127.0.0.1:1/v1"})),
         ("x", json!({"type": "command", "argv": ["x", "{model}"]})),

@@ -29,9 +29,6 @@ pub enum ProviderAccessError {
     /// A header needs an environment variable that is not set.
     #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
     UnsetVariable { name: String, header: String, variable: String },
-    /// The program's environment needs a variable that the user has not set.
-    #[error("the program of the provider `{name}` needs the environment variable {variable}")]
-    UnsetInProgram { name: String, variable: String },
     /// The program cannot be called.
     #[error("the provider `{name}` cannot be called: {fault}")]
     Program { name: String, fault: ProgramFault },
@@ -59,7 +56,7 @@ impl Diagnostic for ProviderAccessError {
                 }
                 ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
             },
-            Self::BaseUrl { .. } | Self::UnsetVariable { .. } | Self::UnsetInProgram { .. } => None,
+            Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
         }
     }
 }

@@ -12,7 +12,7 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 use super::endpoint::Outline;
 use super::environment::{Environment, TOKEN};
 use super::headers;
-use super::program::{self, is_program};
+use super::program::is_program;
 
 /// Variables with credentials for trace exporters.
 const OF_TRACES: [&str; 4] =
@@ -98,9 +98,7 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
     let configured = providers.values().flat_map(|provider| {
         let in_headers = provider.headers.values().flat_map(|value| headers::variables(value)).map(str::to_owned);
-        let set = provider.program.iter().flat_map(|program| program.env.set.values());
-        let in_programs = set.flat_map(|value| headers::variables(value)).map(str::to_owned);
-        provider.api_key_env.clone().into_iter().chain(in_headers).chain(in_programs)
+        provider.api_key_env.clone().into_iter().chain(in_headers)
     });
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
@@ -132,21 +130,17 @@ pub fn missing_keys_of<'a>(
     }
     let mut missing: Vec<MissingKey> = Vec::new();
     for (provider, agents) in by_provider {
-        let missing_here: Vec<String> = if is_program(provider, providers) {
-            // Programs receive no variables of untrusted files.
-            let needed = program::variables(provider, providers);
-            needed.into_iter().filter(|variable| !environment.has(variable)).collect()
-        } else {
-            let Some(outline) = Outline::of(provider, providers) else { continue };
-            let headers = outline.headers();
-            let of_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
-            let unset = of_headers.filter(|variable| !environment.has(variable));
-            let key = outline.api_key_env().filter(|_| outline.key(environment).is_none());
-            key.into_iter().chain(unset).map(str::to_owned).collect()
-        };
-        for variable in missing_here {
+        // A program has a login of its own.
+        let server = Outline::of(provider, providers).filter(|_| !is_program(provider, providers));
+        let Some(outline) = server else { continue };
+        let headers = outline.headers();
+        let of_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+        let unset = of_headers.filter(|variable| !environment.has(variable));
+        let key = outline.api_key_env().filter(|_| outline.key(environment).is_none());
+        for variable in key.into_iter().chain(unset) {
             if !missing.iter().any(|key| key.variable == variable && key.provider == provider) {
-                missing.push(MissingKey { provider: provider.to_owned(), variable, agents: agents.clone() });
+                let (provider, variable) = (provider.to_owned(), variable.to_owned());
+                missing.push(MissingKey { provider, variable, agents: agents.clone() });
             }
         }
     }

@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::PRESETS;
 use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 use dialectic_record::debate::ProviderSettings;
 
 use super::endpoint::ProviderAccessError;
 use super::environment::Environment;
-use super::headers;
 use super::keys::secret_variables;
 
 /// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
@@ -53,19 +51,6 @@ pub fn is_program(name: &str, providers: &BTreeMap<String, ProviderSettings>) ->
 /// The preset of a built-in program.
 pub fn preset_of(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Option<&'static ProgramPreset> {
     program_preset(name).filter(|_| is_program(name, providers))
-}
-
-/// The variables that a program's settings refer to.
-pub(super) fn variables(name: &str, providers: &BTreeMap<String, ProviderSettings>) -> Vec<String> {
-    let settings = providers.get(name).and_then(|entry| entry.program.as_deref());
-    let set = settings.into_iter().flat_map(|settings| settings.env.set.values());
-    let mut all: Vec<String> = Vec::new();
-    for variable in set.flat_map(|value| headers::variables(value)) {
-        if !all.iter().any(|known| known == variable) {
-            all.push(variable.to_owned());
-        }
-    }
-    all
 }
 
 /// Finds a provider's program and builds its environment. Programs in the `project` directories, or in the working
@@ -118,11 +103,9 @@ pub fn located(
     let path = search_path(environment, project);
     let named = settings.argv.first().map(String::as_str).or(preset.map(|preset| preset.name)).unwrap_or(name);
     let executable = find(named, &path).map_err(|fault| failed(name, fault))?;
-    let needed = variables(name, providers);
-    let secrets = needed.iter().filter_map(|variable| environment.secret(variable)).collect();
-    let environment = child_environment(name, &settings, providers, environment, &path)?;
+    let environment = child_environment(providers, environment, &path);
     let leading = settings.argv.iter().skip(1).cloned().collect();
-    Ok(Program { name: name.into(), preset, settings, executable, leading, environment, secrets })
+    Ok(Program { name: name.into(), preset, settings, executable, leading, environment })
 }
 
 /// An installed built-in program.
@@ -164,14 +147,12 @@ fn search_path(environment: &Environment, project: &[PathBuf]) -> Vec<PathBuf> {
     environment.get("PATH").map(|path| searched(path, &project)).unwrap_or_default()
 }
 
-/// The user's variables, without those of providers, plus those configured for this program.
+/// The user's variables, without those of providers.
 fn child_environment(
-    name: &str,
-    settings: &ProgramSettings,
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
     path: &[PathBuf],
-) -> Result<Vec<(String, SecretString)>, ProviderAccessError> {
+) -> Vec<(String, SecretString)> {
     let secret = secret_variables(providers);
     let is_withheld = |variable: &str| {
         let upper = variable.to_ascii_uppercase();
@@ -190,13 +171,5 @@ fn child_environment(
     if let Some(path) = std::env::join_paths(path).ok().and_then(|path| path.into_string().ok()) {
         all.insert("PATH".to_owned(), path.into());
     }
-    for (variable, value) in &settings.env.set {
-        let value = headers::expand(value, environment)
-            .map_err(|missing| ProviderAccessError::UnsetInProgram { name: name.to_owned(), variable: missing })?;
-        all.insert(variable.clone(), value);
-    }
-    for variable in &settings.env.remove {
-        all.remove(variable);
-    }
-    Ok(all.into_iter().collect())
+    all.into_iter().collect()
 }

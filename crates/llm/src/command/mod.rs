@@ -42,7 +42,7 @@ pub use presets::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
 pub use process::{ProcessGroup, end_all};
 
 /// The default number of concurrent processes of a program.
-pub const CONCURRENCY: u32 = 2;
+pub const CONCURRENCY: usize = 2;
 /// The delay after a program reports its limit without a time.
 const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
 
@@ -61,8 +61,6 @@ pub struct Program {
     pub leading: Vec<String>,
     /// The complete environment.
     pub environment: Vec<(String, SecretString)>,
-    /// The keys in its environment, which errors never show.
-    pub secrets: Vec<SecretString>,
 }
 
 /// Models called through a command-line program.
@@ -146,7 +144,7 @@ impl CommandModel {
             // Only the exit code tells whether a text is whole.
             heard.is_complete = exit.is_whole && exit.code == Some(0);
         }
-        heard.conclude(&exit, &program.secrets)
+        heard.conclude(&exit)
     }
 
     /// Checks the program again if its file has changed: programs are updated while debates run.
@@ -197,7 +195,7 @@ impl ChatModel for CommandModel {
     }
 
     fn shared_bound(&self) -> Option<(&Arc<str>, usize)> {
-        Some((&self.bound, self.program.settings.concurrency.unwrap_or(CONCURRENCY) as usize))
+        Some((&self.bound, CONCURRENCY))
     }
 
     fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
@@ -244,7 +242,7 @@ impl Program {
             }
             // The login does not cover calls paid with a key or by another provider.
             Some(ProgramKind::Codex) => {
-                if !self.leading.is_empty() || self.settings.env.set.keys().any(|name| name != "CODEX_HOME") {
+                if !self.leading.is_empty() {
                     return Login::Unsaid;
                 }
                 let said = find::output(self, &["login", "status"], None);

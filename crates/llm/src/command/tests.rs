@@ -75,7 +75,6 @@ impl Stage {
             settings,
             executable: self.directory.path().join("program"),
             leading: Vec::new(),
-            secrets: vec!["the-whole-key".into(), "key".into()],
             environment: environment.map(|(name, value)| (name.to_owned(), value.into())).into(),
         }
     }

@@ -1,7 +1,6 @@
 //! Collects the output of a program and interprets it.
 
 use chrono::{DateTime, Utc};
-use secrecy::{ExposeSecret as _, SecretString};
 
 use dialectic_base::call::Tokens;
 use dialectic_base::markdown::truncate;
@@ -12,8 +11,6 @@ use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsag
 
 use super::limits;
 
-/// Shorter values may occur in a message by chance.
-const SHORTEST_SECRET: usize = 8;
 /// The maximum length of a failure message, in characters.
 const LONGEST_MESSAGE: usize = 500;
 /// The recorded finish reason if a program omits its usual one.
@@ -77,11 +74,11 @@ impl Transcript {
     }
 
     /// The result of the call. A reported failure counts regardless of the exit code.
-    pub(super) fn conclude(self, exit: &Exit, secrets: &[SecretString]) -> Result<Reply, FailedAttempt> {
+    pub(super) fn conclude(self, exit: &Exit) -> Result<Reply, FailedAttempt> {
         // Zero input tokens mean that the usage is unknown.
         let tokens = self.tokens.filter(|tokens| tokens.total() > 0);
         let usage = StatedUsage { tokens, cost: self.cost };
-        if let Some(error) = self.failure(exit, secrets) {
+        if let Some(error) = self.failure(exit) {
             let may_be_billed = error.may_be_billed() || self.has_spoken();
             return Err(FailedAttempt { error, usage, may_be_billed });
         }
@@ -104,7 +101,7 @@ impl Transcript {
         })
     }
 
-    fn failure(&self, exit: &Exit, secrets: &[SecretString]) -> Option<ModelError> {
+    fn failure(&self, exit: &Exit) -> Option<ModelError> {
         if let Some(tool) = &self.tool {
             return Some(ModelError::ToolUsed { tool: tool.clone() });
         }
@@ -114,8 +111,6 @@ impl Transcript {
             Some(code) => format!("it ended with exit code {code}"),
             None => "it was killed by a signal".to_owned(),
         });
-        let secrets = secrets.iter().filter(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
-        let message = secrets.fold(message, |text, secret| text.replace(secret.expose_secret(), "[redacted]"));
         let message = if self.error.is_some() {
             truncate(&message, LONGEST_MESSAGE).to_owned()
         } else {
