@@ -18,6 +18,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::{BudgetLimit, Price};
 use dialectic_base::secrets::may_hold_secrets;
 use dialectic_record::debate::{AgentSettings, BudgetSettings, ModelLimits, ProviderSettings, Settings};
@@ -138,7 +139,7 @@ pub fn is_trusted(path: &Path, text: &str, environment: &Environment) -> bool {
 fn hash(text: &str) -> String {
     // Readers drop a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(text))
 }
 
 fn has(list: &Path, line: &str) -> bool {

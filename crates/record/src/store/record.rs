@@ -22,8 +22,10 @@ pub struct Record {
     seq: u64,
     /// Started with the first save, since a record can be opened outside of a runtime.
     saver: Option<Saver>,
-    /// The recorded settings, if this run has others.
-    recorded: Option<Option<Settings>>,
+    /// Whether the settings are those of this run only.
+    runs_with_others: bool,
+    /// The recorded settings, if so; absent if unknown.
+    recorded: Option<Settings>,
     /// The copy of its journal, if it has one.
     replica: Option<Arc<dyn Replica>>,
 }
@@ -93,7 +95,10 @@ impl Record {
             replica.take(&line, false);
         }
         let state_path = directory.state_path(id);
-        Ok((Self { journal, state_path, debate, seq: 1, saver: None, recorded: None, replica }, first))
+        Ok((
+            Self { journal, state_path, debate, seq: 1, saver: None, runs_with_others: false, recorded: None, replica },
+            first,
+        ))
     }
 
     /// Adds a copy of the journal that contains all events so far.
@@ -120,7 +125,16 @@ impl Record {
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
         Ok((
-            Self { journal, state_path: entry.state.clone(), debate, seq, saver: None, recorded: None, replica: None },
+            Self {
+                journal,
+                state_path: entry.state.clone(),
+                debate,
+                seq,
+                saver: None,
+                runs_with_others: false,
+                recorded: None,
+                replica: None,
+            },
             contents,
         ))
     }
@@ -168,7 +182,9 @@ impl Record {
     /// Replaces the settings for this run only; the journal and the state keep the recorded ones.
     pub fn run_with(&mut self, settings: Settings) {
         let before = self.debate.settings.replace(settings);
-        self.recorded.get_or_insert(before);
+        if !std::mem::replace(&mut self.runs_with_others, true) {
+            self.recorded = before;
+        }
     }
 
     /// The number of events.
@@ -254,7 +270,8 @@ impl Record {
     }
 
     fn saved(&self) -> StateFile {
-        let settings = self.recorded.as_ref().unwrap_or(&self.debate.settings).clone();
+        let settings = if self.runs_with_others { &self.recorded } else { &self.debate.settings };
+        let settings = settings.clone();
         StateFile { debate: Debate { settings, ..self.debate.clone() }, journal: self.journal.mark().clone() }
     }
 
