@@ -98,25 +98,22 @@ fn played(name: &str, when: When) -> String {
     let code = finished.code.unwrap();
     let counts = |request: &&Arc<Incoming>| code == 0 || when.is_met(request);
     let requests = server.requests().iter().filter(counts).count();
-    let line = match sandbox.debates().first() {
-        Some(id) => {
-            let state = sandbox.state(id);
-            sandbox.assert_state_is_the_fold(id);
-            let usage = state["usage"].as_object().into_iter().flat_map(|usage| usage.values());
-            let cost = usage.map(|model| model["costUsd"].as_f64()).sum::<Option<f64>>();
-            let cost = cost.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.4}"));
-            let cost = if code == 0 { cost } else { "-".to_owned() };
-            let reasons = state["outcome"]["reasons"].as_array().cloned().unwrap_or_default();
-            let failure = state["failures"][0]["error"].as_str();
-            let reason = reasons.first().and_then(Value::as_str).or(failure).unwrap_or_default();
-            // The texts depend on the sandbox's path.
-            let reason = if reason.contains(" characters of ") { "the judge was shown a part" } else { reason };
-            format!("{} | {cost} | {reason}", state["outcome"]["kind"].as_str().unwrap_or("failed"))
-        }
-        None => {
-            let error = finished.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
-            format!("nothing kept | - | {error}")
-        }
+    let line = if let Some(id) = sandbox.debates().first() {
+        let state = sandbox.state(id);
+        sandbox.assert_state_is_the_fold(id);
+        let usage = state["usage"].as_object().into_iter().flat_map(|usage| usage.values());
+        let cost = usage.map(|model| model["costUsd"].as_f64()).sum::<Option<f64>>();
+        let cost = cost.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.4}"));
+        let cost = if code == 0 { cost } else { "-".to_owned() };
+        let reasons = state["outcome"]["reasons"].as_array().cloned().unwrap_or_default();
+        let failure = state["failures"][0]["error"].as_str();
+        let reason = reasons.first().and_then(Value::as_str).or(failure).unwrap_or_default();
+        // The texts depend on the sandbox's path.
+        let reason = if reason.contains(" characters of ") { "the judge was shown a part" } else { reason };
+        format!("{} | {cost} | {reason}", state["outcome"]["kind"].as_str().unwrap_or("failed"))
+    } else {
+        let error = finished.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+        format!("nothing kept | - | {error}")
     };
     format!("{name} | {code} | {requests} | {line}").trim_end_matches([' ', '|']).replace(&server.base_url(), "<url>")
 }
@@ -225,16 +222,13 @@ fn a_base_url_is_taken_for_what_is_meant() {
         let sandbox = Sandbox::new().model_server(&server).env("OPENAI_BASE_URL", &url);
         let sandbox = sandbox.config(&config(&["architect", "kiss"], &json!({})));
         let finished = sandbox.run(["debate", "Design a queue", "--quiet"]);
-        match paths {
-            Some(path) => {
-                finished.expect_code(0);
-                assert!(server.paths().iter().all(|asked| asked == path), "{:?}", server.paths());
-            }
-            None => {
-                let finished = finished.expect_code(3);
-                assert!(finished.stderr.contains("most base URLs end in `/v1`"), "{finished}");
-                assert!(sandbox.debates().is_empty());
-            }
+        if let Some(path) = paths {
+            finished.expect_code(0);
+            assert!(server.paths().iter().all(|asked| asked == path), "{:?}", server.paths());
+        } else {
+            let finished = finished.expect_code(3);
+            assert!(finished.stderr.contains("most base URLs end in `/v1`"), "{finished}");
+            assert!(sandbox.debates().is_empty());
         }
     }
 }

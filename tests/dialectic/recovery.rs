@@ -241,7 +241,9 @@ fn run(case: &Case, journal: &[String]) -> Went {
 
 fn counted(asked: &[String]) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
-    asked.iter().for_each(|request| *counts.entry(request.as_str()).or_default() += 1);
+    for request in asked {
+        *counts.entry(request.as_str()).or_default() += 1;
+    }
     counts
 }
 

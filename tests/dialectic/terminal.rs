@@ -404,11 +404,11 @@ fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
         screen.text().contains("paged:Queue")
     };
     let before = ["debates/deb-20250101-000000-aaaa.json"];
-    let pager = "sed s/^/paged:/";
-    assert!(paged(&before, pager, None));
-    assert!(!paged(&[], pager, None), "the first result is on the screen itself");
+    let through_sed = "sed s/^/paged:/";
+    assert!(paged(&before, through_sed, None));
+    assert!(!paged(&[], through_sed, None), "the first result is on the screen itself");
     assert!(!paged(&before, "", None) && !paged(&before, "cat", None));
-    assert!(!paged(&before, pager, Some("true")));
+    assert!(!paged(&before, through_sed, Some("true")));
 }
 
 #[test]
