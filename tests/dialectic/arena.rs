@@ -396,7 +396,7 @@ fn the_second_debate_is_shown_the_first_and_ratings_grow_with_each() {
     assert_eq!(chosen(&sandbox.state(&first)), ["agent-architect", "agent-kiss"]);
     assert_eq!(chosen(&state), ["agent-architect", "agent-kiss"], "{}", state["selection"]);
     assert_eq!(state["selection"]["candidates"][2]["score"], 0.0, "{}", state["selection"]);
-    let found = sandbox.run(["list", "--text", "losing an order", "--json"]).expect_code(0).stdout;
+    let found = sandbox.run(["list", "--text", "storing lost orders", "--json"]).expect_code(0).stdout;
     assert!(found.contains(&first) && found.contains(&second), "{found}");
 }
 

@@ -187,7 +187,7 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     });
     insta::assert_snapshot!(said.join("\n"), @"
     error: cannot fork [id]: the debate never reached 2.critique; its last point is 1.synthesis
-    error: cannot fork [id]: vote is a kind of call within the stage synthesis; a debate can only be forked before a whole stage: `1.synthesis`
+    error: cannot fork [id]: its protocol makes no calls in a stage `vote`; stages with calls: clarification, summarization, proposal, critique, refinement, evaluation, synthesis, check, final
     error: cannot fork [id]: critique belongs to a round, and the first is 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string

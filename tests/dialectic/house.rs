@@ -14,7 +14,6 @@ mod matches;
 
 /// Words that are written like a stage and mean something else, with what they mean.
 const NO_STAGES: &[(&str, &str, &str)] = &[
-    ("crates/record/src/store/verify.rs", "check", "a key of the settings"),
     ("crates/record/src/store/older.rs", "evaluation", "a key of a round in states of format 1"),
     ("src/trace/attributes.rs", "verdict", "a key of the attributes of a trace"),
     ("crates/report/src/display/result.rs", "verdict", "what a result is called when its stage is not known"),
@@ -44,11 +43,6 @@ const CATCH_ALLS: &[(&str, &str, &str)] = &[
     ("crates/report/src/display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
     ("crates/engine/src/engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),
     ("src/sweep/status.rs", "Event: event =>", "settles the reservation of whatever event has a call"),
-    (
-        "crates/report/src/report/html/calls.rs",
-        "Event: (_, Some((key, settled)))",
-        "shows whatever event ends a call, by its key",
-    ),
     ("crates/record/src/protocol/mod.rs", "unwrap_or(&DIALECTIC)", "the predecessor has no other protocol"),
     (
         "crates/record/src/protocol/mod.rs",

@@ -103,7 +103,8 @@ struct Provider {
     model: OfflineProvider,
     fault: Option<(Fault, When, String)>,
     asked: Mutex<Vec<String>>,
-    met: Mutex<usize>,
+    /// The prompts of the task that meets the fault.
+    met: Mutex<Vec<String>>,
     billed: Mutex<Usd>,
 }
 
@@ -119,8 +120,10 @@ impl Provider {
             return None;
         }
         let mut met = self.met.lock().unwrap();
-        *met += 1;
-        when.holds(*met).then_some(*fault)
+        met.push(request.prompt.to_string());
+        // Otherwise the retry of one request may be the third of another.
+        let is_retry = *when != When::Always && met.iter().filter(|prompt| **prompt == *request.prompt).count() > 1;
+        (!is_retry && when.holds(met.len())).then_some(*fault)
     }
 }
 

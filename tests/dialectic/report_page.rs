@@ -67,7 +67,7 @@ fn debates() -> Vec<(&'static str, Debate)> {
         ("voted", offline(&json!({"protocol": "arena"}), &["--clarify"], &[])),
         ("with failures", offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "5")])),
         ("motion", of_protocol("oxford")),
-        ("council", of_protocol("council")),
+        ("council", offline(&json!({"protocol": "council", "rounds": 1}), &[], &[])),
         ("unfinished", fold(&events[..events.len() / 2]).unwrap()),
         ("made up", fold(&events).unwrap()),
         ("argued", fixture("shown/argued")),

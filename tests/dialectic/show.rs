@@ -192,7 +192,8 @@ fn contested(voting: &Value, verdict: &Value) -> Sandbox {
 
 #[test]
 fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
-    let voting = json!({"tally": {"ag-a": 0, "ag-b": 3}, "winner": "ag-b", "decidedBy": "vote"});
+    let count = json!({"rule": "majority", "voters": 3, "cast": 3, "quorum": 2, "selfVotes": 0});
+    let voting = json!({"tally": {"ag-a": 0, "ag-b": 3}, "winner": "ag-b", "count": count});
     let verdict = |winner: Value, stable: bool| json!({"winner": winner, "scores": {"ag-a": 85, "ag-b": 85.5}, "criteria": {}, "reasoning": "r", "stable": stable});
     let told = |voting: &Value, verdict: &Value| {
         let sandbox = contested(voting, verdict);

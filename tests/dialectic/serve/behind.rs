@@ -57,18 +57,6 @@ fn the_users_commands_run_behind_each_debate() {
     assert_eq!(finished.stderr.matches("warning: the command `exit 7` after the debate").count(), 2, "{finished}");
 }
 
-#[test]
-fn a_configuration_that_was_found_runs_nothing() {
-    let sandbox = sandbox(&["touch done"], &json!({"memory": true}));
-    let serving = Serving::start(&sandbox, &[]);
-    begin(&serving);
-    // What is remembered comes ahead of the commands: once it is there, they would run.
-    wait_until("nothing is remembered", || remembered(&sandbox) == Some(1));
-    let finished = serving.interrupt().expect_code(130);
-    assert!(finished.stderr.contains("the commands in `hooks` are skipped"), "{finished}");
-    assert!(!is_there(&sandbox, "done"));
-}
-
 /// How many debates the archive has taken in; nothing where there is none.
 fn remembered(sandbox: &Sandbox) -> Option<i64> {
     let path = sandbox.directory().join("debates/archive.sqlite");

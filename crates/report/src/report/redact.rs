@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dialectic_record::debate::{AgentSettings, Debate, DebateSettings, Metadata, Settings, SummarizationSettings};
@@ -58,16 +59,21 @@ fn without_machine(settings: &Settings) -> Settings {
 
 fn agent(agent: AgentSettings) -> AgentSettings {
     AgentSettings {
-        system_prompt_path: None,
-        summary_prompt_path: None,
-        clarification_prompt_path: None,
+        system_prompt_path: within_configuration(agent.system_prompt_path),
+        summary_prompt_path: within_configuration(agent.summary_prompt_path),
+        clarification_prompt_path: within_configuration(agent.clarification_prompt_path),
         summarization: summarization(agent.summarization),
         ..agent
     }
 }
 
 fn summarization(settings: SummarizationSettings) -> SummarizationSettings {
-    SummarizationSettings { prompt_path: None, ..settings }
+    SummarizationSettings { prompt_path: within_configuration(settings.prompt_path), ..settings }
+}
+
+/// A path as the configuration states it; an absolute one tells of the machine.
+fn within_configuration(path: Option<PathBuf>) -> Option<PathBuf> {
+    path.filter(|path| path.is_relative())
 }
 
 fn forget_tools(metadata: &mut Metadata) {
@@ -145,7 +151,10 @@ fn without_paths(text: &str, known: &Known) -> String {
         let (edge, word) = rest.split_at(rest.find(|c| !is_edge(c)).unwrap_or(rest.len()));
         let (word, after) = word.split_at(word.find(is_edge).unwrap_or(word.len()));
         hidden.push_str(edge);
+        // `</b>` in a server's error.
+        let is_tag = edge.ends_with('<') && after.starts_with('>') && word.matches('/').count() == 1;
         hidden.push_str(match word {
+            word if is_tag => word,
             word if is_path(word) => PATH,
             word if is_address(word) => ADDRESS,
             word => word,
