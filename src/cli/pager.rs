@@ -20,13 +20,13 @@ pub(super) fn is_open() -> bool {
     IS_OPEN.load(Ordering::SeqCst)
 }
 
-/// The user's pager: `PAGER`, or a default; `None` if it is empty or `cat`, or without a terminal.
+/// The user's pager: `PAGER`, or a default; `None` if it is `cat`.
 pub(super) fn wanted(environment: &Environment) -> Option<String> {
     if !cfg!(unix) || is_automated(environment) {
         return None;
     }
     let pager = environment.get("PAGER").unwrap_or(DEFAULT).trim();
-    (!pager.is_empty() && pager != "cat").then(|| pager.to_owned())
+    (pager != "cat").then(|| pager.to_owned())
 }
 
 /// Shows `text` in a pager. Returns false if there is no such program.

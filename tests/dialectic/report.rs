@@ -138,7 +138,7 @@ fn a_configuration_says_who_took_part() {
     let rows: Vec<&str> =
         finished.stdout.lines().filter(|line| line.starts_with("| ") && !line.contains("ID")).collect();
     insta::assert_snapshot!(rows.join("\n"), @r"
-    | agent-security | The security | security | model-security | openai | 0.5 | true | prompts/a\|b.md | N/A | off |
+    | agent-security | The security | security | model-security | openai | 0.5 | true | N/A | N/A | off |
     | agent-architect | agent-architect | architect | N/A | openai | 0.5 | N/A | N/A | N/A | N/A |
     | judge-main | The generalist | generalist | model-judge | openai | 0.5 | true | N/A | N/A | off |
     ");
@@ -276,10 +276,10 @@ fn how_a_debate_went_stands_behind_the_judge() {
 
     | Model | Calls | Input tokens | Of these cached | Output tokens | Cost |
     | --- | ---: | ---: | ---: | ---: | ---: |
-    | model-architect | 4 | 400 | 0 | 80 | unknown |
+    | model-architect | 3 | 300 | 0 | 60 | unknown |
     | model-judge | 3 | 300 | 0 | 60 | unknown |
-    | model-kiss | 3 | 300 | 0 | 60 | $0.4200 |
-    | all models | 10 | 1,000 | 0 | 200 | unknown |
+    | model-kiss | 2 | 200 | 0 | 40 | $0.2800 |
+    | all models | 8 | 800 | 0 | 160 | unknown |
 
     ### Scores
 
@@ -287,30 +287,12 @@ fn how_a_debate_went_stands_behind_the_judge() {
     | ---: | --- | ---: | ---: |
     | 1 | quality | could not be read | 90 |
 
-    ### Vote
-
-    | Candidate | Votes |
-    | --- | ---: |
-    | agent-architect | 1 |
-    | agent-kiss | 1 |
-
-    Tied: *agent-architect*, *agent-kiss*
-
-    Winner: *agent-kiss* (by the judge's casting vote)
-
-    Reason:
-
-    ```text
-    It is `shorter`.
-    ```
-
     ### Failures
 
     | Agent | Call | Round | Attempts | Error |
     | --- | --- | ---: | ---: | --- |
     | agent-kiss | critique of agent-architect | 1 | 1 | the request was refused (400): no \<b>critiques\</b> \| here |
     ");
-    assert!(report.contains("#### Votes\n*agent-architect* &rarr; *agent-kiss*:"), "{report}");
 }
 
 #[test]

@@ -176,15 +176,15 @@ fn a_page_is_read_without_a_script() {
 fn a_page_has_the_sections_that_its_debate_has_something_for() {
     let expected = |name: &str| match name {
         "judged" => "solution problem participants story proposals critiques scores summaries usage settings",
-        "voted" => "solution problem participants story clarifications proposals critiques vote usage settings",
+        "voted" => {
+            "solution problem participants story team clarifications proposals critiques agreement judgement usage settings"
+        }
         "merged with failures" => "solution problem participants story proposals critiques usage settings",
         "motion" => "solution problem participants story speeches polls judgement usage settings",
         "reviewed" => "solution problem participants story proposals vote usage settings",
         // Its title is the first sentence of two.
         "old" => "solution problem participants story proposals critiques usage",
-        "old with clarifications" => {
-            "solution problem participants story clarifications proposals critiques tools usage"
-        }
+        "old with clarifications" => "solution problem participants story clarifications proposals critiques usage",
         _ => "",
     };
     let mut compared = 0;

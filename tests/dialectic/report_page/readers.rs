@@ -19,7 +19,8 @@ fn failed() -> Debate {
 
 /// A motion that is still argued.
 fn running_motion() -> Debate {
-    let sandbox = Sandbox::new().config(&config(&["architect", "security", "kiss"], &json!({"protocol": "oxford"})));
+    let sandbox =
+        Sandbox::new().config(&config(&["architect", "security", "kiss"], &json!({"protocol": "oxford", "rounds": 2})));
     sandbox.run(["debate", "--offline", "Queues are better than locks."]).expect_code(0);
     let journal = sandbox.journal(&sandbox.only_debate());
     let events: Vec<Recorded> = journal.iter().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use dialectic_record::debate::{AgentSettings, Debate, DebateSettings, Metadata, Settings, SummarizationSettings};
@@ -59,21 +58,16 @@ fn without_machine(settings: &Settings) -> Settings {
 
 fn agent(agent: AgentSettings) -> AgentSettings {
     AgentSettings {
-        system_prompt_path: within_configuration(agent.system_prompt_path),
-        summary_prompt_path: within_configuration(agent.summary_prompt_path),
-        clarification_prompt_path: within_configuration(agent.clarification_prompt_path),
+        system_prompt_path: None,
+        summary_prompt_path: None,
+        clarification_prompt_path: None,
         summarization: summarization(agent.summarization),
         ..agent
     }
 }
 
 fn summarization(settings: SummarizationSettings) -> SummarizationSettings {
-    SummarizationSettings { prompt_path: within_configuration(settings.prompt_path), ..settings }
-}
-
-/// A path as the configuration states it; an absolute one tells of the machine.
-fn within_configuration(path: Option<PathBuf>) -> Option<PathBuf> {
-    path.filter(|path| path.is_relative())
+    SummarizationSettings { prompt_path: None, ..settings }
 }
 
 fn forget_tools(metadata: &mut Metadata) {

@@ -173,7 +173,7 @@ fn expected(text: &str) -> Vec<String> {
         format!("row {two} ¦ 1"),
         format!("p Tied: {}, {}", shown_id(&one), shown_id(&two)),
         format!("p Winner: {} (by the votes)", shown_id(&one)),
-        "p Rule: majority; 2 of 2 voted, the quorum is 2; 0 for the voter's own text".to_owned(),
+        "li Rule: majority; 2 of 2 voted, the quorum is 2; 0 for the voter's own text".to_owned(),
         format!("p Dissent of {} for {}:", shown_id(&one), shown_id(&two)),
         code.clone(),
         "h3 Polls".to_owned(),
