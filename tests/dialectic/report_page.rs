@@ -179,9 +179,8 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         "voted" => {
             "solution problem participants story team clarifications proposals critiques agreement judgement usage settings"
         }
-        "with failures" => "solution problem participants story proposals critiques usage settings",
+        "with failures" | "council" => "solution problem participants story proposals critiques usage settings",
         "motion" => "solution problem participants story speeches polls judgement usage settings",
-        "council" => "solution problem participants story proposals critiques usage settings",
         // Its title is the first sentence of two.
         "old" => "solution problem participants story proposals critiques usage",
         "old with clarifications" => "solution problem participants story clarifications proposals critiques usage",

@@ -174,7 +174,7 @@ fn expected(text: &str) -> Vec<String> {
         format!("p Tied: {}, {}", shown_id(&one), shown_id(&two)),
         format!("p Winner: {} (by the votes)", shown_id(&one)),
         "li Rule: majority; 2 of 2 voted, the quorum is 2; 0 for the voter's own text".to_owned(),
-        format!("p Dissent of {} for {}:", shown_id(&one), shown_id(&two)),
+        format!("li Dissent of {} for {}:", shown_id(&one), shown_id(&two)),
         code.clone(),
         "h3 Polls".to_owned(),
         format!("row Choice ¦ {titled} ¦ {titled} ¦ Change"),
