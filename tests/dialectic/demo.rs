@@ -125,7 +125,8 @@ fn the_record_is_small() {
 
 #[test]
 fn it_hears_keys_and_can_be_left() {
-    let mut terminal = Terminal::start(&Sandbox::new(), ["demo"]);
+    let sandbox = Sandbox::new();
+    let mut terminal = Terminal::start(&sandbox, ["demo"]);
     terminal.wait_for("? for keys");
     terminal.type_text("p");
     terminal.wait_for("p continues · q leaves");

@@ -16,6 +16,7 @@ mod budget_property;
 mod calls;
 mod check;
 mod check_limit;
+mod chromium;
 mod clarify;
 mod config_command;
 mod cut_answers;

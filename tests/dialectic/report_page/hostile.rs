@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::support::Plan;
 use dialectic_record::debate::{Debate, Ledger, Objection, fold};
 
-/// How long a line can be.
-const LONG: usize = 200_000;
+/// How long a line is that has to be broken.
+const LONG: usize = 20_000;
 /// One text in so many has such a line; with all of them a page would be too large for any browser.
 const LONG_EVERY: usize = 12;
 /// Stands in for an attack while it is found out where any text can be.

@@ -2,10 +2,9 @@
 
 use serde_json::json;
 
-use super::browser::is_installed;
 use super::{debates, page};
-use crate::serve::browser::chromium::{Chromium, axe};
-use crate::support::{Sandbox, config};
+use crate::chromium::{Profile, axe, is_installed};
+use crate::support::{Sandbox, config, spread};
 use dialectic_record::debate::{Debate, Recorded, fold};
 
 /// A debate of which every call failed.
@@ -34,15 +33,14 @@ fn every_page_can_be_read_by_everybody_without_a_script_too() {
     let Some(axe) = is_installed().then(axe).flatten() else { return };
     let mut all = debates();
     all.extend([("failed", failed()), ("running motion", running_motion())]);
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
-    for (name, debate) in &all {
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
+    let windows = [(390, false, true), (1280, true, true), (1280, false, false), (390, true, true), (1280, false, true)];
+    for (number, (name, debate)) in all.iter().enumerate() {
         let unfolded = page(debate).replace("<details", "<details open");
         let sandbox = Sandbox::new().file("page.html", unfolded);
         let address = format!("file://{}", sandbox.directory().join("page.html").display());
-        for (width, is_dark, scripts) in
-            [(390, false, true), (390, true, true), (1280, false, true), (1280, true, true), (1280, false, false)]
-        {
+        for (width, is_dark, scripts) in spread(windows.len(), 1, number).map(|window| windows[window]) {
             tab.size(width, is_dark);
             tab.allow_scripts(scripts);
             tab.go(&address);

@@ -1,14 +1,11 @@
 //! The page in a real browser, which a test drives as a person would.
 
-pub(crate) mod chromium;
-
 use serde_json::{Value, json};
 
-use self::chromium::{Chromium, Tab, axe};
 use super::client::{Serving, curious, held_by, journal, sandbox};
 use crate::budget::said;
-use crate::report_page::browser::is_installed;
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, short_reply};
+use crate::chromium::{Profile, Tab, axe, is_installed};
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, short_reply, spread};
 
 /// What stands in the badge of the debate.
 const STATUS: &str = "document.querySelector('.state .badge')?.textContent";
@@ -63,8 +60,8 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
     let sandbox = sandbox(&server, &json!({"rounds": 20}));
     let mut serving = Serving::start(&sandbox, &[]);
     let port = serving.port().to_owned();
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     tab.go(&serving.address.clone());
     tab.until("document.querySelector('h1')?.textContent === 'Debates'");
     tab.run("document.querySelector('[data-nav=new]').click()");
@@ -137,8 +134,8 @@ fn nothing_that_anybody_wrote_runs_or_becomes_markup() {
     let body = json!({"problem": HOSTILE, "files": [{"name": HOSTILE, "text": HOSTILE}], "agents": agents});
     let id = serving.begin(&body);
     serving.wait_for(&id, "completed");
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     tab.go(&serving.address.clone());
     tab.until("document.querySelector('tbody a')?.textContent.includes('<script>window.hacked')");
     tab.run("document.querySelector('tbody a').click()");
@@ -169,12 +166,12 @@ fn seven_tabs_are_told_everything() {
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
     let id = serving.begin(&json!({"problem": "Design a queue"}));
-    let mut chromium = Chromium::start();
-    let mut first = chromium.tab();
+    let mut profile = Profile::new();
+    let mut first = profile.tab();
     first.go(&serving.address.clone());
     first.until("document.querySelector('h1')?.textContent === 'Debates'");
     let address = format!("http://{}/debates/{id}", serving.authority);
-    let mut tabs: Vec<Tab> = (0..7).map(|_| chromium.tab()).collect();
+    let mut tabs: Vec<Tab> = (0..7).map(|_| profile.tab()).collect();
     for tab in &mut tabs {
         tab.go(&address);
         is(tab, "running");
@@ -240,12 +237,13 @@ fn every_view_fits_a_phone_and_a_reader() {
         (format!("/debates/{arena}#course"), "document.querySelectorAll('main table').length > 3"),
         ("/nowhere".to_owned(), "document.querySelector('h1')"),
     ];
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     tab.go(&serving.address.clone());
     tab.until("document.querySelector('h1')?.textContent === 'Debates'");
-    for (path, is_there) in &views {
-        for (width, is_dark) in [(390, false), (390, true), (1280, false), (1280, true)] {
+    let windows = [(390, false), (1280, true), (390, true), (1280, false)];
+    for (number, (path, is_there)) in views.iter().enumerate() {
+        for (width, is_dark) in spread(windows.len(), 1, number).map(|window| windows[window]) {
             tab.size(width, is_dark);
             tab.go(&format!("http://{}{path}", serving.authority));
             if path.ends_with("#course") {
@@ -290,8 +288,8 @@ fn a_contest_is_shown_by_what_its_record_says() {
     serving.wait_for(&id, "completed");
     let events = journal(&sandbox, &id);
     let of = |kind: &str| events.iter().filter(|event| event["type"] == kind).collect::<Vec<_>>();
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     tab.go(&serving.address.replace("/?", &format!("/debates/{id}?")));
     is(&mut tab, "completed");
     tab.run("document.querySelector('#tab-course').click()");
@@ -347,8 +345,8 @@ fn a_warning_of_the_cost_that_is_acknowledged_is_gone_in_every_tab() {
     let sandbox = sandbox(&server, &json!({})).config(&config);
     let serving = Serving::start(&sandbox, &[]);
     let id = serving.begin(&json!({"problem": "Design a queue"}));
-    let mut chromium = Chromium::start();
-    let mut tabs = [chromium.tab(), chromium.tab()];
+    let mut profile = Profile::new();
+    let mut tabs = [profile.tab(), profile.tab()];
     tabs[0].go(&serving.address.replace("/?", &format!("/debates/{id}?")));
     let shown = "document.querySelector('.warning')?.textContent.includes('reached your warning limit')";
     tabs[0].until(shown);
@@ -374,8 +372,8 @@ fn files_go_byte_for_byte_and_a_branch_has_another_judge() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     tab.go(&serving.address.replace("/?", "/new?"));
     fill(&mut tab, "#problem", "Design a queue");
     let choose = |tab: &mut Tab, files: &str| {
@@ -429,8 +427,8 @@ fn a_result_unfolds_the_same_round_on_every_load() {
     let server = MockServer::with(move |request| held_by(short_reply(request), &held));
     let sandbox = sandbox(&server, &json!({"rounds": 3}));
     let serving = Serving::start(&sandbox, &[]);
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     let id = serving.begin(&json!({"problem": "Design a queue"}));
     let address = serving.address.replace("/?", &format!("/debates/{id}?"));
     let open = |tab: &mut Tab| {
@@ -465,8 +463,8 @@ fn a_debate_is_started_and_read_with_the_keyboard_alone() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let mut chromium = Chromium::start();
-    let mut tab = chromium.tab();
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
     tab.go(&serving.address.clone());
     tab.until("document.querySelector('h1')?.textContent === 'Debates'");
     // Where the focus is can be seen at every stop.
