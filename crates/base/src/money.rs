@@ -20,7 +20,6 @@ const PICO_PER_DOLLAR: f64 = 1e12;
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
-    /// No money.
     pub const ZERO: Self = Self(0);
     /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
@@ -123,12 +122,10 @@ impl BudgetLimit {
 pub struct Amount {
     /// The dollars.
     pub usd: Usd,
-    /// The requests.
     pub requests: u32,
 }
 
 impl Amount {
-    /// Zero.
     pub const ZERO: Self = Self { usd: Usd::ZERO, requests: 0 };
 
     /// One request that costs this much.
