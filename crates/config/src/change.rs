@@ -28,7 +28,6 @@ pub struct SettingChange {
 }
 
 impl SettingChange {
-    /// The path of the setting.
     pub fn path(&self) -> &KeyPath {
         &self.path
     }
@@ -37,9 +36,7 @@ impl SettingChange {
 /// Settings after changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// The settings.
     pub settings: Settings,
-    /// Warnings about the changes.
     pub warnings: Vec<String>,
 }
 

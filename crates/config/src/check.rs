@@ -17,9 +17,7 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 pub struct Mismatch {
     /// The path of the value.
     pub path: KeyPath,
-    /// The expected type.
     pub expected: String,
-    /// The type found.
     pub found: String,
 }
 

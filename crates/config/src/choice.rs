@@ -29,7 +29,6 @@ pub struct ModelChoice {
     pub(super) models: Vec<ServedModel>,
     /// Whether they are a mixed panel.
     pub is_mixed: bool,
-    /// The reason.
     pub because: ChoiceReason,
 }
 
@@ -138,9 +137,7 @@ impl Diagnostic for NoKey {
 /// A provider and model to assign to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedModel {
-    /// The provider.
     pub provider: String,
-    /// The model.
     pub model: String,
 }
 

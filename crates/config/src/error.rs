@@ -21,7 +21,6 @@ pub enum ConfigError {
         /// The cause.
         source: io::Error,
     },
-    /// It is a directory.
     #[error("the configuration `{}` is a directory", .0.display())]
     Directory(PathBuf),
     /// It is not UTF-8.
@@ -34,7 +33,6 @@ pub enum ConfigError {
         /// The likely encoding.
         fault: NotUtf8,
     },
-    /// It is not JSON.
     #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
     Syntax {
         /// The file.
@@ -111,7 +109,6 @@ pub enum ConfigError {
 /// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyntaxFault {
-    /// It is empty.
     Empty,
     /// It contains a comment, which JSON does not allow.
     Comment,
@@ -129,10 +126,8 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
-/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// The subject.
     pub subject: ProblemSubject,
     /// The message as it follows the subject; never a secret.
     pub message: String,

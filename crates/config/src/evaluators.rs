@@ -46,16 +46,13 @@ pub struct EvaluationSettings {
     pub warnings: Vec<String>,
 }
 
-/// One evaluator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluatorSettings {
     /// Unique among the enabled evaluators.
     pub id: AgentId,
-    /// The display name.
     pub name: String,
     /// The model, by its provider's name.
     pub model: String,
-    /// The provider.
     pub provider: String,
     /// The absolute path of a file that replaces the built-in system prompt.
     pub system_prompt_path: Option<PathBuf>,

@@ -212,7 +212,6 @@ impl<'a> ConfigFiles<'a> {
 
 pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
-    /// The project's file.
     pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
     /// Whether the project's file was found, and the user has not trusted it.

@@ -17,7 +17,6 @@ use super::overrides::{Overrides, Switch};
 use super::roster::{Roster, roster};
 use super::rules;
 
-/// The context of a resolution.
 pub(super) struct ResolveContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
@@ -34,7 +33,6 @@ pub(super) struct ResolveContext<'a> {
 /// The user's fallbacks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usual {
-    /// The preferred model.
     pub(super) preference: ModelPreference,
     /// The file that sets them.
     pub(super) path: Option<PathBuf>,
