@@ -79,7 +79,6 @@ impl Debate {
         self.yield_of(one) != Some(ResultKind::Check) && (place == 0 || one.metadata.rethought)
     }
 
-    /// The newest draft of the answer.
     pub fn newest_draft(&self) -> Option<Draft<'_>> {
         let places = self.checks.iter().enumerate().filter(|(place, one)| self.is_draft(*place, one));
         let (number, place) = (1..).zip(places.map(|(place, _)| place)).last()?;

@@ -7,19 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, Debate};
 
-/// The questions of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentClarifications {
-    /// The agent that asks.
     pub agent_id: AgentId,
     pub agent_name: String,
     pub role: String,
-    /// The questions.
     pub items: Vec<Clarification>,
 }
 
-/// A question and the user's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clarification {
     /// Unique within debates of this program.

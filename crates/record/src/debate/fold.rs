@@ -16,7 +16,6 @@ use super::{
 /// Why a sequence of events is not a debate's record.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
-    /// There are no events.
     #[error("the journal is empty")]
     Empty,
     /// Only the first event, and no other, must create the debate.

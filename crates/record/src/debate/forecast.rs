@@ -64,7 +64,6 @@ pub struct Purchase {
     pub answer_limit: Option<u32>,
 }
 
-/// A future call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedCall {
@@ -96,9 +95,7 @@ impl PlannedCall {
 /// A range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Span<T> {
-    /// The minimum.
     pub low: T,
-    /// The maximum.
     pub high: T,
 }
 

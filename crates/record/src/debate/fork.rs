@@ -19,7 +19,6 @@ pub struct ForkPoint {
     stage: Option<StageId>,
 }
 
-/// The origin of a fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
     pub id: DebateId,

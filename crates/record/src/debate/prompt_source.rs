@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentId;
 
-/// The source of each prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptSources {
     /// The version of the built-in prompts.
@@ -33,7 +32,6 @@ pub struct AgentPromptSource {
     pub sha256: Option<String>,
 }
 
-/// The sources of the judge's prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgePromptSource {
@@ -43,7 +41,6 @@ pub struct JudgePromptSource {
     /// The absolute path of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The source of its summary prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_source: Option<PromptOrigin>,
     /// The absolute path of that file.

@@ -63,7 +63,6 @@ pub enum Signal {
         /// The continuation of the text. After a [`CallRetrying`](Self::CallRetrying) the answer restarts.
         text: String,
     },
-    /// An attempt failed and will be repeated.
     CallRetrying {
         key: CallKey,
         /// The number of attempts so far.
@@ -109,7 +108,6 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The warning in this signal, if any.
     pub fn warning(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Warning { message, .. } => Some(message.into()),
@@ -166,12 +164,9 @@ impl RoundInProgress {
     }
 }
 
-/// A call's prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDescription {
-    /// The system text.
     pub system: Arc<str>,
-    /// The user's text.
     pub prompt: Arc<str>,
 }
 

@@ -17,7 +17,6 @@ impl StageId {
         Self(id)
     }
 
-    /// The id as text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -148,7 +147,6 @@ pub enum ResultKind {
     Score,
     /// The agreement of a round's texts, from the relations of their decisions.
     Agreement,
-    /// The objections to an agreement.
     Challenge,
     /// The kinds of argument in texts.
     Kinds,

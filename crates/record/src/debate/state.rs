@@ -26,26 +26,19 @@ pub struct Debate {
     /// The format; absent in files of the older program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
-    /// The debate's id.
     pub id: DebateId,
-    /// The problem, verbatim.
     pub problem: Arc<str>,
-    /// The user's additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
     pub status: Status,
     /// The current or last finished round; 0 before the first.
     #[serde(default)]
     pub current_round: u32,
-    /// The rounds so far.
     pub rounds: Vec<Round>,
-    /// The collected material, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
     /// The chosen team, if one was chosen.
@@ -72,13 +65,11 @@ pub struct Debate {
     pub checks: Vec<Arc<Contribution>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
-    /// The votes of the agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<Voting>,
     /// The judge's summary of the final round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_summary: Option<Summary>,
-    /// The source of each prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sources: Option<PromptSources>,
     /// The stage that waits for the user.
@@ -105,7 +96,6 @@ pub struct Debate {
     /// The states of finished rounds' points. Not saved, since the rounds imply it.
     #[serde(skip)]
     pub past: Past,
-    /// The audience's votes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,
     /// Each of the judge's judgements.
@@ -117,10 +107,8 @@ pub struct Debate {
     /// The extensions because the winning text missed a requirement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
-    /// The effective configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
-    /// The last entered stage.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
     pub current_stage: Option<StageId>,
     /// The seed of every shuffle in this debate.
@@ -135,7 +123,6 @@ pub struct Debate {
     /// Cut answers that were used, sorted; contributions and solutions record this themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<CutAnswer>,
-    /// Answers whose finish reason is unknown, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_ends: Vec<UnknownEnd>,
     /// Calls, tokens and cost, by model.
@@ -153,13 +140,10 @@ pub struct Debate {
     /// Why the status is `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The outcome; set when it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// The start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// The last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -209,18 +193,15 @@ pub struct Round {
     /// Set when the round exceeded `timeoutPerRound`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// The start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
 }
 
-/// A summary of finished rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// The agent that made it for itself.
     pub agent_id: AgentId,
-    /// The agent's role.
     pub agent_role: Arc<str>,
     pub summary: Arc<str>,
     /// How it was made.
@@ -236,7 +217,6 @@ pub struct SummaryMetadata {
     pub before_chars: usize,
     /// The summary's length in characters.
     pub after_chars: usize,
-    /// The method's name.
     pub method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
@@ -279,10 +259,8 @@ impl fmt::Display for CutAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownEnd {
-    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
-    /// The finish reason.
     pub finish_reason: String,
 }
 
@@ -301,7 +279,6 @@ fn write_answer(f: &mut fmt::Formatter<'_>, CallKey { round, stage, agent_id, ..
     Ok(())
 }
 
-/// The judge's score of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     #[serde(rename = "type")]
@@ -319,13 +296,11 @@ pub struct Evaluation {
 pub struct CostWarning {
     /// The cost at that time.
     pub usd: Usd,
-    /// The threshold.
     pub limit: Usd,
     /// Whether the user acknowledged it.
     pub acknowledged: bool,
 }
 
-/// A call that failed for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
@@ -338,9 +313,7 @@ pub struct Failure {
     /// Whether its server was unreachable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub server_gone: bool,
-    /// Attempts made.
     pub attempts: u32,
-    /// The time of the failure.
     pub at: Timestamp,
 }
 
@@ -352,7 +325,6 @@ impl Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// Finished calls.
     pub requests: u64,
     /// Input tokens, cached ones included.
     pub input_tokens: u64,

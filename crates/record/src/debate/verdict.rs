@@ -89,7 +89,6 @@ pub struct Winner<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WonBy<'a> {
     Vote(&'a Voting),
-    /// The judge's scores.
     Scores(&'a Verdict),
 }
 

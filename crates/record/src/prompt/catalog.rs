@@ -22,7 +22,6 @@ pub(super) const PARTS: [(&str, &str); 6] = [
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
     pub template: &'static str,
-    /// The template engine's error.
     #[source]
     pub source: minijinja::Error,
 }

@@ -33,7 +33,6 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 pub struct Role {
     /// The name in configurations.
     pub name: String,
-    /// The title for models.
     pub title: String,
     /// The concerns and way of thinking.
     pub system: Arc<str>,
@@ -78,7 +77,6 @@ pub enum RoleError {
 }
 
 impl Role {
-    /// The built-in role with this name.
     pub fn built_in(name: &str) -> Option<Arc<Self>> {
         static ROLES: LazyLock<Vec<Arc<Role>>> = LazyLock::new(|| {
             let parse = |(name, text)| Role::parse(name, text).expect("a test parses every built-in role");

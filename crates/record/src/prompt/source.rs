@@ -11,7 +11,6 @@ use dialectic_base::encoding::{NotUtf8, decode};
 /// Why a prompt file cannot be used.
 #[derive(Debug, Error)]
 pub enum PromptFileError {
-    /// It does not exist.
     #[error("prompt file {} does not exist", .0.display())]
     Missing(PathBuf),
     /// It is a directory or a device.

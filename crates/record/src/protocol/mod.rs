@@ -69,7 +69,6 @@ pub struct Protocol {
     pub prompts: &'static [&'static Prompt],
     /// Checks whether it can run with the settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
-    /// The default number of rounds.
     pub default_rounds: u32,
     /// The number of lenses of the check by default.
     pub default_check: u32,
@@ -82,7 +81,6 @@ pub struct Protocol {
 #[error("{problem}")]
 pub struct Unfit {
     pub problem: String,
-    /// The advice.
     pub hint: String,
     /// The setting concerned, for a front end with another way to set it.
     pub key: Option<&'static str>,
@@ -148,7 +146,6 @@ impl Trigger {
     pub const FALLBACK: Self = Self("FALLBACK");
     /// The debate cannot continue.
     pub const FAILED: Self = Self("FAILED");
-    /// The debate was interrupted.
     pub const PAUSE: Self = Self("PAUSE");
     /// The debate must close now.
     pub const STOP: Self = Self("STOP");
@@ -187,7 +184,6 @@ impl Protocol {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
-    /// The names of the built-in protocols.
     pub fn names() -> Vec<&'static str> {
         PROTOCOLS.iter().map(|protocol| protocol.name).collect()
     }

@@ -6,7 +6,6 @@ use crate::prompt::Prompt;
 /// A call: the agent, its inputs, its prompt, and the use of its answer.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The call's key.
     pub key: CallKey,
     /// The calls that must have ended before this one. From unfinished rounds, its prompt shows only the existing
     /// texts, in this order.

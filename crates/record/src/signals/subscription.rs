@@ -71,7 +71,6 @@ impl Subscription {
         }
     }
 
-    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         let contents = self.0.contents();
         contents.gap.is_none() && contents.waiting.is_empty()
@@ -124,7 +123,6 @@ impl Queue {
         self.ended.notify_one();
     }
 
-    /// The number of queued signals.
     pub(super) fn len(&self) -> usize {
         self.contents().waiting.len()
     }

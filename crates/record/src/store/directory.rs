@@ -36,7 +36,6 @@ pub struct Directory {
 /// A saved debate that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The state file.
     pub state: PathBuf,
     /// The journal; debates of the older program have none.
     pub journal: Option<PathBuf>,
@@ -109,7 +108,6 @@ impl Directory {
         Self { path: path.into() }
     }
 
-    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -254,7 +252,6 @@ impl ShortNames {
         Self { beginnings, endings }
     }
 
-    /// The short name of this debate.
     pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
         let short = ending(id.as_str());
         let is_enough = self.endings.get(short) == Some(&1)

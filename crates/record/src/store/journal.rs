@@ -24,7 +24,6 @@ pub use reader::JournalReader;
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be opened or created.
     #[error("cannot open the journal {path}")]
     Open { path: PathBuf, source: std::io::Error },
     /// It is a pipe, a socket or a device.
@@ -33,7 +32,6 @@ pub enum JournalError {
     /// Another process runs this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
     Locked { path: PathBuf },
-    /// It cannot be read.
     #[error("cannot read the journal {path}")]
     Read { path: PathBuf, source: std::io::Error },
     /// A later version wrote it.
@@ -168,7 +166,6 @@ pub struct Journal {
 /// The extent of a journal. Saved with the state, so that a missing end is detected.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JournalMark {
-    /// The number of events.
     pub events: u64,
     /// The SHA-256 of the last line without its line break, in hexadecimal; empty without a line.
     pub sha256: String,
@@ -282,7 +279,6 @@ impl Journal {
         if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
     }
 
-    /// The journal's path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -187,7 +187,6 @@ impl Record {
         }
     }
 
-    /// The number of events.
     pub fn events(&self) -> u64 {
         self.seq
     }
@@ -201,7 +200,6 @@ impl Record {
         Entry { state: self.state_path.clone(), journal: Some(self.journal.path().to_owned()) }
     }
 
-    /// The path of the state file.
     pub fn state_path(&self) -> &std::path::Path {
         &self.state_path
     }

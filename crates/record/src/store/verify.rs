@@ -42,7 +42,6 @@ pub enum StateFileStatus {
         /// The number of these events.
         events: usize,
     },
-    /// It does not exist.
     Missing,
     /// Not a fold of any part of the journal.
     Differs,
@@ -50,7 +49,6 @@ pub enum StateFileStatus {
     Unknown,
 }
 
-/// A flaw of a record.
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
     /// The journal is damaged.
@@ -89,7 +87,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether there are no flaws.
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
     }

@@ -101,9 +101,7 @@ pub struct ReviewedFinding {
     pub severity: Severity,
     /// Each reader's words for it, the gravest first.
     pub reports: Vec<Report>,
-    /// The other readers' opinions.
     pub opinions: Vec<GivenOpinion>,
-    /// The judge's decision.
     pub ruling: Option<FindingRuling>,
 }
 
@@ -116,10 +114,8 @@ pub struct Report {
     pub finding: Finding,
 }
 
-/// An opinion on a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenOpinion {
-    /// The reader.
     pub by: AgentId,
     pub opinion: Opinion,
 }

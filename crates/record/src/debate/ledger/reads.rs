@@ -306,7 +306,6 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// The text without a part of it.
 pub(super) fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a, str> {
     let parts = part.and_then(|part| Some((text.get(..part.start)?, text.get(part.end..)?)));
     parts.map_or(Cow::Borrowed(text), |(before, behind)| {

@@ -23,19 +23,15 @@ pub struct Shown {
     pub is_derived: bool,
 }
 
-/// The number of points by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub all: usize,
-    /// Accepted points.
     pub accepted: usize,
     /// Accepted points without a named change.
     pub bare: usize,
     /// Points accepted in part.
     pub partly: usize,
-    /// Rejected points.
     pub rejected: usize,
-    /// Unanswered points.
     pub unanswered: usize,
     /// Points that the protocol does not answer.
     pub final_words: usize,
@@ -57,7 +53,6 @@ pub struct Counts {
     pub partly_met: usize,
     /// Points that the solution does not meet, or that have no ruling.
     pub unmet: usize,
-    /// Points that the judge dismissed.
     pub dismissed: usize,
 }
 
@@ -75,7 +70,6 @@ impl Ledger {
         }
     }
 
-    /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.objections.is_empty()
     }
@@ -124,7 +118,6 @@ impl Objection {
 }
 
 impl Counts {
-    /// The counts of these points.
     pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let mut counts = Self::default();
         for one in points {
