@@ -39,7 +39,6 @@ impl Plan {
         self.close(panel);
     }
 
-    /// Applies an event.
     pub(super) fn see(&mut self, event: &Event, panel: &PanelInfo) {
         if let Some((key, _)) = event.settles() {
             let cost = event.call().and_then(|call| call.cost_usd);

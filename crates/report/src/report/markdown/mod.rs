@@ -23,7 +23,6 @@ use super::{View, subject};
 /// The shown facts about each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportDetail {
-    /// The author.
     Plain,
     /// The author, latency and tokens.
     Verbose,
