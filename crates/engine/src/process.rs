@@ -20,11 +20,8 @@ const COMPLAINT: usize = 2000;
 /// A command and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limited<'a> {
-    /// The command line for the shell.
     pub command: &'a str,
-    /// The standard input, if any.
     pub input: Option<&'a [u8]>,
-    /// The time limit.
     pub limit: Duration,
     /// The maximum number of bytes kept of its standard output; the rest is discarded.
     pub keep: usize,

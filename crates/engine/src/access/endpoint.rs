@@ -64,7 +64,6 @@ impl Diagnostic for ProviderAccessError {
 /// A provider before the environment's values are filled in.
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
-    /// The built-in provider with this name.
     pub preset: Option<&'static Preset>,
     /// The configured entry.
     pub entry: Option<&'a ProviderSettings>,

@@ -78,7 +78,6 @@ impl Environment {
         Some(self.user_directory()?.join(KEYS_FILE))
     }
 
-    /// The user's home directory.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }

@@ -91,11 +91,8 @@ impl Diagnostic for TrustError {
 /// A file that the user trusts.
 #[derive(Debug)]
 pub struct Trusted {
-    /// The canonical path.
     pub path: PathBuf,
-    /// The hash of its content.
     pub sha256: String,
-    /// Its content.
     pub text: String,
 }
 

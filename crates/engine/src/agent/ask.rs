@@ -45,10 +45,8 @@ pub struct Ask {
     pub tools: Option<Tools>,
 }
 
-/// The tools for a question.
 #[derive(Clone)]
 pub struct Tools {
-    /// The agent's tools.
     pub toolbox: Arc<Toolbox>,
     /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,
@@ -70,7 +68,6 @@ pub struct RequestResult {
     pub value: Value,
     /// The last request; earlier ones were passed to [`Ask::on_reply`].
     pub call: CallRecord,
-    /// The metadata of all its requests.
     pub metadata: Metadata,
     /// The objections in its text, if any.
     pub reading: Option<Box<Reading>>,
@@ -80,7 +77,6 @@ pub struct RequestResult {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(Arc<str>),
-    /// Questions to the user.
     Questions(Vec<String>),
     /// A score, 0 to 100.
     Score(f64),

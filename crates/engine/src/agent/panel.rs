@@ -27,7 +27,6 @@ pub struct Panel {
     /// The agents, in configuration order.
     pub agents: Vec<Agent>,
     pub judge: Agent,
-    /// The source of each prompt.
     pub sources: PromptSources,
     /// The absolute path of a file with keys that tools never show.
     pub withheld: Option<PathBuf>,

@@ -49,7 +49,6 @@ pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
 
-/// The label of an agent's text.
 pub(super) fn text_label(debate: &Debate, author: &AgentId) -> String {
     format!("{TEXT} {}", number(debate, author))
 }

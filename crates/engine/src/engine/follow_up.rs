@@ -33,7 +33,6 @@ pub enum FollowUpError {
     /// The judge failed to answer.
     #[error("the judge gave no answer: {reason}")]
     Failed { reason: String },
-    /// The user interrupted.
     #[error("interrupted; the question is saved without an answer")]
     Interrupted,
     /// The record cannot be written, or the program has a defect.

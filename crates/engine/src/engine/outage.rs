@@ -159,7 +159,6 @@ impl Engine {
         self.panel.agent(id).map(|agent| Arc::clone(&agent.caller.provider))
     }
 
-    /// Notes that a call was answered.
     pub(super) fn note_answered(&mut self, key: &CallKey) {
         if let Some(provider) = self.provider_of(&key.agent_id) {
             self.outage.answered(&key.agent_id, &provider);

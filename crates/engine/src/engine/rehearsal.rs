@@ -360,7 +360,6 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// A text of this length.
     fn filler(&self, bytes: usize) -> Arc<str> {
         Arc::clone(self.fillers.borrow_mut().entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
     }

@@ -81,7 +81,6 @@ pub enum ToolError {
     /// The arguments are JSON, but not an object.
     #[error("the arguments must be a JSON object, not {0}")]
     NotAnObject(&'static str),
-    /// An argument is missing.
     #[error("the argument `{name}` is missing; expected {expected}")]
     Missing {
         name: &'static str,

@@ -59,7 +59,6 @@ pub enum AccessError {
     /// It is a device, a pipe, a socket, or a kernel file.
     #[error("Access denied: only regular files and directories can be read")]
     Special,
-    /// It does not exist.
     #[error("there is no such file or directory in the context directory; list_files shows what there is")]
     NotFound,
     /// It is a directory instead of a file.

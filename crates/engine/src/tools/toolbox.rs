@@ -43,7 +43,6 @@ impl Toolbox {
         Arc::clone(&self.specs)
     }
 
-    /// Whether the agent has no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }

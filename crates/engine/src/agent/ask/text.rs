@@ -62,7 +62,6 @@ pub(super) struct ParsedText {
     pub(super) call: CallRecord,
     /// The metadata of all its calls.
     pub(super) metadata: Metadata,
-    /// The records of all its calls.
     records: Vec<CallRecord>,
 }
 

@@ -42,7 +42,6 @@ struct Reservation {
 /// What a model's answers imply about the cost of the next one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
-    /// Whether it has answered.
     pub(super) answered: bool,
     /// Whether its provider states costs.
     states: bool,
@@ -69,7 +68,6 @@ impl Default for Measures {
 }
 
 impl CostLedger {
-    /// Applies an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
             Event::CostReserved { key, usd, factor, bytes, max_tokens } => {

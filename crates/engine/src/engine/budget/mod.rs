@@ -163,7 +163,6 @@ impl Budget {
         Some(budget)
     }
 
-    /// Applies an event.
     pub(super) fn apply(&mut self, recorded: &Recorded) {
         let payees = &self.payees;
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));

@@ -18,7 +18,6 @@ const MOST_ROUNDS: u32 = 10;
 /// The remaining calls of a debate.
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
-    /// The calls of each round.
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
     /// The number of further rounds.
     pub(super) further: u32,
