@@ -77,7 +77,6 @@ pub struct UserError {
 }
 
 impl UserError {
-    /// An error of this category.
     pub fn of(blame: ErrorCategory, message: impl Into<String>) -> Self {
         Self { blame, message: message.into(), hint: None, source: None }
     }

@@ -38,7 +38,6 @@ pub(super) enum Kind {
 }
 
 impl FileDiff {
-    /// The file's current path.
     pub(super) fn path(&self) -> &str {
         self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or_default()
     }

@@ -85,9 +85,7 @@ pub struct Repository {
 /// A change, ready for its readers.
 #[derive(Debug)]
 pub struct Change {
-    /// The task.
     pub problem: String,
-    /// The attachments.
     pub attachments: Arc<[Attachment]>,
     /// The change, with the list of withheld files.
     pub set: ChangeSet,
@@ -159,7 +157,6 @@ impl Repository {
         Ok(Self { git, base, head: head.map(|_| end), of })
     }
 
-    /// The root of the repository.
     pub fn root(&self) -> &Path {
         self.git.root()
     }

@@ -34,7 +34,6 @@ const REFUSED_KEY: &str = "unauthorized";
 
 /// The files of a run.
 pub(super) struct Files<'a> {
-    /// The state file.
     pub(super) saved_to: &'a Path,
     /// The path of the report, if wanted.
     pub(super) report: Option<&'a Path>,
@@ -49,7 +48,6 @@ pub(super) struct Files<'a> {
 /// The result format of a review, and the severity that makes it fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReviewEnd {
-    /// The form.
     pub(super) format: ReviewFormat,
     /// The minimum severity that fails.
     pub(super) fail_on: Option<Severity>,

@@ -276,7 +276,6 @@ pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
 
 /// A finished run before its report.
 pub(super) struct Over {
-    /// The saved debate.
     pub(super) debate: Debate,
     /// Its outcome or status.
     pub(super) ending: RunEnding,

@@ -46,7 +46,6 @@ pub(super) enum Waited {
 
 /// The source of events that a watcher missed.
 pub(super) struct Log<'a> {
-    /// The journal.
     pub(super) journal: &'a Path,
     /// The number of events before the published ones.
     pub(super) before: u64,

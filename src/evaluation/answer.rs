@@ -13,7 +13,6 @@ use super::{Criterion, Scores};
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;
 
-/// An evaluator's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     /// The JSON as received.

@@ -29,9 +29,7 @@ pub const FEWEST: u32 = 6;
 
 /// A judge of pairs.
 pub struct Judge {
-    /// The configured settings.
     pub settings: EvaluatorSettings,
-    /// The caller of its model.
     pub caller: Caller,
 }
 
@@ -40,20 +38,16 @@ pub struct Judge {
 pub struct Contest {
     /// The name of the problem.
     pub name: String,
-    /// The problem.
     pub problem: String,
     /// What an answer should fulfil. The first judge makes a list from the problem if there is none.
     pub checklist: Vec<String>,
-    /// The answers.
     pub pairs: Vec<[String; 2]>,
 }
 
 /// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The first.
     A,
-    /// The second.
     B,
 }
 
@@ -71,9 +65,7 @@ pub enum Ruling {
 /// A ruling, with the preference in each order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled {
-    /// The judge.
     pub judge: String,
-    /// The ruling.
     pub ruling: Ruling,
     /// The preferred side and the reason: with A shown first, then with B first.
     pub said: [(Option<Side>, String); 2],

@@ -16,7 +16,6 @@ use dialectic_record::store::{Directory, Entry};
 /// The polling interval until a command has taken a debate.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The server's limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Per debate.

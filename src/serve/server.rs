@@ -32,7 +32,6 @@ use super::settings::DebateInputs;
 /// The maximum number of event streams. A browser shares one among its tabs.
 const MOST_CLIENTS: usize = 100;
 
-/// The options of a server.
 pub struct ServeOptions {
     /// The address to listen at.
     pub host: String,
@@ -42,7 +41,6 @@ pub struct ServeOptions {
     pub token: Option<String>,
     /// The maximum number of running debates.
     pub places: usize,
-    /// The inputs of its debates.
     pub workplace: DebateInputs,
 }
 
@@ -164,7 +162,6 @@ impl Server {
         self.address_of("/")
     }
 
-    /// The address of one debate.
     pub fn address_of_debate(&self, id: &DebateId) -> String {
         self.address_of(&format!("/debates/{id}"))
     }

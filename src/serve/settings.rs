@@ -27,13 +27,10 @@ use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 /// The inputs of the server's debates.
 #[derive(Clone)]
 pub struct DebateInputs {
-    /// The debates directory.
     pub directory: Directory,
-    /// The configuration.
     pub config: ConfigPath,
     /// The environment with the keys.
     pub environment: Environment,
-    /// The cost limit per debate.
     pub max_cost: Option<Usd>,
     /// The cost limit per day for all debates.
     pub max_cost_per_day: Option<Usd>,

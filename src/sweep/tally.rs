@@ -11,7 +11,6 @@ use crate::error::in_full;
 /// How a worker's part in a debate ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
-    /// It is finished.
     Finished {
         /// The known cost, if this worker finished it.
         cost: Option<Usd>,
@@ -45,7 +44,6 @@ impl Ended {
         Self::Failed { reason: error.unwrap_or_else(|| "it has no answer".to_owned()) }
     }
 
-    /// It ended with this error.
     pub(super) fn of(error: &dyn Diagnostic) -> Self {
         let reason = in_full(error);
         match error.blame() {
@@ -127,7 +125,6 @@ impl Tally {
         }
     }
 
-    /// The advice.
     pub fn hint(&self) -> &'static str {
         match self {
             Self { taken_over: 1.., .. } => "run a debate in one process at a time",

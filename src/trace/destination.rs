@@ -34,7 +34,6 @@ const DEFAULT_SERVICE_NAME: &str = "dialectic";
 /// The default time limit of the OTLP specification.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The destination of traces.
 #[derive(Clone)]
 pub struct TraceDestination {
     pub(super) url: Url,
@@ -102,7 +101,6 @@ impl Diagnostic for TraceConfigError {
 }
 
 impl TraceDestination {
-    /// The complete URL.
     pub fn url(&self) -> &Url {
         &self.url
     }

@@ -23,7 +23,6 @@ pub(super) struct Generation {
     /// The recorded usage.
     record: Option<CallRecord>,
     output: Option<String>,
-    /// The choices.
     choices: Vec<KeyValue>,
     /// The conversation before this call; `None` without content.
     asked: Option<Vec<Value>>,
@@ -31,7 +30,6 @@ pub(super) struct Generation {
     is_unreadable: bool,
 }
 
-/// The end of a call.
 pub(super) enum CallEnd<'a> {
     /// The call ended, with the values of the signal.
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },

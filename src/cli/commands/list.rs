@@ -27,7 +27,6 @@ const LEAST_PROBLEM: usize = 16;
 /// Shown for an empty value.
 const NOTHING: &str = "-";
 
-/// A row of the list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListRow {
@@ -46,9 +45,7 @@ struct ListRow {
     is_offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     notional_usd: Option<Usd>,
-    /// The problem's first line.
     problem: String,
-    /// The title of the debate.
     title: String,
     protocol: Option<String>,
     winner: Option<String>,

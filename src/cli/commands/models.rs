@@ -61,7 +61,6 @@ struct ModelLine {
     program: Option<ProgramState>,
 }
 
-/// The result of a probe.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProbeResult {

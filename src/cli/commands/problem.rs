@@ -15,13 +15,11 @@ const STANDARD_INPUT: &str = "standard input";
 pub(super) struct Sources<'a> {
     /// The command line.
     pub(super) text: Option<&'a str>,
-    /// A file.
     pub(super) file: Option<&'a Path>,
     /// Whether standard input is used for something else.
     pub(super) stdin_is_taken: bool,
 }
 
-/// A problem and its source.
 pub(super) struct Problem {
     /// The text, verbatim.
     pub(super) text: String,

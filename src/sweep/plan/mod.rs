@@ -36,14 +36,12 @@ pub struct Plan {
     pub problems: Vec<Arc<PlannedProblem>>,
     /// The variants, each used by at least one debate.
     pub variants: Vec<Arc<Variant>>,
-    /// The debates in the plan's order.
     pub debates: Vec<PlannedDebate>,
 }
 
 /// A plan in a file.
 #[derive(Debug, Clone)]
 pub struct SavedPlan {
-    /// The plan.
     pub plan: Plan,
     /// The SHA-256 of the file's bytes in hexadecimal.
     pub sha256: String,
@@ -73,7 +71,6 @@ pub struct Variant {
     pub settings: Settings,
     /// The protocol that the settings name.
     pub protocol: &'static Protocol,
-    /// The prompts.
     pub prompts: Prompts,
 }
 
@@ -84,9 +81,7 @@ pub struct PlannedDebate {
     pub index: usize,
     /// A hash of its inputs, the same on every machine.
     pub id: DebateId,
-    /// The problem.
     pub problem: Arc<PlannedProblem>,
-    /// The variant.
     pub variant: Arc<Variant>,
     /// The number among several equal debates, from 1.
     pub repeat: u32,
@@ -327,7 +322,6 @@ impl Plan {
     }
 }
 
-/// The id of a debate.
 fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
     let hash = hash([problem, variant, &repeat.to_be_bytes()]);
     DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))

@@ -254,7 +254,6 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
 /// What the comparison came to.
 struct Results<'a> {
     sides: &'a Sides,
-    /// The contests that were compared.
     compared: Vec<(&'a Contest, Compared)>,
     missing: usize,
     wins: u32,
