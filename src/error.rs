@@ -22,21 +22,14 @@ pub enum Error {
     /// Another end with an exit code of its own.
     #[error("{said}")]
     Coded {
-        /// The exit code.
         code: u8,
-        /// The message.
         said: String,
         /// The advice for the user.
         hint: Option<String>,
     },
     /// A file cannot be written.
     #[error("cannot write {path}")]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Output { path: PathBuf, source: std::io::Error },
     /// A file already exists.
     #[error("{0} already exists")]
     Exists(PathBuf),
@@ -57,10 +50,7 @@ pub enum Error {
     Detach(#[source] std::io::Error),
     /// The child process has already reported its error.
     #[error("the debate did not start")]
-    Said {
-        /// The exit code.
-        code: u8,
-    },
+    Said { code: u8 },
     /// The runtime cannot be started.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),

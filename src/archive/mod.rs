@@ -53,12 +53,7 @@ pub struct Archive {
 pub enum ArchiveError {
     /// The file cannot be opened.
     #[error("cannot use {path}")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: rusqlite::Error,
-    },
+    Unusable { path: PathBuf, source: rusqlite::Error },
     /// A query failed.
     #[error("cannot look up past debates")]
     Failed(#[from] rusqlite::Error),

@@ -28,7 +28,6 @@ pub struct EvaluatorAnswer {
 pub enum Ignored {
     /// Outside 1 to 10: replaced by the nearest bound.
     Clamped {
-        /// The criterion.
         criterion: Criterion,
         /// The given value as JSON.
         given: String,
@@ -37,7 +36,6 @@ pub enum Ignored {
     },
     /// Not a number: omitted.
     NotANumber {
-        /// The criterion.
         criterion: Criterion,
         /// The type of the given value.
         found: &'static str,

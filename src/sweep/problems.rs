@@ -46,9 +46,7 @@ pub enum Answer {
     Number(f64),
     /// A number with a tolerance.
     Near {
-        /// The number.
         number: f64,
-        /// The tolerance.
         within: f64,
     },
 }

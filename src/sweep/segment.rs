@@ -28,7 +28,6 @@ pub enum SegmentError {
     /// A segment is missing, or was changed.
     #[error("the debate {id} in the store {place} is damaged: {fault}")]
     Damaged {
-        /// The debate.
         id: DebateId,
         /// The store.
         place: String,

@@ -18,10 +18,7 @@ pub enum Ended {
         before: bool,
     },
     /// It has no answer, now or from before. It is resumed on request only.
-    Failed {
-        /// The reason.
-        reason: String,
-    },
+    Failed { reason: String },
     /// Another worker continues it.
     TakenOver,
     /// It cannot run as planned, or not on this machine.

@@ -62,12 +62,7 @@ pub enum TraceConfigError {
     Missing(Vec<&'static str>),
     /// A variable's value is invalid.
     #[error("the environment variable {variable} {fault}")]
-    Invalid {
-        /// The variable.
-        variable: &'static str,
-        /// The fault.
-        fault: &'static str,
-    },
+    Invalid { variable: &'static str, fault: &'static str },
 }
 
 impl TraceConfigError {

@@ -39,7 +39,6 @@ pub enum ChoiceReason {
     KeyIsSet(Vec<String>),
     /// These programs were found, and these environment variables hold keys.
     ProgramIsThere {
-        /// The programs.
         programs: Vec<String>,
         /// The variables, possibly none.
         variables: Vec<String>,

@@ -72,12 +72,7 @@ pub enum EvaluatorsError {
     Missing(PathBuf),
     /// No evaluator is left.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
-    Nobody {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        fault: &'static str,
-    },
+    Nobody { path: PathBuf, fault: &'static str },
     /// The file cannot be read, or has values that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),

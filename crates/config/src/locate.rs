@@ -30,7 +30,6 @@ impl fmt::Display for Location {
 pub enum ProblemSubject {
     /// A key of the file.
     Key {
-        /// The path.
         path: KeyPath,
         /// The position of the key, or of its nearest container.
         location: Option<Location>,

@@ -49,11 +49,7 @@ pub enum ProcessError {
     TimedOut(Duration),
     /// It ended with a status other than 0.
     #[error("it failed ({status}){}", behind(complaint))]
-    Failed {
-        status: std::process::ExitStatus,
-        /// The standard error.
-        complaint: String,
-    },
+    Failed { status: std::process::ExitStatus, complaint: String },
     /// The output could not be read.
     #[error("its output cannot be read: {0}")]
     Unreadable(#[source] io::Error),

@@ -107,32 +107,21 @@ pub struct Machine {
 pub enum PlanError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// A line is invalid.
     #[error("{}, line {line}: {fault}", path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The number, from 1.
         line: usize,
-        /// The fault.
         fault: String,
     },
     /// There is no debate.
     #[error("{} has no debates", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// Another version of the program made it.
     #[error("{} needs the built-in prompts {planned}, and this program has {own}", path.display())]
     Prompts {
-        /// The file.
         path: PathBuf,
         /// The version of its prompts.
         planned: String,
@@ -144,7 +133,6 @@ pub enum PlanError {
     Unpacked {
         /// The file or directory.
         path: PathBuf,
-        /// The reason.
         source: std::io::Error,
     },
 }

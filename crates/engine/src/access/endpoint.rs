@@ -21,11 +21,7 @@ pub enum ProviderAccessError {
     Unknown(String),
     /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
-    BaseUrl {
-        name: String,
-        /// The problem.
-        fault: &'static str,
-    },
+    BaseUrl { name: String, fault: &'static str },
     /// A header needs an environment variable that is not set.
     #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
     UnsetVariable { name: String, header: String, variable: String },

@@ -34,12 +34,7 @@ const TRUSTED: &str = "trusted";
 pub enum TrustError {
     /// The file to trust cannot be read.
     #[error("cannot read `{}`", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The path does not fit on a line of the list.
     #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
     Path(PathBuf),
@@ -51,7 +46,6 @@ pub enum TrustError {
     Unrecorded {
         /// The list of trusted files.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// A record names a command that the user did not.

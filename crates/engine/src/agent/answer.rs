@@ -16,7 +16,6 @@ pub enum AnswerError {
     /// It was unreadable and cut, which is the usual cause.
     #[error("{error}; the answer was cut {}", cut.how())]
     Cut {
-        /// The reading error.
         error: String,
         /// The cause of the cut.
         cut: Cut,
@@ -24,7 +23,6 @@ pub enum AnswerError {
     /// It was unreadable, and the second request failed.
     #[error("{error}, and asking again failed: {message}")]
     NoSecondChance {
-        /// The reading error.
         error: String,
         /// Why the second request failed.
         message: String,

@@ -82,20 +82,10 @@ pub enum ToolError {
     #[error("the arguments must be a JSON object, not {0}")]
     NotAnObject(&'static str),
     #[error("the argument `{name}` is missing; expected {expected}")]
-    Missing {
-        name: &'static str,
-        /// The expectation.
-        expected: &'static str,
-    },
+    Missing { name: &'static str, expected: &'static str },
     /// An argument is unusable.
     #[error("the argument `{name}` is {found}; expected {expected}")]
-    Unusable {
-        name: &'static str,
-        /// The problem.
-        found: &'static str,
-        /// The expectation.
-        expected: &'static str,
-    },
+    Unusable { name: &'static str, found: &'static str, expected: &'static str },
     /// An argument is too long.
     #[error("the argument `{name}` is longer than {limit} characters")]
     TooLong {

@@ -20,33 +20,20 @@ pub enum FoldError {
     Empty,
     /// Only the first event, and no other, must create the debate.
     #[error("event {seq}: only the first event may be `created`, and it must be")]
-    Creation {
-        /// The number of the event.
-        seq: u64,
-    },
+    Creation { seq: u64 },
     /// An event is missing or out of order.
     #[error("event {found} follows where event {expected} belongs")]
-    Gap {
-        /// The expected number.
-        expected: u64,
-        /// The actual number.
-        found: u64,
-    },
+    Gap { expected: u64, found: u64 },
     /// An event answers an unknown question.
     #[error("event {seq} answers question {number}, which was never asked")]
     UnknownQuestion {
-        /// The number of the event.
         seq: u64,
         /// The question's number, from 1.
         number: usize,
     },
     /// An event names a round that never began.
     #[error("event {seq} belongs to round {round}, which was never begun")]
-    UnknownRound {
-        /// The number of the event.
-        seq: u64,
-        round: u32,
-    },
+    UnknownRound { seq: u64, round: u32 },
 }
 
 /// The state after all `events`.

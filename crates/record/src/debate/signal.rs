@@ -80,7 +80,6 @@ pub enum Signal {
         tokens: Option<Tokens>,
         /// The cost; absent if unknown.
         cost_usd: Option<Usd>,
-        /// The error, if any.
         error: Option<String>,
         /// Whether it is repeated when its unreachable server is back.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -88,9 +87,7 @@ pub enum Signal {
     },
     /// A required server is unreachable: the debate waits for it, or pauses.
     ServerGone {
-        /// The number of waiting calls.
         calls: usize,
-        /// The last error.
         error: String,
         /// Whether a subscription's limit is reached instead.
         #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -61,7 +61,6 @@ pub enum RoleError {
     StrayText(String),
     #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
     UnknownSection {
-        /// The heading.
         section: String,
         /// The known sections of this kind of role.
         known: &'static [&'static str],

@@ -64,11 +64,7 @@ pub enum StateFileError {
     NotAFile { path: PathBuf },
     /// A later version of the program wrote it.
     #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
-    Newer {
-        path: PathBuf,
-        /// The format.
-        found: u32,
-    },
+    Newer { path: PathBuf, found: u32 },
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {

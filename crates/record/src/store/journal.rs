@@ -38,11 +38,7 @@ pub enum JournalError {
     #[error(
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
-    Newer {
-        path: PathBuf,
-        /// The format.
-        found: u32,
-    },
+    Newer { path: PathBuf, found: u32 },
     /// A line is not an event.
     #[error("line {line} of the journal {path} is not an event")]
     Line {
@@ -57,7 +53,6 @@ pub enum JournalError {
     Altered {
         /// Numbered from 1.
         path: PathBuf,
-        /// The fault.
         line: usize,
         fault: LineFault,
     },
@@ -72,7 +67,6 @@ pub enum JournalError {
     #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
         path: PathBuf,
-        /// The number of events.
         found: u64,
         /// The previous number.
         saved: u64,

@@ -39,7 +39,6 @@ pub enum StateFileStatus {
     Current,
     /// The fold of the first events, as while a debate runs and after a crash.
     Behind {
-        /// The number of these events.
         events: usize,
     },
     Missing,
