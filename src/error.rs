@@ -19,7 +19,7 @@ pub enum Error {
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
-    /// Another end with an exit code of its own.
+    /// Any other end with its own exit code.
     #[error("{said}")]
     Coded {
         code: u8,
@@ -42,7 +42,7 @@ pub enum Error {
     /// The event stream is incomplete, which was already reported.
     #[error("the event stream is incomplete")]
     EventsIncomplete,
-    /// The reader of standard output is gone; nothing is reported.
+    /// Standard output was closed; nothing is reported.
     #[error("standard output was closed")]
     PipeClosed,
     /// A detached run cannot be started.
@@ -56,7 +56,7 @@ pub enum Error {
     Runtime(#[source] std::io::Error),
 }
 
-/// An error for people only: no code matches on it, so it has no type of its own.
+/// An error that only people read: no code matches on it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct UserError {

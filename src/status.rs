@@ -12,7 +12,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
-/// The exit code for a debate that still runs, as in coreutils' `timeout`.
+/// The exit code for a running debate, as in coreutils' `timeout`.
 pub const STILL_RUNS: u8 = 124;
 /// The exit code for a debate with questions.
 pub const ASKS: u8 = 7;
@@ -38,7 +38,7 @@ pub enum Standing {
     Asking,
     /// The debate is saved and can be resumed.
     Paused,
-    /// The process is gone; the debate can be resumed.
+    /// The process died; the debate can be resumed.
     Interrupted,
     /// An older program left no journal to resume from.
     Unfinished,

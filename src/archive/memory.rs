@@ -12,7 +12,7 @@ const CONSIDERED: usize = 100;
 const COMMON: usize = 5;
 /// With fewer memories no word counts as common.
 const FEW: usize = 20;
-/// The number of shared terms that make a memory relevant, if there are as many.
+/// The number of shared terms that makes a memory relevant.
 const SHARED: usize = 3;
 
 /// Common English words. In other languages the rarest words are found without a list.

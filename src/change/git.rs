@@ -99,7 +99,7 @@ impl Mode {
     }
 }
 
-/// The root of the repository that contains a directory: the location of `.git`, whatever its configuration says.
+/// The root of the repository that contains a directory: where `.git` is, regardless of its configuration.
 pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }

@@ -32,7 +32,7 @@ use wanted::plain;
 /// The attachment names of the diff and of the list of withheld files.
 const DIFF: &str = "change.diff";
 const LEFT_OUT: &str = "left-out.txt";
-/// The candidates for the base if none is named.
+/// The default bases, in this order.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -381,8 +381,7 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
     })
 }
 
-/// The change in a diff from elsewhere. Full files are read in the repository that contains `directory` if the diff's
-/// hashes match them.
+/// The change in a given diff. Reads full files in the repository that contains `directory` if the diff's hashes match.
 ///
 /// # Errors
 /// The input is not a diff, or none of it can be shown.

@@ -233,7 +233,7 @@ fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
     UserError::of(ErrorCategory::Busy, message).with_hint(format!("{when}: dialectic resume {id}")).into()
 }
 
-/// The advice for a debate whose texts are on record.
+/// The hint for a debate with recorded texts.
 pub(super) fn texts_are_saved(id: &DebateId) -> String {
     format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
 }

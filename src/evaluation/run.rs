@@ -39,14 +39,14 @@ pub struct Attempt<'a> {
     pub outcome: Result<EvaluatorAnswer, Skipped>,
     /// The time from the first attempt to the end, including a second request.
     pub latency: Duration,
-    /// The usage, as far as reported.
+    /// The reported usage.
     pub usage: Usage,
 }
 
 /// Why an evaluator does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
-    /// The call failed for good.
+    /// The call failed permanently.
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
     /// Its answers contained no evaluation.

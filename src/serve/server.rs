@@ -54,7 +54,7 @@ pub(super) struct Parts {
     pub(super) catalogue: Catalogue,
     pub(super) workplace: DebateInputs,
     pub(super) closing: Closing,
-    /// Held while a debate is admitted, so that no two use the same money.
+    /// Held while admitting a debate, so that no two spend the same money.
     pub(super) door: Mutex<()>,
     clients: Arc<Semaphore>,
 }

@@ -138,7 +138,7 @@ struct MemberInfo {
     position: Option<Position>,
 }
 
-/// Whether none of these is a real model.
+/// Whether all models are offline.
 pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
@@ -252,7 +252,7 @@ impl DebateInputs {
         Ok((settings, changed.warnings))
     }
 
-    /// What the user defines for debates: in their own files, and on the server's command line.
+    /// What the user defines for debates, in their own files and on the server's command line.
     fn own(&self) -> Result<UserSettings, ProblemDetails> {
         let mut own = self.files().own()?;
         own.budget.max_calls = self.max_calls.or(own.budget.max_calls);
@@ -273,7 +273,7 @@ impl DebateInputs {
         Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
     }
 
-    /// The cost limit of a debate: the server's, else the user's default.
+    /// The cost limit of a debate: the server's, otherwise the user's default.
     fn most(&self, own: &UserSettings) -> Option<Usd> {
         self.max_cost.or(own.budget.max_cost_usd)
     }

@@ -184,7 +184,7 @@ pub async fn write_records(
     Box::pin(stream::iter(&plan.plan.debates).map(write).buffered(AT_ONCE)).try_collect().await
 }
 
-/// A record that is there is replaced only if the store has more of it, as of a failed debate that was resumed.
+/// Replaces an existing record only if the store has more of it, for example because a failed debate was resumed.
 async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let stored = Stored::read(store, id).await?;
     let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);

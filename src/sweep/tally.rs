@@ -28,7 +28,7 @@ pub enum Ended {
         /// The category that determines the exit code.
         blame: ErrorCategory,
     },
-    /// It should be tried again.
+    /// Try it again later.
     Later {
         /// The reason, as a clause.
         reason: String,
@@ -108,8 +108,8 @@ impl Tally {
         self.finished == self.all
     }
 
-    /// The exit code for an engine. 75 asks for another attempt, which does not repeat what is finished or failed. It must
-    /// not follow a debate that another worker continues: the two would take it from each other for ever.
+    /// The exit code for an engine. 75 requests another attempt, which does not repeat finished or failed debates.
+    /// Never 75 for a debate that another worker continues: the two would take it from each other forever.
     pub fn exit_code(&self) -> u8 {
         match self {
             _ if self.is_complete() => 0,

@@ -16,7 +16,7 @@ const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
 const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
 const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
-/// With this header Langfuse shows spans at once instead of after minutes.
+/// Makes Langfuse show spans at once instead of after minutes.
 const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
 
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";

@@ -174,7 +174,7 @@ impl Sum for Amount {
     }
 }
 
-/// The limit as it follows "the": `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
+/// Without an article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
 impl fmt::Display for BudgetLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.usd, self.calls.map(|calls| counted(calls.into(), "call"))) {

@@ -40,7 +40,7 @@ pub struct Changed {
     pub warnings: Vec<String>,
 }
 
-/// Parses `agents[1].model=…` or `agents.<id>.model=…`; the value is JSON or else plain text.
+/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is plain text.
 impl FromStr for SettingChange {
     type Err = String;
 

@@ -262,7 +262,7 @@ fn expected(choices: &[&Value]) -> String {
     }
 }
 
-/// Shows a number with about as many digits as a person would write.
+/// Shows a number without rounding noise.
 struct ShownNumber(f64);
 
 impl std::fmt::Display for ShownNumber {

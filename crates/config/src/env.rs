@@ -168,7 +168,7 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// Skips variables that are not Unicode: none of ours are.
+/// Skips variables that are not Unicode; the program uses none of these.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

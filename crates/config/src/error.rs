@@ -58,7 +58,7 @@ pub enum ConfigError {
     #[error("`{}` is not trusted, so {fault}", path.display())]
     Untrusted {
         path: PathBuf,
-        /// What it may not do.
+        /// What the file may not do.
         fault: String,
     },
     /// A requirement of the request is missing.
@@ -107,7 +107,7 @@ impl fmt::Display for SyntaxFault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub subject: ProblemSubject,
-    /// The message as it follows the subject; never a secret.
+    /// Continues a sentence that begins with the subject. Never contains a secret.
     pub message: String,
 }
 

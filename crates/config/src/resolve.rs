@@ -48,7 +48,7 @@ pub(super) struct Resolved {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides every value. `layers` come from the files; this adds the command line. `findings` are the problems so far.
+/// Decides every value. Adds the command line to `layers`, which come from files. `findings` are the problems so far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
     // A user's own configuration need not name agents.

@@ -144,7 +144,7 @@ impl Kept {
         Self { bytes: Vec::new(), most, cut: false }
     }
 
-    /// Reads a stream to its end, so that the writer never blocks.
+    /// Drains a stream, so that the writer never blocks.
     async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) -> io::Result<()> {
         let Some(mut stream) = stream else { return Ok(()) };
         let mut buffer = vec![0; 8192];

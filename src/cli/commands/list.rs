@@ -40,7 +40,7 @@ struct ListRow {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
-    /// Whether no model was called, so that there is nothing to pay.
+    /// Whether no model was called.
     #[serde(skip)]
     is_offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

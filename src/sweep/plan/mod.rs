@@ -67,7 +67,7 @@ pub struct PlannedProblem {
 pub struct Variant {
     /// The name in results.
     pub name: String,
-    /// Complete settings, without those of a machine.
+    /// Complete settings, except machine-specific ones.
     pub settings: Settings,
     /// The protocol that the settings name.
     pub protocol: &'static Protocol,
@@ -164,7 +164,7 @@ fn unplannable(message: impl Into<String>) -> UserError {
 }
 
 impl Variant {
-    /// A variant with these settings, without those of this machine.
+    /// A variant with these settings, except those of this machine.
     ///
     /// # Errors
     /// A plan cannot contain one of the settings.
@@ -175,7 +175,7 @@ impl Variant {
         Ok(Self { name, settings, protocol, prompts })
     }
 
-    /// The settings without those of a machine or a person. Workers run only such settings, because a plan may come
+    /// The settings without machine-specific or personal ones. Workers run only such settings, because a plan may come
     /// from a stranger.
     ///
     /// # Errors

@@ -78,7 +78,7 @@ impl<'a> Outline<'a> {
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
-    /// The base URL: the environment's, else the file's, else the preset's.
+    /// The base URL: from the environment, otherwise the file, otherwise the preset.
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()

@@ -59,7 +59,7 @@ pub enum TrustError {
     Context(PathBuf),
 }
 
-/// What is wrong with a prompt file of a found configuration or a record.
+/// The problem with a prompt file of a discovered configuration or a record.
 pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
 
 impl Diagnostic for TrustError {
@@ -153,7 +153,7 @@ pub fn refused(tree: &Value) -> Vec<String> {
     sections.into_iter().filter(is_set).map(str::to_owned).chain(outputs).collect()
 }
 
-/// Lowers the user's limits to those of a found configuration or a record.
+/// Lowers the user's limits to those of a discovered configuration or a record.
 fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
     fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
         one.into_iter().chain(other).min()
@@ -190,7 +190,7 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
     directories.iter().filter_map(|directory| directory.canonicalize().ok()).any(|one| path.starts_with(one))
 }
 
-/// What the user's own files define, and a saved debate may only name.
+/// What only the user's own files define; a saved debate may only refer to it by name.
 #[derive(Debug, Clone, Default)]
 pub struct UserSettings {
     /// The providers by name.

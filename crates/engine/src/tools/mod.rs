@@ -32,7 +32,7 @@ pub use toolbox::{Toolbox, specs};
 /// The data that tools may read.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The only directory whose files they can read.
+    /// The only directory that they can read.
     pub directory: Arc<ContextDirectory>,
     /// The finished rounds of the debate, then the call's texts of the current one.
     pub rounds: Arc<[Round]>,
@@ -41,7 +41,7 @@ pub struct ToolContext {
 /// A tool that a model can call by name, with one text as its argument.
 pub struct Tool {
     name: &'static str,
-    /// What it does, for the model.
+    /// Shown to the model.
     description: &'static str,
     argument: TextArgument,
     /// Returns the result of one call. May block to read small files; never writes.

@@ -54,6 +54,6 @@ pub enum CallStatus {
     Done,
     /// It had an empty result: an agent without questions.
     Empty,
-    /// It failed for good.
+    /// It failed permanently.
     Failed,
 }

@@ -26,7 +26,7 @@ impl Lens {
     /// The number of lenses.
     pub const COUNT: u8 = 3;
 
-    /// The subject of this lens, as it follows "not checked for".
+    /// Completes "not checked for".
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",

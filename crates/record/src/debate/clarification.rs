@@ -92,7 +92,7 @@ fn are_alike(one: &str, other: &str) -> bool {
     fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
 }
 
-/// The stems of a question's significant words, or of all words if none is significant.
+/// The stems of a question's significant words; of all words if it has no significant ones.
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -35,7 +35,7 @@ impl Contribution {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
-    /// Whether no points could be read, although it does not state that there are none.
+    /// Whether its points are unreadable: none were parsed, and it does not claim to have none.
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }

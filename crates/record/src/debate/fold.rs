@@ -412,8 +412,8 @@ impl Debate {
         self.checks.insert(place.unwrap_or(self.checks.len()), Arc::clone(contribution));
     }
 
-    /// Resets a failed debate that is resumed: the causes of its failure are retried if its current stage still needs
-    /// them.
+    /// Resets a failed debate on resume, so that the calls that caused the failure are retried if the current stage
+    /// needs them.
     fn forget_what_is_tried_again(&mut self) {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));

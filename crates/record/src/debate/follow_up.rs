@@ -10,7 +10,7 @@ use super::{AgentId, Metadata, Timestamp};
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
     pub question: Arc<str>,
-    /// The answer in Markdown; absent while there is none.
+    /// The answer in Markdown; absent until given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
     /// The time of the question.

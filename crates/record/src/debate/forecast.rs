@@ -12,7 +12,7 @@ use super::CallKey;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub calls: Vec<PlannedCall>,
-    /// What a limit of cost or calls covers; absent without one.
+    /// What the limit of cost or calls covers; absent without a limit.
     pub purchase: Option<Purchase>,
 }
 
@@ -71,7 +71,7 @@ pub struct PlannedCall {
     /// The model, as its provider names it.
     pub model: String,
     pub provider: String,
-    /// Whether it is made in every debate, whatever the answers say and however long they are.
+    /// Whether every debate makes it, regardless of the answers and their length.
     #[serde(rename = "certain")]
     pub is_certain: bool,
     /// Input tokens.

@@ -29,7 +29,7 @@ impl Gathered {
 }
 
 impl Debate {
-    /// The debate with this data, if its protocol collects any and has not done so yet.
+    /// The debate with this data, if its protocol collects data and has not done so yet.
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));

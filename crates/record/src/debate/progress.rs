@@ -21,7 +21,7 @@ pub struct Progress {
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
-    /// The calls that failed for good, including ballots.
+    /// The calls that failed permanently, including ballots.
     failed: Vec<CallKey>,
     spent: Spent,
     /// Whether it makes calls: not while it waits for the user, and not after its end.

@@ -67,7 +67,7 @@ impl PromptSources {
         told.is_some_and(|(before, now)| before.sha256.is_some() && before.sha256 == now.sha256)
     }
 
-    /// A sentence for each agent and the judge whose prompts changed since `self` was saved.
+    /// A sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)

@@ -89,7 +89,7 @@ pub enum Signal {
     ServerGone {
         calls: usize,
         error: String,
-        /// Whether a subscription's limit is reached instead.
+        /// Whether a subscription's limit is reached, rather than the server unreachable.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_limit: bool,
     },

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a stage in records and messages: `critique`. Only a protocol's file defines ids; all others take them from
-/// there or from a record.
+/// The id of a stage in records and messages: `critique`. Only a protocol's file defines ids; other code takes them
+/// from the protocol or a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct StageId(&'static str);
 

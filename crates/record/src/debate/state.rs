@@ -78,7 +78,7 @@ pub struct Debate {
     /// The time since which it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
-    /// The user's rating: 1 for good, -1 for bad.
+    /// The user's rating. 1: good; -1: bad.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub user_feedback: Option<f64>,
     /// The reason for the rating.
@@ -87,7 +87,8 @@ pub struct Debate {
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol in display order; for states of the older program those of the named protocol.
+    /// The stages of its protocol in display order; for states of the TypeScript program, the stages of the named
+    /// protocol.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Folded from the journal and not saved, since other fields imply it.
@@ -117,7 +118,7 @@ pub struct Debate {
     /// The original debate of a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
-    /// Calls that failed for good, sorted.
+    /// Calls that failed permanently, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// Cut answers that were used, sorted; contributions and solutions record this themselves.
@@ -134,7 +135,7 @@ pub struct Debate {
     /// The cost warning, once given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_warning: Option<CostWarning>,
-    /// Why it was told to close early.
+    /// Why it closed early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Why the status is `failed`.
@@ -255,7 +256,7 @@ impl fmt::Display for CutAnswer {
     }
 }
 
-/// An answer whose server ended it with an unknown finish reason: it may be complete.
+/// An answer with an unknown finish reason: it may be complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownEnd {
@@ -336,12 +337,12 @@ pub struct ModelUsage {
     /// The list price of calls that a subscription covered, not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none.
+    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if zero.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
 
-/// Why a debate was told to close early.
+/// Why a debate closed early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StopReason {
@@ -436,7 +437,7 @@ impl Debate {
         self.settled.get(key).copied()
     }
 
-    /// Whether a call failed for good.
+    /// Whether a call failed permanently.
     pub fn has_failed(&self, key: &CallKey) -> bool {
         self.settled(key) == Some(CallStatus::Failed)
     }
@@ -457,7 +458,7 @@ impl Debate {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }
 
-    /// Each agent's position at the end of a round: the last of its own solutions, in stored order.
+    /// Each agent's position at the end of a round: its last solution, in stored order.
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {

@@ -65,7 +65,7 @@ impl Undecided {
     }
 }
 
-/// A ballot against the result.
+/// A ballot for a losing text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dissent {

@@ -36,7 +36,7 @@ pub enum Focus {
     Clarify,
 }
 
-/// The possible contents of a prompt. A template uses what it needs; values that do not apply are empty.
+/// The possible contents of a prompt. Values that do not apply are empty.
 #[derive(Debug, Clone, Serialize)]
 pub struct Values<'a> {
     /// The called agent's role.

@@ -203,9 +203,9 @@ impl Protocol {
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
-    /// Whether a step's inputs are complete. An input is complete when its call has ended on record, or when it belongs
-    /// to a stage that a closing debate has skipped. `is_over` overrides this for calls that are given up or still
-    /// running. A choice also needs at least one candidate.
+    /// Whether a step's inputs are complete. An input is complete when the record has the end of its call, or when a
+    /// closing debate has skipped its stage. `is_over` overrides this for abandoned and running calls. A choice also
+    /// needs at least one candidate.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -241,7 +241,7 @@ impl Protocol {
         })
     }
 
-    /// The stages whose calls may start while `stage` is current: itself, and its regular successors in the same round.
+    /// The stages whose calls may start while `stage` is current: itself, and its regular successors in the round.
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);

@@ -181,7 +181,7 @@ pub enum Delivery {
 /// A call's class under a cost limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetClass {
-    /// Dispensable: left out if it does not fit in addition to everything else.
+    /// Dispensable: omitted unless it fits in addition to everything else.
     Extra,
     /// Part of a complete round. If it does not fit, the debate closes.
     Round,

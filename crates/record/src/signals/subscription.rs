@@ -127,7 +127,7 @@ impl Queue {
         self.contents().waiting.len()
     }
 
-    /// The next item; `None` if there is none yet, `Some(None)` at the end.
+    /// The next item; `None` if the queue is empty, `Some(None)` at the end.
     #[expect(
         clippy::option_option,
         reason = "the outer option is whether there is an item, the inner one whether \

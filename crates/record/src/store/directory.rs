@@ -225,7 +225,7 @@ impl Directory {
     }
 }
 
-/// The short names of debates: the last four characters of an id if unique, else the whole id.
+/// The short names of debates: the last four characters of an id if unique, otherwise the whole id.
 #[derive(Debug)]
 pub struct ShortNames {
     beginnings: HashSet<String>,
@@ -293,7 +293,7 @@ impl Entry {
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// The path of its missing journal, if it had one; those of the older program never did.
+    /// The path of its missing journal, if it had one. Debates of the TypeScript program never did.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
@@ -305,7 +305,7 @@ impl Entry {
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
-    /// Whether a program is running it or still finishing: a detached run locks its log until then.
+    /// Whether a process is running or finishing it: a detached run locks its log until it exits.
     pub fn is_at_work(&self) -> bool {
         self.is_held() || self.is_detached()
     }
@@ -346,7 +346,7 @@ impl Entry {
     }
 }
 
-/// The items whose id is `name`, else those whose id begins with it, else those whose id ends with it.
+/// The items whose id is `name`; if none, those whose id begins with it; if none, those whose id ends with it.
 fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     let ids: Vec<String> = items.iter().map(id).collect();
     let ways: [fn(&str, &str) -> bool; 3] =

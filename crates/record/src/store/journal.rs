@@ -157,7 +157,7 @@ pub struct Journal {
     length: u64,
 }
 
-/// The extent of a journal. Saved with the state, so that a missing end is detected.
+/// The extent of a journal. Saved with the state to detect truncation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JournalMark {
     pub events: u64,
@@ -256,7 +256,7 @@ impl Journal {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that its path still leads to it: writes to a removed file succeed, but are lost.
+    /// Checks that its path still leads to it. Writes to a removed file would succeed, but be lost.
     ///
     /// # Errors
     /// It was moved, removed or replaced.

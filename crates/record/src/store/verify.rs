@@ -174,7 +174,7 @@ struct FoldedEvents {
 }
 
 /// Folds the events that the state covers: up to its mark; without a mark, up to the event where the fold equals the
-/// state; else all.
+/// state, if any; otherwise all.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<FoldedEvents> = None;

@@ -1,4 +1,4 @@
-//! The remaining calls of the displayed debate: its forecast without what has happened.
+//! The remaining calls of the displayed debate: its forecast minus what has happened.
 
 use std::collections::BTreeMap;
 

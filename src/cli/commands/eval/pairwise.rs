@@ -251,7 +251,7 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
     Ok((name, text.trim().to_owned()))
 }
 
-/// What the comparison came to.
+/// The results of the comparison.
 struct Results<'a> {
     sides: &'a Sides,
     compared: Vec<(&'a Contest, Compared)>,

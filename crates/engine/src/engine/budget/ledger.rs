@@ -1,5 +1,5 @@
-//! The spending of a debate with a cost limit, and the observed prices of its models: a fold of the journal, so that a
-//! resumed run knows everything from before a crash.
+//! The spending of a debate with a cost limit, and the observed prices of its models. A fold of the journal, so that a
+//! resumed run knows what was spent before a crash.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,7 +39,7 @@ struct Reservation {
     max_tokens: Option<u32>,
 }
 
-/// What a model's answers imply about the cost of the next one.
+/// What a model's answers so far imply for the next one's cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
     pub(super) answered: bool,

@@ -164,7 +164,7 @@ pub struct AuthorReply {
     /// The changed section; empty if not named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The change, or the reason against it, if given.
+    /// The change, or the reason for rejecting it, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }

@@ -37,7 +37,7 @@ pub struct Counts {
     pub final_words: usize,
     /// Points found met in a later text by their critic or the check.
     pub verified: usize,
-    /// Accepted points whose change only their author claims.
+    /// Accepted points whose change only the author claims.
     pub claimed: usize,
     /// Points that a critic withdrew.
     pub withdrawn: usize,
@@ -83,7 +83,7 @@ impl Ledger {
 }
 
 impl Objection {
-    /// `D3 (Failover)`: its number with the changed section, or else its subject.
+    /// `D3 (Failover)`: its number with the changed section, otherwise its subject.
     pub fn with_place(&self) -> String {
         let named = |text: &&str| !text.trim().is_empty();
         let place = self.section.as_deref().filter(named).or(self.point.about.as_deref()).map(one_line);

@@ -130,7 +130,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
-    /// The debate, for readers outside a report, whose form programs parse.
+    /// The debate, if the reader is a person rather than a program that parses the report.
     reader: Option<&'a View<'a>>,
 }
 
