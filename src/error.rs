@@ -19,24 +19,17 @@ pub enum Error {
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
-    /// Another end with an exit code of its own.
+    /// Any other end with its own exit code.
     #[error("{said}")]
     Coded {
-        /// The exit code.
         code: u8,
-        /// The message.
         said: String,
         /// The advice for the user.
         hint: Option<String>,
     },
     /// A file cannot be written.
     #[error("cannot write {path}")]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Output { path: PathBuf, source: std::io::Error },
     /// A file already exists.
     #[error("{0} already exists")]
     Exists(PathBuf),
@@ -49,7 +42,7 @@ pub enum Error {
     /// The event stream is incomplete, which was already reported.
     #[error("the event stream is incomplete")]
     EventsIncomplete,
-    /// The reader of standard output is gone; nothing is reported.
+    /// Standard output was closed; nothing is reported.
     #[error("standard output was closed")]
     PipeClosed,
     /// A detached run cannot be started.
@@ -57,16 +50,13 @@ pub enum Error {
     Detach(#[source] std::io::Error),
     /// The child process has already reported its error.
     #[error("the debate did not start")]
-    Said {
-        /// The exit code.
-        code: u8,
-    },
+    Said { code: u8 },
     /// The runtime cannot be started.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
 }
 
-/// An error for people only: no code matches on it, so it has no type of its own.
+/// An error that only people read: no code matches on it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct UserError {
@@ -77,7 +67,6 @@ pub struct UserError {
 }
 
 impl UserError {
-    /// An error of this category.
     pub fn of(blame: ErrorCategory, message: impl Into<String>) -> Self {
         Self { blame, message: message.into(), hint: None, source: None }
     }

@@ -12,7 +12,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
-/// The exit code for a debate that still runs, as in coreutils' `timeout`.
+/// The exit code for a running debate, as in coreutils' `timeout`.
 pub const STILL_RUNS: u8 = 124;
 /// The exit code for a debate with questions.
 pub const ASKS: u8 = 7;
@@ -29,7 +29,6 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
     Ok(folded.unwrap_or(debate))
 }
 
-/// The status of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -39,7 +38,7 @@ pub enum Standing {
     Asking,
     /// The debate is saved and can be resumed.
     Paused,
-    /// The process is gone; the debate can be resumed.
+    /// The process died; the debate can be resumed.
     Interrupted,
     /// An older program left no journal to resume from.
     Unfinished,
@@ -103,7 +102,6 @@ impl Standing {
         }
     }
 
-    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -128,14 +126,12 @@ impl Standing {
     }
 }
 
-/// An open question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenQuestion {
     /// The question's id in answers: `q1`.
     pub id: String,
     /// The names of the agents that ask.
     pub from: Vec<String>,
-    /// The question.
     pub question: String,
 }
 
@@ -154,28 +150,21 @@ pub struct CallCount {
 /// The paths of a debate's files, including missing ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Paths {
-    /// The state.
     pub state: PathBuf,
     /// The journal; absent for older debates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
-    /// The log of its detached runs.
     pub log: PathBuf,
 }
 
-/// The status of a debate.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebateStatus {
-    /// The debate.
     pub id: DebateId,
-    /// The title.
     pub title: String,
-    /// The status.
     pub status: Standing,
     /// The exit code of `wait`.
     pub exit_code: u8,
-    /// The current stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
     /// The current round; 0 before the first.
@@ -183,26 +172,20 @@ pub struct DebateStatus {
     /// The maximum number of rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// The calls.
     pub calls: CallCount,
     /// The cost in dollars; null if unknown.
     pub cost_usd: Option<f64>,
     /// The cost limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
-    /// The open questions.
     pub questions: Vec<OpenQuestion>,
-    /// The outcome, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Whether the debate was told to stop and is still running.
     pub stopping: bool,
-    /// The files.
     pub paths: Paths,
-    /// The start.
     #[serde(skip)]
     pub created_at: Option<Timestamp>,
     /// The time of the last event.
@@ -210,7 +193,6 @@ pub struct DebateStatus {
     pub updated_at: Option<Timestamp>,
 }
 
-/// The absolute path.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

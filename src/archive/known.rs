@@ -26,7 +26,6 @@ pub struct PastDebates {
 }
 
 impl PastDebates {
-    /// The past debates of a directory.
     pub fn of(directory: &Directory) -> Self {
         Self { directory: directory.clone() }
     }

@@ -12,7 +12,7 @@ const CONSIDERED: usize = 100;
 const COMMON: usize = 5;
 /// With fewer memories no word counts as common.
 const FEW: usize = 20;
-/// The number of shared terms that make a memory relevant, if there are as many.
+/// The number of shared terms that makes a memory relevant.
 const SHARED: usize = 3;
 
 /// Common English words. In other languages the rarest words are found without a list.
@@ -26,13 +26,10 @@ const STOP_WORDS: &str = "a about above after again against all also am an and a
 /// The memory of a debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
-    /// The debate's id.
     pub debate: String,
     /// The end of the debate.
     pub finished_at: String,
-    /// The problem.
     pub problem: String,
-    /// The decision.
     pub decision: String,
     /// Confirmed objections, as a Markdown list.
     pub evidence: String,
@@ -97,7 +94,6 @@ impl Archive {
         Ok(names.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The number of memories.
     pub(super) fn memories(&self) -> Result<usize, ArchiveError> {
         // The index's table of lengths; counting the memories would read all texts.
         let count = "SELECT count(*) FROM memories_docsize";

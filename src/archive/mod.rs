@@ -53,12 +53,7 @@ pub struct Archive {
 pub enum ArchiveError {
     /// The file cannot be opened.
     #[error("cannot use {path}")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: rusqlite::Error,
-    },
+    Unusable { path: PathBuf, source: rusqlite::Error },
     /// A query failed.
     #[error("cannot look up past debates")]
     Failed(#[from] rusqlite::Error),
@@ -211,7 +206,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A transaction with the write lock from its beginning, so that its reads stay valid.
+/// A transaction that takes the write lock at once, so that its reads stay valid.
 fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }

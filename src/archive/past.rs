@@ -8,7 +8,6 @@ use super::ratings::ballots;
 /// A debate's decision for later debates on the same subject.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct PastDecision {
-    /// The problem.
     pub(super) problem: String,
     /// The decision as written.
     pub(super) decision: String,

@@ -16,9 +16,7 @@ const RATED: &str = "arena";
 /// A rated player: a model in a role.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Player {
-    /// The model.
     pub model: String,
-    /// The role.
     pub role: String,
 }
 
@@ -30,17 +28,13 @@ impl Player {
     }
 }
 
-/// A player's rating.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rating {
-    /// The player.
     pub player: Player,
-    /// The Elo rating.
     pub rating: f64,
     /// The mean distance of its ballots' confidence from whether the judge put their candidate first: 0 is best, 1 worst;
     /// `None` without ballots.
     pub calibration: Option<f64>,
-    /// The number of debates.
     pub debates: u32,
 }
 

@@ -70,8 +70,8 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// A directory for this commit, with each file at its path in the repository: a resumed debate reads its prompts there
-/// again.
+/// A directory for this commit, with each file at its path in the repository. A resumed debate rereads its prompts
+/// there.
 fn place(commit: &str) -> Result<PathBuf, Error> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));

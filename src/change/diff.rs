@@ -1,4 +1,4 @@
-//! Diffs: written for two versions of a file, and parsed if they come from elsewhere.
+//! Writes diffs of two versions of a file, and parses other programs' diffs.
 
 use std::fmt::Write;
 
@@ -38,7 +38,6 @@ pub(super) enum Kind {
 }
 
 impl FileDiff {
-    /// The file's current path.
     pub(super) fn path(&self) -> &str {
         self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or_default()
     }
@@ -151,8 +150,7 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found
 }
 
-/// The end of a file's section, before the next one. Lines within a hunk are counted, so that no line passes for the
-/// start of another file.
+/// The end of a file's section. Counts the lines of each hunk, so that no line can imitate the start of another file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;

@@ -34,7 +34,6 @@ const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT"
 /// The maximum number of bytes read of a stored file.
 pub(super) const MOST: u64 = 4 << 20;
 
-/// A repository.
 #[derive(Debug)]
 pub(super) struct Git {
     root: PathBuf,
@@ -81,9 +80,7 @@ pub(super) struct Entry {
 /// The type of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Nothing.
     None,
-    /// A file.
     File,
     /// A symbolic link.
     Link,
@@ -102,7 +99,7 @@ impl Mode {
     }
 }
 
-/// The root of the repository that contains a directory: the location of `.git`, whatever its configuration says.
+/// The root of the repository that contains a directory: where `.git` is, regardless of its configuration.
 pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
@@ -114,7 +111,6 @@ impl Git {
         Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
     }
 
-    /// The root.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -177,7 +173,6 @@ impl Git {
         Ok(String::from_utf8_lossy(&self.run(arguments, &[])?).trim().to_owned())
     }
 
-    /// The commit with that name, if any.
     pub(super) fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let asked = format!("{name}^{{commit}}");
         match self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]) {

@@ -32,7 +32,7 @@ use wanted::plain;
 /// The attachment names of the diff and of the list of withheld files.
 const DIFF: &str = "change.diff";
 const LEFT_OUT: &str = "left-out.txt";
-/// The candidates for the base if none is named.
+/// The default bases, in this order.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -85,9 +85,7 @@ pub struct Repository {
 /// A change, ready for its readers.
 #[derive(Debug)]
 pub struct Change {
-    /// The task.
     pub problem: String,
-    /// The attachments.
     pub attachments: Arc<[Attachment]>,
     /// The change, with the list of withheld files.
     pub set: ChangeSet,
@@ -159,7 +157,6 @@ impl Repository {
         Ok(Self { git, base, head: head.map(|_| end), of })
     }
 
-    /// The root of the repository.
     pub fn root(&self) -> &Path {
         self.git.root()
     }
@@ -384,8 +381,7 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
     })
 }
 
-/// The change in a diff from elsewhere. Full files are read in the repository that contains `directory` if the diff's
-/// hashes match them.
+/// The change in a given diff. Reads full files in the repository that contains `directory` if the diff's hashes match.
 ///
 /// # Errors
 /// The input is not a diff, or none of it can be shown.

@@ -132,7 +132,7 @@ fn parts() -> Vec<CompletionCandidate> {
     names.into_iter().filter(|name| is_plain(name)).map(CompletionCandidate::new).collect()
 }
 
-/// The program's name if the shell found the program by it, else its path.
+/// The program's name if the shell found it by name, otherwise its path.
 pub(super) fn program() -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let is_path = Path::new(&called).components().count() > 1;

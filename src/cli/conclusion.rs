@@ -34,7 +34,6 @@ const REFUSED_KEY: &str = "unauthorized";
 
 /// The files of a run.
 pub(super) struct Files<'a> {
-    /// The state file.
     pub(super) saved_to: &'a Path,
     /// The path of the report, if wanted.
     pub(super) report: Option<&'a Path>,
@@ -49,7 +48,6 @@ pub(super) struct Files<'a> {
 /// The result format of a review, and the severity that makes it fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReviewEnd {
-    /// The form.
     pub(super) format: ReviewFormat,
     /// The minimum severity that fails.
     pub(super) fail_on: Option<Severity>,
@@ -235,7 +233,7 @@ fn to_resume(message: String, when: &str, id: &DebateId) -> Error {
     UserError::of(ErrorCategory::Busy, message).with_hint(format!("{when}: dialectic resume {id}")).into()
 }
 
-/// The advice for a debate whose texts are on record.
+/// The hint for a debate with recorded texts.
 pub(super) fn texts_are_saved(id: &DebateId) -> String {
     format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
 }

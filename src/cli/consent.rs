@@ -40,7 +40,6 @@ pub(super) fn agreed(
 pub(super) struct Offer<'a> {
     /// The calls; `None` if they could not be computed.
     pub(super) forecast: Option<&'a Forecast>,
-    /// The limit, if any.
     pub(super) limit: Option<Usd>,
     /// Whether agents may call tools, which no figure includes.
     pub(super) tools: bool,

@@ -114,7 +114,7 @@ pub(super) struct Interrupts {
 }
 
 impl Interrupts {
-    /// Takes over these signals. Call it before anything is on the screen.
+    /// Takes over these signals. Call it before drawing anything.
     pub(super) fn listen() -> Self {
         #[cfg(unix)]
         use tokio::signal::unix::{SignalKind, signal};

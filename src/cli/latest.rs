@@ -1,4 +1,4 @@
-//! The newest debate, if none is named.
+//! Falls back to the newest debate.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -16,7 +16,7 @@ use dialectic_record::store::{Directory, Entry, read_state};
 /// The name for the newest debate.
 const LATEST: &str = "latest";
 
-/// The debate with that name, else the newest.
+/// The debate with that name, by default the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {
     Ok(debates()?.find(name.unwrap_or(LATEST))?)
 }
@@ -42,8 +42,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether a single argument of `ask` is a debate: `latest`, a file, a whole id or the ending of exactly one. Else it
-/// is a question.
+/// Whether a single argument of `ask` is a debate: `latest`, a file, a whole id or the ending of exactly one. Otherwise
+/// it is a question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()

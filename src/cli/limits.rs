@@ -4,7 +4,7 @@ use crate::error::UserError;
 use dialectic_engine::access::is_program;
 use dialectic_record::debate::Settings;
 
-/// A limit is missing, so that others could spend freely.
+/// A limit is missing, without which other people could spend freely.
 fn missing(command: &str, option: &str, reason: &str) -> UserError {
     UserError::input(format!("{command} needs {option}: {reason}"))
         .with_hint(format!("give {option}; `docs/models.md` explains the limits"))

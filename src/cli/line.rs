@@ -13,7 +13,6 @@ use console::{Key, Term, measure_text_width};
 /// The user's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TypedLine {
-    /// A line.
     Line(String),
     /// Ctrl-G: continue the text in an editor.
     Editor(String),

@@ -42,11 +42,8 @@ pub(super) enum OnQuestions {
 /// An answer given before the debate continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GivenAnswer {
-    /// The agent that asked.
     pub(super) agent: AgentId,
-    /// The id of its question.
     pub(super) item: String,
-    /// The answer.
     pub(super) text: String,
 }
 
@@ -221,9 +218,7 @@ fn pass(debate: &Debate) -> Option<String> {
     Some(format!("{ordinal}, {number} of at most {most}"))
 }
 
-/// The source of answers.
 enum AnswerSource {
-    /// A terminal.
     Terminal(LineReader),
     /// Other input: one answer per line.
     Pipe,

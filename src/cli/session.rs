@@ -79,7 +79,7 @@ pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environ
     ConfigFiles::new(path, environment)
 }
 
-/// What the user defines for a saved debate: in their own files, and on the command line.
+/// What the user defines for a saved debate, in their own files and on the command line.
 pub(super) fn own(args: &VouchArgs, files: &ConfigFiles) -> Result<UserSettings, Error> {
     let mut own = files.own()?;
     own.directories.extend(args.context.clone());
@@ -276,7 +276,6 @@ pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
 
 /// A finished run before its report.
 pub(super) struct Over {
-    /// The saved debate.
     pub(super) debate: Debate,
     /// Its outcome or status.
     pub(super) ending: RunEnding,
@@ -291,7 +290,7 @@ pub(super) struct Over {
 }
 
 impl Over {
-    /// Whether the debate is recorded and will not continue by itself.
+    /// Whether the debate is recorded and will not continue on its own.
     fn is_over(&self) -> bool {
         self.is_kept && matches!(self.ending, RunEnding::Completed | RunEnding::Failed)
     }

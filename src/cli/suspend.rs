@@ -5,8 +5,7 @@ use dialectic_report::display::Messages;
 
 use super::keys::Keyboard;
 
-/// Makes a suspended program restore the terminal, and take it again when it continues; also restores it on a quit
-/// signal.
+/// Restores the terminal on suspension and on a quit signal, and takes it back when the program continues.
 #[cfg(unix)]
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use std::time::Duration;
@@ -17,7 +16,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
 
     /// The time limit for removing the block, since a terminal may be stopped.
     const TO_LEAVE: Duration = Duration::from_millis(200);
-    /// The exit code of a program that was told to quit.
+    /// The exit code after SIGQUIT.
     const QUIT: i32 = 131;
 
     std::thread::spawn(move || {

@@ -12,7 +12,6 @@ use dialectic_record::store::{Readers, StoreError, write_atomically};
 
 use super::output::make_parent;
 
-/// The maximum number of links.
 const MOST_LINKS: usize = 40;
 
 /// A file, device, pipe or stream for a result.
@@ -65,7 +64,6 @@ impl OutputTarget {
         self.way == other.way || identity(&self.given).is_some_and(|id| identity(&other.given) == Some(id))
     }
 
-    /// Whether it is standard output.
     pub(super) fn is_stdout(&self) -> bool {
         self.way == Way::Stdout
     }

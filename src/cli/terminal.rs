@@ -101,13 +101,13 @@ impl Terminal {
         }
     }
 
-    /// The width of the terminal for results; `None` if there is none.
+    /// The width of the terminal for results; `None` without a terminal.
     #[expect(clippy::unused_self, reason = "asking through the terminal keeps it the only owner of the streams")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
     }
 
-    /// The layout of results for people: the terminal's width, with colours if wanted. Pipes and files have no width.
+    /// The layout of results: the terminal's width, and colours if enabled. Pipes and files have no width.
     pub(super) fn layout(&self) -> Layout {
         let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }

@@ -27,7 +27,7 @@ pub(super) struct Watchers {
 
 /// The remains of a finished run.
 pub(super) struct Seen {
-    /// How the event stream ended; complete if there is none.
+    /// How the event stream ended; complete without a stream.
     pub(super) stream: StreamEnd,
     /// The tracer after all signals.
     pub(super) tracer: Option<Tracer>,
@@ -40,13 +40,12 @@ pub(super) struct Seen {
 pub(super) enum Waited {
     /// Everything was shown.
     ToTheEnd,
-    /// The user interrupted with output still unread.
+    /// The user interrupted with unread output.
     NotToTheEnd,
 }
 
 /// The source of events that a watcher missed.
 pub(super) struct Log<'a> {
-    /// The journal.
     pub(super) journal: &'a Path,
     /// The number of events before the published ones.
     pub(super) before: u64,
@@ -86,7 +85,7 @@ impl Watchers {
         self.view.messages()
     }
 
-    /// Waits until the reader of the event stream on standard output is gone.
+    /// Waits until the reader of the event stream closes standard output.
     pub(super) async fn reader_gone(&mut self) {
         match &mut self.stream {
             Some(stream) => stream.reader_gone().await,

@@ -13,7 +13,6 @@ use super::{Criterion, Scores};
 const LOWEST: f64 = 1.0;
 const HIGHEST: f64 = 10.0;
 
-/// An evaluator's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorAnswer {
     /// The JSON as received.
@@ -29,7 +28,6 @@ pub struct EvaluatorAnswer {
 pub enum Ignored {
     /// Outside 1 to 10: replaced by the nearest bound.
     Clamped {
-        /// The criterion.
         criterion: Criterion,
         /// The given value as JSON.
         given: String,
@@ -38,7 +36,6 @@ pub enum Ignored {
     },
     /// Not a number: omitted.
     NotANumber {
-        /// The criterion.
         criterion: Criterion,
         /// The type of the given value.
         found: &'static str,

@@ -27,7 +27,6 @@ pub enum Criterion {
 }
 
 impl Criterion {
-    /// All criteria.
     pub const ALL: [Self; 8] = [
         Self::FunctionalCompleteness,
         Self::PerformanceScalability,

@@ -16,7 +16,6 @@ use super::schema::EVALUATION;
 
 /// An evaluator that can be called.
 pub struct Evaluator {
-    /// The configured settings.
     pub settings: EvaluatorSettings,
     /// The system prompt, with placeholders.
     pub system: PromptText,
@@ -28,7 +27,6 @@ pub struct Evaluator {
 /// A prompt and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
-    /// The text.
     pub text: Arc<str>,
     /// The user's file; `None` for the built-in text.
     pub file: Option<PathBuf>,

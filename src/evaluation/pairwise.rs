@@ -24,14 +24,12 @@ use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 const MOST_ITEMS: usize = 15;
 /// The maximum number of characters in an item.
 const MOST_CHARACTERS: usize = 400;
-/// The fewest decided problems that can show anything: five wins of five still have p = 0.0625.
+/// The minimum of decided problems for a significant result: five wins of five have p = 0.0625.
 pub const FEWEST: u32 = 6;
 
 /// A judge of pairs.
 pub struct Judge {
-    /// The configured settings.
     pub settings: EvaluatorSettings,
-    /// The caller of its model.
     pub caller: Caller,
 }
 
@@ -40,20 +38,16 @@ pub struct Judge {
 pub struct Contest {
     /// The name of the problem.
     pub name: String,
-    /// The problem.
     pub problem: String,
-    /// What an answer should fulfil. The first judge makes a list from the problem if there is none.
+    /// What an answer should fulfil. If absent, the first judge derives a list from the problem.
     pub checklist: Vec<String>,
-    /// The answers.
     pub pairs: Vec<[String; 2]>,
 }
 
 /// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The first.
     A,
-    /// The second.
     B,
 }
 
@@ -71,9 +65,7 @@ pub enum Ruling {
 /// A ruling, with the preference in each order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled {
-    /// The judge.
     pub judge: String,
-    /// The ruling.
     pub ruling: Ruling,
     /// The preferred side and the reason: with A shown first, then with B first.
     pub said: [(Option<Side>, String); 2],
@@ -324,8 +316,8 @@ pub fn sign_test(wins: u32, losses: u32) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// The judges of another model family than the participants', where there is one; all of them otherwise. With what is to
-/// be said about it: models prefer their own texts.
+/// The judges of other model families than the participants', if any, otherwise all judges; with a warning, since
+/// models prefer their own texts.
 pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Judge>, Vec<String>) {
     let relation = |judge: &Judge| {
         let EvaluatorSettings { id, model, provider, .. } = &judge.settings;

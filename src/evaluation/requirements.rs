@@ -31,9 +31,7 @@ pub struct Requirements {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// The agent.
     pub agent_id: AgentId,
-    /// The role.
     pub agent_role: Arc<str>,
     /// The section of its text.
     pub requirements_coverage: String,

@@ -22,7 +22,6 @@ pub(super) const IN_FLIGHT: usize = 16;
 
 /// The evaluations of one subject.
 pub struct Evaluated<'a> {
-    /// The subject.
     pub subject: &'a Subject,
     /// All repetitions in order.
     pub runs: Vec<EvaluationRun<'a>>,
@@ -36,20 +35,18 @@ pub struct EvaluationRun<'a> {
 
 /// One attempt of an evaluator on a subject.
 pub struct Attempt<'a> {
-    /// The evaluator.
     pub evaluator: &'a Evaluator,
-    /// The result.
     pub outcome: Result<EvaluatorAnswer, Skipped>,
     /// The time from the first attempt to the end, including a second request.
     pub latency: Duration,
-    /// The usage, as far as reported.
+    /// The reported usage.
     pub usage: Usage,
 }
 
 /// Why an evaluator does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
-    /// The call failed for good.
+    /// The call failed permanently.
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
     /// Its answers contained no evaluation.
@@ -66,7 +63,6 @@ fn after(attempts: u32) -> String {
 pub struct Usage {
     /// The answers received, including unreadable ones.
     pub answers: u64,
-    /// The reported tokens.
     pub tokens: u64,
     /// Calls without reported tokens.
     pub silent_calls: u64,
@@ -75,10 +71,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// No usage.
     pub const NONE: Self = Self { answers: 0, tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) };
 
-    /// The sum.
     pub fn and(self, other: Self) -> Self {
         Self {
             answers: self.answers + other.answers,
@@ -130,7 +124,6 @@ pub async fn evaluate<'a>(
     .await
 }
 
-/// An evaluator's attempt on a subject.
 async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Semaphore) -> Attempt<'a> {
     // The semaphore is never closed; proceeding without a permit would still be correct.
     let _permit = in_flight.acquire().await;

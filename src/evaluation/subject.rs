@@ -38,17 +38,12 @@ pub enum SubjectError {
     Lacks {
         /// The debate's file.
         path: PathBuf,
-        /// The field.
         field: &'static str,
-        /// The fault.
         fault: &'static str,
     },
     /// None of several debates has a solution.
     #[error("none of the {debates} debates has a solution")]
-    NoneFinished {
-        /// The number of debates.
-        debates: usize,
-    },
+    NoneFinished { debates: usize },
     /// A defective template.
     #[error(transparent)]
     Prompt(#[from] PromptError),

@@ -8,7 +8,6 @@ use std::process::Stdio;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-/// The path of the program.
 #[derive(Debug, Clone)]
 pub(super) struct Program(PathBuf);
 

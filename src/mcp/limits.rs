@@ -16,7 +16,6 @@ use dialectic_record::store::{Directory, Entry};
 /// The polling interval until a command has taken a debate.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The server's limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Per debate.
@@ -66,8 +65,8 @@ impl Limits {
         Ok(Leave { most, lock })
     }
 
-    /// Permission to ask about a debate. The answer's maximum cost is recorded on top of the debate's cost, so that
-    /// other processes count it towards the daily limit.
+    /// Permission to ask about a debate. Records the answer's maximum cost on top of the debate's, so that other
+    /// processes count it towards the daily limit.
     pub(super) fn leave_to_ask(
         &self,
         directory: &Directory,

@@ -34,19 +34,14 @@ use arguments::{option, words};
 const LOOK: Duration = Duration::from_millis(200);
 const TELL: Duration = Duration::from_secs(2);
 
-/// The options of the server.
 pub struct Options {
-    /// The debates directory.
     pub directory: Directory,
     /// Computes the remaining calls.
     pub runner: Runner,
-    /// The configuration file, if named.
     pub config: Option<PathBuf>,
-    /// The environment file, if named.
     pub env_file: Option<PathBuf>,
     /// The directory for attachments and for agents' tools.
     pub context: Option<PathBuf>,
-    /// The cost limit per debate.
     pub max_cost: Option<Usd>,
     /// The cost limit per day (UTC) for all debates.
     pub max_cost_per_day: Option<Usd>,
@@ -101,7 +96,6 @@ impl<E: std::error::Error> From<E> for Refusal {
     }
 }
 
-/// The result of a tool.
 type Outcome = Result<CallToolResult, Refusal>;
 
 fn said(text: impl Into<String>) -> CallToolResult {

@@ -113,8 +113,8 @@ fn created(started: Started) -> Response {
     response
 }
 
-/// Prepares a debate and starts or queues it: one at a time, including other servers of the directory, so that no two
-/// use the same money.
+/// Prepares a debate and starts or queues it. One at a time, also across servers of the directory, so that no two spend
+/// the same money.
 async fn admit(
     app: &App,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
@@ -170,7 +170,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
     Ok(ok(shown.await??))
 }
 
-/// A recorded debate, or why it is gone.
+/// A recorded debate, or why it does not exist.
 fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
     entry_of(&app.workplace.directory, id).map_err(|missing| {
         let lost = app.hall.lost(&DebateId::new(id));

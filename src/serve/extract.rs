@@ -74,7 +74,6 @@ pub(super) struct Filter {
     pub(super) skip: Option<u32>,
 }
 
-/// The name of a report's format.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct FormatName(pub(super) &'static ReportFormat);

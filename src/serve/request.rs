@@ -19,9 +19,7 @@ use dialectic_record::debate::{AgentSettings, Attachment, Settings};
 
 use super::problem::ProblemDetails;
 
-/// The maximum number of agents.
 pub(super) const MOST_AGENTS: usize = 8;
-/// The maximum number of files.
 const MOST_FILES: usize = 20;
 /// The maximum characters of a file's name.
 const LONGEST_NAME: usize = 255;
@@ -268,7 +266,6 @@ fn not_allowed(key: &str) -> ProblemDetails {
 }
 
 impl NewDebate {
-    /// The problem.
     pub(super) fn text(&self) -> Result<Arc<str>, ProblemDetails> {
         if self.problem.trim().is_empty() {
             return Err(ProblemDetails::key("problem", "the problem is empty"));

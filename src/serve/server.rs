@@ -32,7 +32,6 @@ use super::settings::DebateInputs;
 /// The maximum number of event streams. A browser shares one among its tabs.
 const MOST_CLIENTS: usize = 100;
 
-/// The options of a server.
 pub struct ServeOptions {
     /// The address to listen at.
     pub host: String,
@@ -42,7 +41,6 @@ pub struct ServeOptions {
     pub token: Option<String>,
     /// The maximum number of running debates.
     pub places: usize,
-    /// The inputs of its debates.
     pub workplace: DebateInputs,
 }
 
@@ -56,7 +54,7 @@ pub(super) struct Parts {
     pub(super) catalogue: Catalogue,
     pub(super) workplace: DebateInputs,
     pub(super) closing: Closing,
-    /// Held while a debate is admitted, so that no two use the same money.
+    /// Held while admitting a debate, so that no two spend the same money.
     pub(super) door: Mutex<()>,
     clients: Arc<Semaphore>,
 }
@@ -164,7 +162,6 @@ impl Server {
         self.address_of("/")
     }
 
-    /// The address of one debate.
     pub fn address_of_debate(&self, id: &DebateId) -> String {
         self.address_of(&format!("/debates/{id}"))
     }

@@ -27,13 +27,10 @@ use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
 /// The inputs of the server's debates.
 #[derive(Clone)]
 pub struct DebateInputs {
-    /// The debates directory.
     pub directory: Directory,
-    /// The configuration.
     pub config: ConfigPath,
     /// The environment with the keys.
     pub environment: Environment,
-    /// The cost limit per debate.
     pub max_cost: Option<Usd>,
     /// The cost limit per day for all debates.
     pub max_cost_per_day: Option<Usd>,
@@ -141,7 +138,7 @@ struct MemberInfo {
     position: Option<Position>,
 }
 
-/// Whether none of these is a real model.
+/// Whether all models are offline.
 pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
@@ -255,7 +252,7 @@ impl DebateInputs {
         Ok((settings, changed.warnings))
     }
 
-    /// What the user defines for debates: in their own files, and on the server's command line.
+    /// What the user defines for debates, in their own files and on the server's command line.
     fn own(&self) -> Result<UserSettings, ProblemDetails> {
         let mut own = self.files().own()?;
         own.budget.max_calls = self.max_calls.or(own.budget.max_calls);
@@ -276,7 +273,7 @@ impl DebateInputs {
         Err(ProblemDetails::cost(detail).hint("start the server with it, or set it in your own configuration"))
     }
 
-    /// The cost limit of a debate: the server's, else the user's default.
+    /// The cost limit of a debate: the server's, otherwise the user's default.
     fn most(&self, own: &UserSettings) -> Option<Usd> {
         self.max_cost.or(own.budget.max_cost_usd)
     }

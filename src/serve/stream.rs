@@ -209,7 +209,7 @@ fn in_flight(progress: &Progress) -> Vec<Signal> {
     progress.busy().iter().flat_map(|busy| busy.calls.iter().flat_map(of)).collect()
 }
 
-/// Sends the journal's events after number `told`. Returns the number of the last one.
+/// Sends the journal's events after number `told`. Returns the last number sent.
 async fn tell_past(
     reader: &mut JournalReader,
     mut told: u64,
@@ -257,7 +257,7 @@ async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
     }
 }
 
-/// Sends keep-alives. Ends when the client is gone.
+/// Sends keep-alives until the client disconnects.
 async fn still(frames: &mpsc::Sender<Frame>) {
     let mut times = interval(STILL_THERE);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);

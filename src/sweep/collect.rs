@@ -22,15 +22,11 @@ use crate::error::{Error, in_full};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// The debate.
     pub id: DebateId,
-    /// The problem.
     pub problem: String,
-    /// The variant.
     pub variant: String,
     /// The number among several equal debates, from 1.
     pub repeat: u32,
-    /// The protocol.
     pub protocol: &'static str,
     /// Its outcome or status.
     pub outcome: Option<OutcomeKind>,
@@ -42,15 +38,11 @@ pub struct Row {
     pub correct: Option<bool>,
     /// The judge's confidence, from 0 to 100.
     pub confidence: Option<f64>,
-    /// The number of its rounds.
     pub rounds: u32,
-    /// Input tokens.
     pub input_tokens: u64,
-    /// Output tokens.
     pub output_tokens: u64,
     /// The cost; absent if a price is unknown.
     pub cost_usd: Option<Usd>,
-    /// The title.
     pub title: Option<String>,
     /// Its answer in Markdown.
     pub answer: Option<String>,
@@ -192,7 +184,7 @@ pub async fn write_records(
     Box::pin(stream::iter(&plan.plan.debates).map(write).buffered(AT_ONCE)).try_collect().await
 }
 
-/// A record that is there is replaced only if the store has more of it, as of a failed debate that was resumed.
+/// Replaces an existing record only if the store has more of it, for example because a failed debate was resumed.
 async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -> Result<Option<PathBuf>, Error> {
     let stored = Stored::read(store, id).await?;
     let status = stored.debate(store, id)?.map(|(debate, _)| debate.status);

@@ -22,7 +22,6 @@ pub const MOST_DEBATES: usize = 1_000_000;
 pub struct Description {
     /// The directory of its file.
     pub base: PathBuf,
-    /// The problems with their attachments.
     pub groups: Vec<Group>,
     /// The variants, at least one.
     pub variants: Vec<VariantDescription>,
@@ -35,7 +34,6 @@ pub struct Description {
 /// Problems with the same attachments.
 #[derive(Debug)]
 pub struct Group {
-    /// The problems.
     pub problems: Vec<Problem>,
     /// The attached files, as named in the description.
     pub attach: Vec<String>,
@@ -47,24 +45,19 @@ pub struct Group {
 pub struct VariantDescription {
     /// The name in results.
     pub name: String,
-    /// The configuration file.
     pub config: Option<PathBuf>,
-    /// The protocol.
     pub protocol: Option<String>,
     /// The model of all agents and the judge.
     pub model: Option<String>,
-    /// The judge's model.
     pub judge_model: Option<String>,
     /// Models of several vendors.
     #[serde(default)]
     pub mixed: bool,
     /// The roles that take part.
     pub agents: Option<Vec<String>>,
-    /// The number of rounds.
     pub rounds: Option<u32>,
     /// When to end early.
     pub until: Option<TerminationKind>,
-    /// The number of checkers.
     pub check: Option<u32>,
     /// Whether a small council gives short answers.
     #[serde(default)]
@@ -72,11 +65,9 @@ pub struct VariantDescription {
     /// Call no model.
     #[serde(default)]
     pub offline: bool,
-    /// The cost limit of one debate.
     pub max_cost: Option<Usd>,
 }
 
-/// The file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {

@@ -26,12 +26,10 @@ pub(super) struct ProblemSet {
     pub(super) problems: Vec<Problem>,
 }
 
-/// One problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The name in results: a file's name without `.md`, or the `id` of a line.
     pub id: String,
-    /// The text of the problem.
     pub text: String,
     /// The right answer, if a program can check it.
     pub answer: Option<Answer>,
@@ -45,13 +43,10 @@ pub struct Problem {
 pub enum Answer {
     /// A text; case and white space do not count.
     Text(String),
-    /// A number.
     Number(f64),
     /// A number with a tolerance.
     Near {
-        /// The number.
         number: f64,
-        /// The tolerance.
         within: f64,
     },
 }

@@ -28,7 +28,6 @@ pub enum SegmentError {
     /// A segment is missing, or was changed.
     #[error("the debate {id} in the store {place} is damaged: {fault}")]
     Damaged {
-        /// The debate.
         id: DebateId,
         /// The store.
         place: String,
@@ -98,12 +97,13 @@ fn segment_name(id: &DebateId, segment: u64) -> String {
     format!("{}/{segment:08}", segments(id))
 }
 
-/// The object with the whole journal of a completed debate: readers need one request instead of one for each segment.
+/// The object with the whole journal of a completed debate, so that readers need one request instead of one per
+/// segment.
 fn journal_name(id: &DebateId) -> String {
     format!("debates/{id}/journal")
 }
 
-/// What a store has of a debate.
+/// The stored part of a debate.
 #[derive(Debug, Default)]
 pub struct Stored {
     /// The journal; empty if the debate was not started.
@@ -174,7 +174,7 @@ struct Inner {
     id: DebateId,
     /// The first line of each segment, unique to the worker: a store acknowledges equal bytes to both of two workers.
     header: String,
-    /// Lines that no segment has yet.
+    /// Lines that are not stored yet.
     pending: Mutex<Vec<u8>>,
     /// The number of the next segment, locked while it is created.
     next: tokio::sync::Mutex<u64>,
@@ -182,7 +182,7 @@ struct Inner {
     has_ended: CancellationToken,
 }
 
-/// Why a writer writes no more.
+/// Why a writer stopped.
 #[derive(Debug)]
 pub(super) enum WriterEnd {
     /// Another worker has created the next segment.
@@ -192,7 +192,7 @@ pub(super) enum WriterEnd {
 }
 
 impl WriterEnd {
-    /// What a worker says whose debate another one continues.
+    /// Reported by a worker whose debate another one continues.
     pub(super) const TAKEN_OVER: &str = "another worker continues it";
 
     fn error(&self) -> ReplicaError {
@@ -218,18 +218,18 @@ impl SegmentWriter {
         }))
     }
 
-    /// Why it writes no more.
+    /// Why it stopped writing.
     pub(super) fn end(&self) -> Option<&WriterEnd> {
         self.0.end.get()
     }
 
-    /// Resolves when it writes no more.
+    /// Resolves when it has stopped writing.
     pub(super) async fn ended(&self) {
         self.0.has_ended.cancelled().await;
     }
 
-    /// Stores the pending lines, even if nobody waits for it: the name of a segment of unknown fate is neither free nor
-    /// known to be taken.
+    /// Stores the pending lines, even if nobody awaits the result: until then it is unknown whether the segment's name
+    /// is taken.
     fn store(&self) -> JoinHandle<Result<(), ReplicaError>> {
         let writer = self.clone();
         tokio::spawn(async move { writer.0.create_next().await })

@@ -17,13 +17,10 @@ use super::store::{AT_ONCE, Store};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// The planned debates.
     pub debates: u64,
-    /// The finished debates.
     pub finished: u64,
     /// The started debates that have not ended: a worker runs them, or another resumes them.
     pub running: u64,
-    /// The debates without an answer.
     pub failed: u64,
     /// The debates that were not started.
     pub waiting: u64,
@@ -39,7 +36,6 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lost {
-    /// The number of calls.
     pub calls: u32,
     /// Their maximum cost, as far as prices are known.
     pub usd: Usd,
@@ -49,7 +45,6 @@ pub struct Lost {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetStatus {
-    /// The whole set.
     #[serde(flatten)]
     pub all: Progress,
     /// The debates of each variant, by its name.

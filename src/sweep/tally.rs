@@ -11,7 +11,6 @@ use crate::error::in_full;
 /// How a worker's part in a debate ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
-    /// It is finished.
     Finished {
         /// The known cost, if this worker finished it.
         cost: Option<Usd>,
@@ -19,10 +18,7 @@ pub enum Ended {
         before: bool,
     },
     /// It has no answer, now or from before. It is resumed on request only.
-    Failed {
-        /// The reason.
-        reason: String,
-    },
+    Failed { reason: String },
     /// Another worker continues it.
     TakenOver,
     /// It cannot run as planned, or not on this machine.
@@ -32,7 +28,7 @@ pub enum Ended {
         /// The category that determines the exit code.
         blame: ErrorCategory,
     },
-    /// It should be tried again.
+    /// Try it again later.
     Later {
         /// The reason, as a clause.
         reason: String,
@@ -45,7 +41,6 @@ impl Ended {
         Self::Failed { reason: error.unwrap_or_else(|| "it has no answer".to_owned()) }
     }
 
-    /// It ended with this error.
     pub(super) fn of(error: &dyn Diagnostic) -> Self {
         let reason = in_full(error);
         match error.blame() {
@@ -113,8 +108,8 @@ impl Tally {
         self.finished == self.all
     }
 
-    /// The exit code for an engine. 75 asks for another attempt, which does not repeat what is finished or failed. It must
-    /// not follow a debate that another worker continues: the two would take it from each other for ever.
+    /// The exit code for an engine. 75 requests another attempt, which does not repeat finished or failed debates.
+    /// Never 75 for a debate that another worker continues: the two would take it from each other forever.
     pub fn exit_code(&self) -> u8 {
         match self {
             _ if self.is_complete() => 0,
@@ -127,7 +122,6 @@ impl Tally {
         }
     }
 
-    /// The advice.
     pub fn hint(&self) -> &'static str {
         match self {
             Self { taken_over: 1.., .. } => "run a debate in one process at a time",

@@ -98,7 +98,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates. Each ends once, in whatever order.
+    /// Runs debates. They end in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,
@@ -111,7 +111,7 @@ impl Worker {
         stream::iter(debates).map(run).buffer_unordered(options.jobs)
     }
 
-    /// Runs a debate from what the store has of it.
+    /// Runs a debate from its stored part.
     async fn debate(&self, debate: &PlannedDebate, retry_failed: bool) -> Result<Ended, Ended> {
         if self.stop.begun.is_cancelled() {
             return Err(Ended::Later { reason: STOPPED.to_owned() });
@@ -174,7 +174,7 @@ impl Worker {
         Ok(self.ended(run, &writer).await)
     }
 
-    /// Waits for the end of a run, and stops it when the worker is told to or another worker took over.
+    /// Waits for the end of a run. Stops it when the worker has to stop or another worker takes over.
     async fn ended(&self, run: Run, writer: &SegmentWriter) -> Ended {
         let controls = run.controls();
         let wait = run.wait();

@@ -152,7 +152,7 @@ fn is_content_sent(debate: &Debate) -> bool {
     debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content)
 }
 
-/// A text under OpenInference's names: JSON for an object or a list, else plain text.
+/// A text under OpenInference's names: JSON for an object or a list, otherwise plain text.
 pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) -> [KeyValue; 2] {
     let is_json = text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok();
     let kind = if is_json { "application/json" } else { "text/plain" };

@@ -16,7 +16,7 @@ const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
 const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
 const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
-/// With this header Langfuse shows spans at once instead of after minutes.
+/// Makes Langfuse show spans at once instead of after minutes.
 const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
 
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -34,7 +34,6 @@ const DEFAULT_SERVICE_NAME: &str = "dialectic";
 /// The default time limit of the OTLP specification.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The destination of traces.
 #[derive(Clone)]
 pub struct TraceDestination {
     pub(super) url: Url,
@@ -63,12 +62,7 @@ pub enum TraceConfigError {
     Missing(Vec<&'static str>),
     /// A variable's value is invalid.
     #[error("the environment variable {variable} {fault}")]
-    Invalid {
-        /// The variable.
-        variable: &'static str,
-        /// The fault.
-        fault: &'static str,
-    },
+    Invalid { variable: &'static str, fault: &'static str },
 }
 
 impl TraceConfigError {
@@ -102,7 +96,6 @@ impl Diagnostic for TraceConfigError {
 }
 
 impl TraceDestination {
-    /// The complete URL.
     pub fn url(&self) -> &Url {
         &self.url
     }

@@ -36,7 +36,6 @@ pub(super) enum ExportReport {
 /// A batch was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SendError {
-    /// There was no answer.
     #[error("{}", innermost(.0))]
     NoAnswer(reqwest::Error),
     /// The answer was an error.

@@ -23,7 +23,6 @@ pub(super) struct Generation {
     /// The recorded usage.
     record: Option<CallRecord>,
     output: Option<String>,
-    /// The choices.
     choices: Vec<KeyValue>,
     /// The conversation before this call; `None` without content.
     asked: Option<Vec<Value>>,
@@ -31,13 +30,12 @@ pub(super) struct Generation {
     is_unreadable: bool,
 }
 
-/// The end of a call.
 pub(super) enum CallEnd<'a> {
     /// The call ended, with the values of the signal.
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
-    /// The call returned a reply that is not yet a result; the same key is called again.
+    /// The call returned a reply that is not yet a result; the same key follows.
     Replied { reply: &'a StoredReply, call: &'a CallRecord },
-    /// Failed for good, as recorded. `call` is the usage of an unreadable answer.
+    /// Failed permanently, as recorded. `call` is the usage of an unreadable answer.
     Failed { failure: &'a Failure, call: Option<&'a CallRecord> },
     /// Abandoned at the debate's end.
     Abandoned,

@@ -35,7 +35,6 @@ pub(super) struct Spans {
 /// An agent's span in a stage.
 struct AgentSpan {
     id: AgentId,
-    /// The stage's index.
     stage: usize,
     span: Span,
     in_flight: usize,

@@ -27,7 +27,6 @@ const BATCH: usize = 64;
 pub struct Undelivered {
     /// The address without secrets.
     pub to: String,
-    /// The reason.
     pub reason: String,
 }
 

@@ -51,7 +51,7 @@ impl Tokens {
     }
 }
 
-/// The usage of one finished call. Added to the state's `usage`.
+/// The usage of one finished call; the state's `usage` sums them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one call, each under its own key")]
 #[serde(rename_all = "camelCase")]

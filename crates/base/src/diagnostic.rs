@@ -5,11 +5,11 @@ use std::error::Error;
 /// The cause of an error; it determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
-    /// Everything else: a file cannot be written, or the program has a defect.
+    /// Everything else, such as a file that cannot be written, or an internal error.
     General,
     /// The command line, or an input file.
     Arguments,
-    /// A provider: calls of models failed for good.
+    /// A provider: model calls failed permanently.
     Provider,
     /// The configuration, or the environment's keys and settings.
     Configuration,
@@ -22,7 +22,7 @@ pub trait Diagnostic: Error + Send + Sync + 'static {
     /// The category that determines the exit code.
     fn blame(&self) -> ErrorCategory;
 
-    /// What the user can do about it, if the message does not say.
+    /// What the user can do, if the message does not say so.
     fn hint(&self) -> Option<String> {
         None
     }

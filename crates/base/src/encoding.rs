@@ -1,4 +1,4 @@
-//! Reads the user's text files, which must be UTF-8, and guesses the encoding of those that are not. Also hexadecimal.
+//! Reads the user's text files, which must be UTF-8, and guesses the encoding of others. Also hexadecimal.
 
 use std::fmt::{self, Write};
 
@@ -74,7 +74,7 @@ impl fmt::Display for Encoding {
 }
 
 impl NotUtf8 {
-    /// What the user can do about it.
+    /// What the user can do.
     pub fn hint(self) -> String {
         match self.seems.name() {
             Some(name) => format!(

@@ -33,7 +33,7 @@ pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
     format!("at least {} ({} did not report theirs)", tokens(known), counted(silent_calls, "call"))
 }
 
-/// `1 call`, `3 calls`: a number and a noun whose plural ends in s.
+/// `1 call`, `3 calls`. The plural of `noun` must end in s.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(number))
@@ -84,7 +84,7 @@ pub fn with_notional(cost: String, notional: Option<Usd>) -> String {
     }
 }
 
-/// An amount in cents if it has any, else with four decimals: `$0.21`, `$0.0421`.
+/// Two decimals from $0.10 on, below that four: `$0.21`, `$0.0421`.
 pub fn short_cost(amount: Usd) -> String {
     let dollars = amount.dollars();
     if dollars >= 0.1 { format!("${dollars:.2}") } else { amount.to_string() }

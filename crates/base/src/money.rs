@@ -20,7 +20,6 @@ const PICO_PER_DOLLAR: f64 = 1e12;
 const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
-    /// No money.
     pub const ZERO: Self = Self(0);
     /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
@@ -123,12 +122,10 @@ impl BudgetLimit {
 pub struct Amount {
     /// The dollars.
     pub usd: Usd,
-    /// The requests.
     pub requests: u32,
 }
 
 impl Amount {
-    /// Zero.
     pub const ZERO: Self = Self { usd: Usd::ZERO, requests: 0 };
 
     /// One request that costs this much.
@@ -177,7 +174,7 @@ impl Sum for Amount {
     }
 }
 
-/// The limit as it follows "the": `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
+/// Without an article: `cost limit of $0.0500`, `limit of 30 calls`, `limit of $0.0500 and 30 calls`.
 impl fmt::Display for BudgetLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.usd, self.calls.map(|calls| counted(calls.into(), "call"))) {

@@ -1,4 +1,4 @@
-//! A program that answers in place of a server, as the user configures it.
+//! A program configured to answer instead of a server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -80,7 +80,7 @@ pub fn is_secret_place(path: &Path) -> bool {
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a path leads through, or to, git's data, which contains every text ever committed.
+/// Whether a path is in or below `.git`, which contains every text ever committed.
 pub fn is_in_git(path: &Path) -> bool {
     path.iter().any(|name| lower(name) == ".git")
 }
@@ -137,7 +137,7 @@ impl KnownKeys {
         Self(keys.into())
     }
 
-    /// The variable whose value the text contains.
+    /// The variable whose value is in the text.
     pub fn find(&self, text: &str) -> Option<&str> {
         let mut keys = self.0.iter();
         keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())

@@ -15,7 +15,7 @@ use super::rules::{check_summarization, switch_on_summarization};
 
 /// Answers tend to become erratic above this temperature, which is allowed but rarely intended.
 const WARM: f64 = 1.0;
-/// The role of an agent whose own is unknown.
+/// The role of an agent whose configured role is unknown.
 const FALLBACK_ROLE: &str = "architect";
 
 /// The context in which agents are resolved.

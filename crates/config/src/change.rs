@@ -28,7 +28,6 @@ pub struct SettingChange {
 }
 
 impl SettingChange {
-    /// The path of the setting.
     pub fn path(&self) -> &KeyPath {
         &self.path
     }
@@ -37,13 +36,11 @@ impl SettingChange {
 /// Settings after changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
-    /// The settings.
     pub settings: Settings,
-    /// Warnings about the changes.
     pub warnings: Vec<String>,
 }
 
-/// Parses `agents[1].model=…` or `agents.<id>.model=…`; the value is JSON or else plain text.
+/// Parses `agents[1].model=…` or `agents.<id>.model=…`. A value that is not JSON is plain text.
 impl FromStr for SettingChange {
     type Err = String;
 

@@ -17,9 +17,7 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 pub struct Mismatch {
     /// The path of the value.
     pub path: KeyPath,
-    /// The expected type.
     pub expected: String,
-    /// The type found.
     pub found: String,
 }
 
@@ -264,7 +262,7 @@ fn expected(choices: &[&Value]) -> String {
     }
 }
 
-/// Shows a number with about as many digits as a person would write.
+/// Shows a number without rounding noise.
 struct ShownNumber(f64);
 
 impl std::fmt::Display for ShownNumber {

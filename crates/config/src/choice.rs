@@ -29,7 +29,6 @@ pub struct ModelChoice {
     pub(super) models: Vec<ServedModel>,
     /// Whether they are a mixed panel.
     pub is_mixed: bool,
-    /// The reason.
     pub because: ChoiceReason,
 }
 
@@ -40,7 +39,6 @@ pub enum ChoiceReason {
     KeyIsSet(Vec<String>),
     /// These programs were found, and these environment variables hold keys.
     ProgramIsThere {
-        /// The programs.
         programs: Vec<String>,
         /// The variables, possibly none.
         variables: Vec<String>,
@@ -138,9 +136,7 @@ impl Diagnostic for NoKey {
 /// A provider and model to assign to agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedModel {
-    /// The provider.
     pub provider: String,
-    /// The model.
     pub model: String,
 }
 
@@ -215,8 +211,8 @@ impl ModelResolver<'_> {
         self.providers.iter().map(|(name, entry)| (name.clone(), entry.program.is_some())).collect()
     }
 
-    /// One model for all agents: from the highest layer that names one, else from the first provider with a key. No
-    /// second provider receives anything just because its key is set.
+    /// One model for all agents: from the highest layer that names one, otherwise from the first provider with a key.
+    /// Other providers receive nothing, even if their keys are set.
     fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
         let ResolveContext { overrides, usual, .. } = self.context;
         let asked = self.asked(overrides.model.as_ref());
@@ -313,7 +309,7 @@ impl ModelResolver<'_> {
         ModelChoice { models, is_mixed: true, because }
     }
 
-    /// The first of `models` whose provider has a key, else the first one.
+    /// The first of `models` whose provider has a key, otherwise the first.
     fn first<'a>(&self, models: impl Iterator<Item = (&'a str, &'a str)>) -> ModelChoice {
         let models: Vec<_> = models.collect();
         let with_key = models.iter().find_map(|served| Some((*served, self.key_of(served.0)?)));
@@ -324,8 +320,8 @@ impl ModelResolver<'_> {
         ModelChoice { models: vec![ServedModel::new(provider, model)], is_mixed: false, because }
     }
 
-    /// The provider of a model that was named without one: a provider known to serve it, preferably with a key; else
-    /// the only one that can be called.
+    /// The provider of a model that was named without one: a provider known to serve it, preferably with a key;
+    /// otherwise the only callable provider.
     pub(super) fn provider_of(&self, model: &str) -> Result<String, Fault> {
         let known = || default_models().map(|(name, _)| name);
         let listing = || known().filter(|name| facts(name, model).is_some());
@@ -376,8 +372,8 @@ impl ModelResolver<'_> {
 pub(super) type OwnProviders = BTreeMap<String, bool>;
 
 /// The provider and the model in a name such as `openai/gpt-5.6-luna`. A prefix that names no provider belongs to the
-/// model's name. A program's name alone stands for its default model; that of the user's own program has the program's
-/// name.
+/// model's name. A program's name alone means its default model; for the user's own program, the model has the
+/// program's name.
 pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
         let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);

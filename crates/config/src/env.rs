@@ -30,20 +30,10 @@ pub enum EnvFile {
 pub enum EnvError {
     /// The file is missing or cannot be read.
     #[error("cannot read the environment file `{}`", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The file is not text.
     #[error("the environment file `{}` is not UTF-8 text", path.display())]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// The likely encoding.
-        fault: NotUtf8,
-    },
+    NotUtf8 { path: PathBuf, fault: NotUtf8 },
 }
 
 impl Diagnostic for EnvError {
@@ -178,7 +168,7 @@ fn open_to_others(_: &Path) -> Option<u32> {
     None
 }
 
-/// Skips variables that are not Unicode: none of ours are.
+/// Skips variables that are not Unicode; the program uses none of these.
 fn process_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -15,45 +15,31 @@ use super::locate::{Location, ProblemSubject};
 pub enum ConfigError {
     /// It exists but cannot be read.
     #[error("cannot read the configuration `{}`", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// It is a directory.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("the configuration `{}` is a directory", .0.display())]
     Directory(PathBuf),
     /// It is not UTF-8.
     #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
     NotUtf8 {
-        /// The file.
         path: PathBuf,
         /// The first invalid byte.
         location: Location,
-        /// The likely encoding.
         fault: NotUtf8,
     },
-    /// It is not JSON.
     #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
     Syntax {
-        /// The file.
         path: PathBuf,
         /// Where the parser stopped.
         location: Location,
-        /// The cause.
         fault: SyntaxFault,
     },
     /// A value has the wrong type.
     #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
     WrongType {
-        /// The file.
         path: PathBuf,
         /// Where the value begins.
         location: Location,
-        /// The value's key.
         key: KeyPath,
-        /// The expected type.
         expected: String,
         /// The type found. Never the value, which may be a misplaced secret.
         found: String,
@@ -61,7 +47,6 @@ pub enum ConfigError {
     /// All values that cannot be used.
     #[error("the configuration `{}` cannot be used{}", path.display(), ProblemList(problems))]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// The problems, at least one.
         problems: Vec<ConfigProblem>,
@@ -72,9 +57,8 @@ pub enum ConfigError {
     /// An untrusted file sets what only the user may set.
     #[error("`{}` is not trusted, so {fault}", path.display())]
     Untrusted {
-        /// The file.
         path: PathBuf,
-        /// What it may not do.
+        /// What the file may not do.
         fault: String,
     },
     /// A requirement of the request is missing.
@@ -85,7 +69,6 @@ pub enum ConfigError {
     Argument {
         /// The option, as typed.
         option: &'static str,
-        /// The problem.
         message: String,
     },
     /// The value of a command-line option cannot be used without another one.
@@ -93,25 +76,17 @@ pub enum ConfigError {
     Incomplete {
         /// The option, as typed.
         option: &'static str,
-        /// The problem.
         message: String,
-        /// The remedy.
         remedy: Remedy,
     },
     /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
-    ContextDir {
-        /// The path as given.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    ContextDir { path: PathBuf, source: io::Error },
 }
 
 /// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyntaxFault {
-    /// It is empty.
     Empty,
     /// It contains a comment, which JSON does not allow.
     Comment,
@@ -129,12 +104,10 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
-/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// The subject.
     pub subject: ProblemSubject,
-    /// The message as it follows the subject; never a secret.
+    /// Continues a sentence that begins with the subject. Never contains a secret.
     pub message: String,
 }
 

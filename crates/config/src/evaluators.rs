@@ -46,16 +46,13 @@ pub struct EvaluationSettings {
     pub warnings: Vec<String>,
 }
 
-/// One evaluator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluatorSettings {
     /// Unique among the enabled evaluators.
     pub id: AgentId,
-    /// The display name.
     pub name: String,
     /// The model, by its provider's name.
     pub model: String,
-    /// The provider.
     pub provider: String,
     /// The absolute path of a file that replaces the built-in system prompt.
     pub system_prompt_path: Option<PathBuf>,
@@ -75,12 +72,7 @@ pub enum EvaluatorsError {
     Missing(PathBuf),
     /// No evaluator is left.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
-    Nobody {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        fault: &'static str,
-    },
+    Nobody { path: PathBuf, fault: &'static str },
     /// The file cannot be read, or has values that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),

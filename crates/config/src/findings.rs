@@ -7,7 +7,7 @@ use super::error::{ConfigError, ConfigProblem};
 use super::locate::{Location, ProblemSubject};
 use super::suggest::{list, suggestion};
 
-/// Why a value cannot be used, and what the front end can do about it.
+/// Why a value cannot be used, and how to fix it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) message: String,
@@ -40,7 +40,7 @@ impl Diagnostics {
             .push(ConfigProblem { subject: ProblemSubject::Variable(name.to_owned()), message: message.into() });
     }
 
-    /// Reports a command-line option whose value cannot be used. Keeps the first one.
+    /// Reports an unusable command-line option. Keeps only the first.
     pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
         let Fault { message, remedy } = fault.into();
         self.refusal.get_or_insert(match remedy {

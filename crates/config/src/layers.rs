@@ -21,7 +21,6 @@ use super::overrides::{Overrides, Switch};
 pub enum ValueSource {
     /// No layer sets it.
     BuiltIn,
-    /// A configuration file.
     File(PathBuf),
     /// An environment variable, of the process or the environment file.
     Variable(String),

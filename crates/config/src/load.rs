@@ -181,8 +181,8 @@ impl<'a> ConfigFiles<'a> {
         Ok(hooks(self.trusted()?, self.user()?))
     }
 
-    /// What the user's own files define for saved debates: the user's own configuration, and the project's if the user
-    /// named or trusted it.
+    /// What saved debates take from the user's files: the user's own configuration, and the project's if the user named
+    /// or trusted it.
     ///
     /// # Errors
     /// A configuration cannot be used.
@@ -212,7 +212,6 @@ impl<'a> ConfigFiles<'a> {
 
 pub(super) struct FileSet<'a> {
     pub(super) path: &'a ConfigPath,
-    /// The project's file.
     pub(super) project: Option<&'a ConfigDocument>,
     pub(super) user: Option<&'a UserConfig>,
     /// Whether the project's file was found, and the user has not trusted it.
@@ -309,8 +308,8 @@ pub(super) fn assemble(
     Ok(Loaded { settings, warnings, layers, own, file, choice, hooks })
 }
 
-/// The default model: the project's preference, else the user's. The user's provider serves a model named without a
-/// provider.
+/// The default model: the project's preference, otherwise the user's. The user's provider serves a model named without
+/// a provider.
 fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     let own = files.user.map(|user| user.usual.clone()).unwrap_or_default();
     let (Some(ModelPreference { provider, model }), Some(project)) = (of_project, files.project) else { return own };
@@ -322,7 +321,7 @@ fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
     Usual { preference, path: Some(project.path.clone()) }
 }
 
-/// The commands after a debate: the project's, else the user's own.
+/// The commands after a debate: the project's, otherwise the user's.
 fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Hooks {
     let documents = project.into_iter().chain(user.map(|user| &user.document));
     let mut commands = documents.filter_map(|document| document.tree["hooks"]["afterDebate"].as_array());

@@ -8,9 +8,7 @@ use dialectic_base::key_path::KeyPath;
 /// A position in a text; both parts count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
@@ -28,12 +26,10 @@ impl fmt::Display for Location {
     }
 }
 
-/// The subject of a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProblemSubject {
     /// A key of the file.
     Key {
-        /// The path.
         path: KeyPath,
         /// The position of the key, or of its nearest container.
         location: Option<Location>,

@@ -20,30 +20,17 @@ pub enum Switch {
 pub struct Overrides {
     /// `--agents`: roles to keep.
     pub agents: Option<Vec<String>>,
-    /// `--model`.
     pub model: Option<String>,
-    /// `--judge-model`.
     pub judge_model: Option<String>,
-    /// `--mixed`.
     pub mixed: Switch,
-    /// `--rounds`.
     pub rounds: Option<u32>,
-    /// `--protocol`.
     pub protocol: Option<String>,
-    /// `--until`.
     pub until: Option<TerminationKind>,
-    /// `--check`.
     pub check: Option<u32>,
-    /// `--quick`.
     pub quick: Switch,
-    /// `--clarify`.
     pub clarify: Switch,
-    /// `--offline`.
     pub offline: Switch,
-    /// `--max-cost`.
     pub max_cost: Option<Usd>,
-    /// `--max-calls`.
     pub max_calls: Option<u32>,
-    /// `--context`.
     pub context_dir: Option<PathBuf>,
 }

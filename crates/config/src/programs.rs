@@ -45,7 +45,6 @@ fn is_program(name: &str, entry: &Value) -> bool {
     entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
 }
 
-/// The providers of a file.
 pub(super) fn names(tree: &Value) -> OwnProviders {
     let entries = tree["providers"].as_object().into_iter().flatten();
     entries.map(|(name, entry)| (name.clone(), entry["type"] == COMMAND)).collect()

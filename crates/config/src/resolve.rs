@@ -17,7 +17,6 @@ use super::overrides::{Overrides, Switch};
 use super::roster::{Roster, roster};
 use super::rules;
 
-/// The context of a resolution.
 pub(super) struct ResolveContext<'a> {
     pub(super) environment: &'a Environment,
     pub(super) overrides: &'a Overrides,
@@ -34,7 +33,6 @@ pub(super) struct ResolveContext<'a> {
 /// The user's fallbacks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usual {
-    /// The preferred model.
     pub(super) preference: ModelPreference,
     /// The file that sets them.
     pub(super) path: Option<PathBuf>,
@@ -50,7 +48,7 @@ pub(super) struct Resolved {
     pub(super) choice: Option<ModelChoice>,
 }
 
-/// Decides every value. `layers` come from the files; this adds the command line. `findings` are the problems so far.
+/// Decides every value. Adds the command line to `layers`, which come from files. `findings` are the problems so far.
 pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings: Diagnostics) -> Resolved {
     let overrides = context.overrides;
     // A user's own configuration need not name agents.

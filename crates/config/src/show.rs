@@ -12,7 +12,6 @@ use super::layers::{Layers, ValueSource};
 use super::load::Loaded;
 use super::programs;
 
-/// One effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
     /// The path, such as `debate.rounds` or `endpoints.openai.baseUrl`.

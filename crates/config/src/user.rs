@@ -81,7 +81,6 @@ pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
 /// The programs in the user's own configuration.
 #[derive(Debug, Default)]
 pub struct UserPrograms {
-    /// The providers.
     pub providers: BTreeMap<String, ProviderSettings>,
     /// The entries that are programs, as written.
     pub entries: Map<String, Value>,

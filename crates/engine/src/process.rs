@@ -20,11 +20,8 @@ const COMPLAINT: usize = 2000;
 /// A command and its limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limited<'a> {
-    /// The command line for the shell.
     pub command: &'a str,
-    /// The standard input, if any.
     pub input: Option<&'a [u8]>,
-    /// The time limit.
     pub limit: Duration,
     /// The maximum number of bytes kept of its standard output; the rest is discarded.
     pub keep: usize,
@@ -52,11 +49,7 @@ pub enum ProcessError {
     TimedOut(Duration),
     /// It ended with a status other than 0.
     #[error("it failed ({status}){}", behind(complaint))]
-    Failed {
-        status: std::process::ExitStatus,
-        /// The standard error.
-        complaint: String,
-    },
+    Failed { status: std::process::ExitStatus, complaint: String },
     /// The output could not be read.
     #[error("its output cannot be read: {0}")]
     Unreadable(#[source] io::Error),
@@ -151,7 +144,7 @@ impl Kept {
         Self { bytes: Vec::new(), most, cut: false }
     }
 
-    /// Reads a stream to its end, so that the writer never blocks.
+    /// Drains a stream, so that the writer never blocks.
     async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) -> io::Result<()> {
         let Some(mut stream) = stream else { return Ok(()) };
         let mut buffer = vec![0; 8192];

@@ -20,8 +20,8 @@ use dialectic_record::debate::Settings;
 use super::problem::{self, Sources};
 use super::{attachments, dry_run, protocols, serve};
 
-/// The average latency of the offline provider in a user's first debate: about ten seconds in total, so that there is
-/// something to watch.
+/// The average latency of the offline provider in a user's first debate, which takes about ten seconds, so that there
+/// is something to watch.
 const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {

@@ -27,7 +27,6 @@ const LEAST_PROBLEM: usize = 16;
 /// Shown for an empty value.
 const NOTHING: &str = "-";
 
-/// A row of the list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListRow {
@@ -41,14 +40,12 @@ struct ListRow {
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
-    /// Whether no model was called, so that there is nothing to pay.
+    /// Whether no model was called.
     #[serde(skip)]
     is_offline: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     notional_usd: Option<Usd>,
-    /// The problem's first line.
     problem: String,
-    /// The title of the debate.
     title: String,
     protocol: Option<String>,
     winner: Option<String>,

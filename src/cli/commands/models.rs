@@ -61,7 +61,6 @@ struct ModelLine {
     program: Option<ProgramState>,
 }
 
-/// The result of a probe.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProbeResult {
@@ -408,7 +407,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
     ProbeResult { answered, latency_ms, cost_usd, error: error.map(|error| one_line(&error.to_string())) }
 }
 
-/// Whether an error still shows a working model, such as one that used up its tokens thinking.
+/// Whether an error shows that the model works, such as one that spent all its tokens on reasoning.
 fn came_from_a_model(error: &ModelError) -> bool {
     matches!(error, ModelError::OutputLimit | ModelError::Empty | ModelError::Unusable { .. })
 }
@@ -423,7 +422,7 @@ fn shown(rows: &[ModelLine], servers: &Servers, layout: Layout) -> String {
     parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// A program's report, as it follows its name.
+/// A program's state, to append to its name.
 fn of_program(state: &ProgramState) -> String {
     let version = state.version.as_deref().map_or_else(|| "version unknown".to_owned(), one_line);
     let tested = match (state.may_be_called, state.tested) {

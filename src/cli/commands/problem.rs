@@ -15,13 +15,11 @@ const STANDARD_INPUT: &str = "standard input";
 pub(super) struct Sources<'a> {
     /// The command line.
     pub(super) text: Option<&'a str>,
-    /// A file.
     pub(super) file: Option<&'a Path>,
-    /// Whether standard input is used for something else.
+    /// Whether standard input is used for another purpose.
     pub(super) stdin_is_taken: bool,
 }
 
-/// A problem and its source.
 pub(super) struct Problem {
     /// The text, verbatim.
     pub(super) text: String,
@@ -29,7 +27,7 @@ pub(super) struct Problem {
     pub(super) is_stdin: bool,
 }
 
-/// Reads the problem from the given source, else from a pipe or file on standard input.
+/// Reads the problem from the given source, otherwise from a pipe or file on standard input.
 pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, UserError> {
     let unreadable = |from: &str, source: std::io::Error| {
         UserError::input(format!("cannot read the problem from {from}")).with_source(source)

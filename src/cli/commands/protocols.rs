@@ -23,7 +23,6 @@ pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Resu
     terminal.text(&text)
 }
 
-/// The protocol with that name.
 pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
     Protocol::named(name).ok_or_else(|| {
         let message = format!("`{name}` is unknown; known: {}", Protocol::names().join(", "));

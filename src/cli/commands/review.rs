@@ -122,7 +122,7 @@ fn working_directory() -> Result<PathBuf, Error> {
     Ok(Path::new(".").canonicalize().map_err(|source| unreadable(Path::new("."), source))?)
 }
 
-/// A diff from a pipe if no option names what to compare, else the repository.
+/// A diff from a pipe if no option names what to compare, otherwise the repository.
 fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Result<Source, Error> {
     let names_a_revision = args.base.is_some() || args.head.is_some();
     if !names_a_revision && stdin::may_have_text() {

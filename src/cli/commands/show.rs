@@ -45,7 +45,6 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     }
 }
 
-/// The solution of the debate.
 fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let solution = debate.final_solution.as_ref().ok_or_else(|| {
         UserError::input(format!("the debate {} has no solution", debate.id))

@@ -30,7 +30,6 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     if found.is_whole() { Ok(()) } else { Err(damaged().into()) }
 }
 
-/// The JSON output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the output")]

@@ -125,7 +125,6 @@ fn groups(score: impl Fn(Criterion) -> ScoreEntry) -> Groups {
     }
 }
 
-/// Each evaluator's first answer.
 fn first_answers<'a>(evaluated: &'a Evaluated) -> Returned<'a> {
     let mut first: BTreeMap<usize, (&AgentId, &Value)> = BTreeMap::new();
     for run in &evaluated.runs {

@@ -11,7 +11,6 @@ use dialectic_record::debate::Settings;
 use super::{Options, Refusal, Server};
 use crate::mcp::tools::NewDebate;
 
-/// An option with a value.
 pub(super) fn option(name: &str, value: impl Into<OsString>) -> [OsString; 2] {
     [name.into(), value.into()]
 }

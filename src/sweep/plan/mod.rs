@@ -36,14 +36,12 @@ pub struct Plan {
     pub problems: Vec<Arc<PlannedProblem>>,
     /// The variants, each used by at least one debate.
     pub variants: Vec<Arc<Variant>>,
-    /// The debates in the plan's order.
     pub debates: Vec<PlannedDebate>,
 }
 
 /// A plan in a file.
 #[derive(Debug, Clone)]
 pub struct SavedPlan {
-    /// The plan.
     pub plan: Plan,
     /// The SHA-256 of the file's bytes in hexadecimal.
     pub sha256: String,
@@ -69,11 +67,10 @@ pub struct PlannedProblem {
 pub struct Variant {
     /// The name in results.
     pub name: String,
-    /// Complete settings, without those of a machine.
+    /// Complete settings, except machine-specific ones.
     pub settings: Settings,
     /// The protocol that the settings name.
     pub protocol: &'static Protocol,
-    /// The prompts.
     pub prompts: Prompts,
 }
 
@@ -84,9 +81,7 @@ pub struct PlannedDebate {
     pub index: usize,
     /// A hash of its inputs, the same on every machine.
     pub id: DebateId,
-    /// The problem.
     pub problem: Arc<PlannedProblem>,
-    /// The variant.
     pub variant: Arc<Variant>,
     /// The number among several equal debates, from 1.
     pub repeat: u32,
@@ -112,32 +107,21 @@ pub struct Machine {
 pub enum PlanError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// A line is invalid.
     #[error("{}, line {line}: {fault}", path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The number, from 1.
         line: usize,
-        /// The fault.
         fault: String,
     },
     /// There is no debate.
     #[error("{} has no debates", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// Another version of the program made it.
     #[error("{} needs the built-in prompts {planned}, and this program has {own}", path.display())]
     Prompts {
-        /// The file.
         path: PathBuf,
         /// The version of its prompts.
         planned: String,
@@ -149,7 +133,6 @@ pub enum PlanError {
     Unpacked {
         /// The file or directory.
         path: PathBuf,
-        /// The reason.
         source: std::io::Error,
     },
 }
@@ -181,7 +164,7 @@ fn unplannable(message: impl Into<String>) -> UserError {
 }
 
 impl Variant {
-    /// A variant with these settings, without those of this machine.
+    /// A variant with these settings, except those of this machine.
     ///
     /// # Errors
     /// A plan cannot contain one of the settings.
@@ -192,7 +175,7 @@ impl Variant {
         Ok(Self { name, settings, protocol, prompts })
     }
 
-    /// The settings without those of a machine or a person. Workers run only such settings, because a plan may come
+    /// The settings without machine-specific or personal ones. Workers run only such settings, because a plan may come
     /// from a stranger.
     ///
     /// # Errors
@@ -327,7 +310,6 @@ impl Plan {
     }
 }
 
-/// The id of a debate.
 fn id(problem: &[u8], variant: &[u8], repeat: u32) -> DebateId {
     let hash = hash([problem, variant, &repeat.to_be_bytes()]);
     DebateId::new(format!("swp-{}", hexadecimal(&hash[..8])))

@@ -174,7 +174,7 @@ struct Format {
     sweep: u32,
 }
 
-/// What the debates of a plan share.
+/// The shared parts of a plan's debates.
 type Shared = (Vec<Arc<PlannedProblem>>, Vec<Arc<Variant>>);
 
 /// The problems and variants of the first line, checked.

@@ -31,7 +31,7 @@ impl DirectoryStore {
         Self { root: root.into() }
     }
 
-    /// Runs disk work on a thread where it delays no other debate.
+    /// Runs disk work on a blocking thread, so that it delays no other debate.
     async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,

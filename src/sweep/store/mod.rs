@@ -62,9 +62,7 @@ pub struct StoreFault {
     pub doing: &'static str,
     /// The object.
     pub name: String,
-    /// The store.
     pub place: String,
-    /// The reason.
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 

@@ -55,7 +55,7 @@ fn closes(line: &str, mark: &str) -> bool {
     line.len() >= mark.len() && line.chars().all(|c| mark.starts_with(c))
 }
 
-/// A line, whose code in backticks stays code.
+/// Defuses a line, except code in backticks.
 fn prose(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(start) = rest.find('`') {

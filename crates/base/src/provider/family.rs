@@ -1,4 +1,4 @@
-//! Families of models: models of one family were trained alike and make similar mistakes.
+//! Model families. Models of one family are trained alike and make similar mistakes.
 
 /// Prefixes of names that identify families on any server.
 const FAMILIES: &[(&str, &[&str])] = &[

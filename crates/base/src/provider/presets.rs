@@ -35,7 +35,7 @@ pub const OPENROUTER: &str = "openrouter";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// A server without anything of its own.
+/// The presets' common values.
 const BARE: Preset = Preset {
     name: "",
     base_url: "",

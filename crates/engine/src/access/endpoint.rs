@@ -21,11 +21,7 @@ pub enum ProviderAccessError {
     Unknown(String),
     /// The base URL is missing or unusable.
     #[error("the base URL of the provider `{name}` {fault}")]
-    BaseUrl {
-        name: String,
-        /// The problem.
-        fault: &'static str,
-    },
+    BaseUrl { name: String, fault: &'static str },
     /// A header needs an environment variable that is not set.
     #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
     UnsetVariable { name: String, header: String, variable: String },
@@ -64,7 +60,6 @@ impl Diagnostic for ProviderAccessError {
 /// A provider before the environment's values are filled in.
 #[derive(Debug, Clone)]
 pub struct Outline<'a> {
-    /// The built-in provider with this name.
     pub preset: Option<&'static Preset>,
     /// The configured entry.
     pub entry: Option<&'a ProviderSettings>,
@@ -83,7 +78,7 @@ impl<'a> Outline<'a> {
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
-    /// The base URL: the environment's, else the file's, else the preset's.
+    /// The base URL: from the environment, otherwise the file, otherwise the preset.
     pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()

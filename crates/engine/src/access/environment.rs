@@ -61,7 +61,7 @@ fn vendors_urls(variable: &str) -> Vec<&'static str> {
     named.map(|preset| preset.base_url).collect()
 }
 
-/// Whether a variable changes what this program does, so that ignoring it is worth a warning.
+/// Whether a variable affects this program, so that ignoring it deserves a warning.
 fn has_an_effect(variable: &str) -> bool {
     ["DIALECTIC_", "LANGFUSE_", "OFFLINE_", "OTEL_"].iter().any(|start| variable.starts_with(start))
         || PRESETS.iter().any(|preset| preset.base_url_env == Some(variable))
@@ -78,7 +78,6 @@ impl Environment {
         Some(self.user_directory()?.join(KEYS_FILE))
     }
 
-    /// The user's home directory.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Header values with `${NAME}`: credentials come from the environment, and the file only names them.
+//! Header values with `${NAME}`: the file names credentials, and the environment holds them.
 
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::SecretString;

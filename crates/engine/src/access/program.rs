@@ -111,7 +111,6 @@ pub fn located(
 /// An installed built-in program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramThere {
-    /// The program's preset.
     pub preset: &'static ProgramPreset,
     /// Why the program cannot be called, if it cannot.
     pub fault: Option<String>,

@@ -34,12 +34,7 @@ const TRUSTED: &str = "trusted";
 pub enum TrustError {
     /// The file to trust cannot be read.
     #[error("cannot read `{}`", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The path does not fit on a line of the list.
     #[error("cannot trust {0:?}: the path contains control characters, or is not UTF-8")]
     Path(PathBuf),
@@ -51,7 +46,6 @@ pub enum TrustError {
     Unrecorded {
         /// The list of trusted files.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// A record names a command that the user did not.
@@ -65,7 +59,7 @@ pub enum TrustError {
     Context(PathBuf),
 }
 
-/// What is wrong with a prompt file of a found configuration or a record.
+/// The problem with a prompt file of a discovered configuration or a record.
 pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
 
 impl Diagnostic for TrustError {
@@ -91,11 +85,8 @@ impl Diagnostic for TrustError {
 /// A file that the user trusts.
 #[derive(Debug)]
 pub struct Trusted {
-    /// The canonical path.
     pub path: PathBuf,
-    /// The hash of its content.
     pub sha256: String,
-    /// Its content.
     pub text: String,
 }
 
@@ -162,7 +153,7 @@ pub fn refused(tree: &Value) -> Vec<String> {
     sections.into_iter().filter(is_set).map(str::to_owned).chain(outputs).collect()
 }
 
-/// Lowers the user's limits to those of a found configuration or a record.
+/// Lowers the user's limits to those of a discovered configuration or a record.
 fn tightened(own: BudgetSettings, found: BudgetSettings) -> BudgetSettings {
     fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
         one.into_iter().chain(other).min()
@@ -199,7 +190,7 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
     directories.iter().filter_map(|directory| directory.canonicalize().ok()).any(|one| path.starts_with(one))
 }
 
-/// What the user's own files define, and a saved debate may only name.
+/// What only the user's own files define; a saved debate may only refer to it by name.
 #[derive(Debug, Clone, Default)]
 pub struct UserSettings {
     /// The providers by name.

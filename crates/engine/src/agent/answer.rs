@@ -16,7 +16,6 @@ pub enum AnswerError {
     /// It was unreadable and cut, which is the usual cause.
     #[error("{error}; the answer was cut {}", cut.how())]
     Cut {
-        /// The reading error.
         error: String,
         /// The cause of the cut.
         cut: Cut,
@@ -24,7 +23,6 @@ pub enum AnswerError {
     /// It was unreadable, and the second request failed.
     #[error("{error}, and asking again failed: {message}")]
     NoSecondChance {
-        /// The reading error.
         error: String,
         /// Why the second request failed.
         message: String,
@@ -84,8 +82,8 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
     Err(closest.map_or(AnswerError::NoObject, |(_, error)| error))
 }
 
-/// Each part of `text` that begins with `{` and may be an object: up to its closing brace, or else to the end, so that
-/// the error can report that the answer was cut.
+/// Each part of `text` that begins with `{` and may be an object: up to its closing brace or, so that the error can
+/// report a cut answer, to the end.
 fn objects(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -23,10 +23,10 @@ use super::{AnswerError, Assessment, Call, Written};
 use replies::{Replies, failed_call, unreadable};
 use text::{ParsedText, ToolLog, run_all};
 
-/// Why the points of a text are requested again.
+/// The reason given for requesting points again.
 const NO_POINTS: &str = "it has no points in the form that was asked for";
 
-/// Receives each paid reply that is not yet a result, so that it is recorded first.
+/// Records each paid reply that is not yet a result.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
 
 /// A reply that an earlier run already paid for.
@@ -37,18 +37,16 @@ pub struct Ask {
     /// The model to call.
     pub caller: Caller,
     pub request: Request,
-    /// Replies from an earlier run, oldest first, which are not paid again.
+    /// Replies from an earlier run, oldest first, so that they are not paid for twice.
     pub past: Vec<PaidReply>,
-    /// Receives each new reply that is not yet a result.
+    /// Called with each new reply that is not yet a result.
     pub on_reply: OnReply,
     /// The tools that the model may call; none for JSON answers.
     pub tools: Option<Tools>,
 }
 
-/// The tools for a question.
 #[derive(Clone)]
 pub struct Tools {
-    /// The agent's tools.
     pub toolbox: Arc<Toolbox>,
     /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,
@@ -70,7 +68,6 @@ pub struct RequestResult {
     pub value: Value,
     /// The last request; earlier ones were passed to [`Ask::on_reply`].
     pub call: CallRecord,
-    /// The metadata of all its requests.
     pub metadata: Metadata,
     /// The objections in its text, if any.
     pub reading: Option<Box<Reading>>,
@@ -80,7 +77,6 @@ pub struct RequestResult {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(Arc<str>),
-    /// Questions to the user.
     Questions(Vec<String>),
     /// A score, 0 to 100.
     Score(f64),
@@ -118,7 +114,7 @@ pub struct Delivered {
 /// Makes a call until its answer is usable.
 ///
 /// # Errors
-/// The last request failed for good.
+/// The last request failed permanently.
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
@@ -230,7 +226,7 @@ fn may_rethink(call: &Call) -> bool {
     call.step.delivery == Delivery::DraftIfRethought
 }
 
-/// Whether a judge's answer lacks its solution, and nothing else is known.
+/// Whether a judge's answer lacks its solution.
 fn is_without_solution(missing: Option<&AnswerError>) -> bool {
     let none = AnswerError::NoSolution.to_string();
     match missing {
@@ -264,7 +260,7 @@ impl Ask {
     /// none, which forces a text.
     ///
     /// # Errors
-    /// A call fails for good.
+    /// A call fails permanently.
     async fn text(&mut self) -> Result<ParsedText, FailedCall> {
         let mut log = self.past_calls();
         loop {
@@ -305,7 +301,7 @@ impl Ask {
     /// fails.
     ///
     /// # Errors
-    /// The first call fails for good.
+    /// The first call fails permanently.
     async fn points(mut self, reads: &Reads) -> Result<(ParsedText, Option<Reading>), FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
         let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
@@ -364,7 +360,7 @@ impl Ask {
     /// second call fails.
     ///
     /// # Errors
-    /// The first call fails for good.
+    /// The first call fails permanently.
     pub async fn json<T>(
         self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
@@ -381,7 +377,7 @@ impl Ask {
     /// assessment, with `assess`, if that is missing or `check` rejects it; the solution is kept even if this fails.
     ///
     /// # Errors
-    /// The first call fails for good.
+    /// The first call fails permanently.
     async fn written(
         self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
@@ -452,7 +448,7 @@ impl Ask {
     /// Asks for rulings on findings with these numbers, and once more with the reason if none can be parsed.
     ///
     /// # Errors
-    /// The first call fails for good.
+    /// The first call fails permanently.
     async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
         let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
         let value = match read {
@@ -468,7 +464,7 @@ impl Ask {
     }
 }
 
-/// The request to repeat the required part of a text if none of it could be parsed.
+/// The request to repeat the required part of a text, none of which could be parsed.
 fn once_more(reads: &Reads) -> String {
     let said = match reads {
         Reads::Findings(_) => FINDINGS_AGAIN.render(&()),

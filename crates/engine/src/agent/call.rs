@@ -47,9 +47,7 @@ pub struct SharedPrompt {
 /// A prepared call.
 #[derive(Clone)]
 pub struct Call {
-    /// The protocol's step.
     pub step: Step,
-    /// The request to send.
     pub request: Request,
     /// The authors of the labels in the request.
     pub labels: Labels,

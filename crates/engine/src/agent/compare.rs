@@ -54,7 +54,7 @@ impl RawRelations {
         answer
     }
 
-    /// Every decision needs a row, so that an absent relation is the judge's statement.
+    /// Every decision needs a row, so that a missing relation is deliberate.
     pub(super) fn read(text: &str, decisions: &[String], requirements: &[String]) -> Result<Relations, AnswerError> {
         let Self { decisions: rows } = read_json(text)?;
         let name = |number: usize| {

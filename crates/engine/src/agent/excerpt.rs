@@ -31,7 +31,6 @@ impl<'a> Titled<'a> {
     }
 }
 
-/// The length in characters.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }

@@ -40,7 +40,6 @@ impl Labels {
         Self(debaters.into_iter().enumerate().map(label).collect())
     }
 
-    /// Each label with its author.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &AgentId)> {
         self.0.iter().map(|label| (label.word.as_str(), &label.author))
     }

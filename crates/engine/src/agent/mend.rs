@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The object at the beginning of `text`, as is if it is valid JSON, else [`mended`].
+/// The object at the beginning of `text`: unchanged if it is valid JSON, otherwise [`mended`].
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);

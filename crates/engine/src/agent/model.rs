@@ -7,7 +7,8 @@ use dialectic_llm::Timeouts;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_record::debate::{AgentSettings, DebateSettings, ModelLimits, Settings};
 
-/// The price of an agent's model: as configured, else as listed. The list applies only to the provider's own address.
+/// The configured price of an agent's model, otherwise the list price, which applies only to the provider's own
+/// address.
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
@@ -22,7 +23,7 @@ pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static M
     if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
 }
 
-/// The token limits of an agent's model: as configured, else as listed.
+/// The configured token limits of an agent's model, otherwise those in the table.
 pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     let configured = settings.models.get(&agent.model).copied().unwrap_or_default();
     let listed = facts_of(agent, settings);

@@ -27,11 +27,10 @@ pub struct Panel {
     /// The agents, in configuration order.
     pub agents: Vec<Agent>,
     pub judge: Agent,
-    /// The source of each prompt.
     pub sources: PromptSources,
     /// The absolute path of a file with keys that tools never show.
     pub withheld: Option<PathBuf>,
-    /// The keys whose values tools never show.
+    /// Keys whose values tools redact.
     pub keys: KnownKeys,
     /// The providers whose prices may differ from the list; initially all of them.
     pub routed: BTreeSet<String>,

@@ -97,7 +97,7 @@ impl ListedPoints {
         (!points.is_empty()).then_some(Self { points, ..shown })
     }
 
-    /// As many points as fit, preferring grave and new ones, in the given order.
+    /// As many points as fit, preferring severe and new ones, in the given order.
     pub(super) fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
@@ -129,7 +129,7 @@ fn told(one: &Objection) -> String {
     entry
 }
 
-/// The points that the final text answers: those of the check, and accepted ones that it did not find.
+/// The points that the final text answers: raised by the check, or accepted but not found by it.
 pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Objection> {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();

@@ -92,14 +92,11 @@ pub(super) struct Ballot {
     confidence: Option<f64>,
 }
 
-/// A parsed ballot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast<T> {
-    /// The choice.
     pub choice: T,
     /// The voter's confidence, 0 to 100, if stated.
     pub confidence: Option<f64>,
-    /// The reason.
     pub reason: String,
 }
 

@@ -165,7 +165,7 @@ fn in_words(one: &PartlyFulfilled) -> String {
     format!("{requirement}. Holds: {holds}. Fails: {fails}.").replace("..", ".")
 }
 
-/// Whether a requirement holds in no case at all.
+/// Whether a requirement never holds.
 fn holds_never(holds: &str) -> bool {
     matches!(bare(holds).as_str(), "" | "never" | "none" | "nowhere" | "not at all" | "in no case" | "n/a")
 }

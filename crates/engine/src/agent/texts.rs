@@ -49,7 +49,6 @@ pub(super) fn number(debate: &Debate, author: &AgentId) -> String {
     debate.text_number(author).map_or_else(|| author.to_string(), |number| number.to_string())
 }
 
-/// The label of an agent's text.
 pub(super) fn text_label(debate: &Debate, author: &AgentId) -> String {
     format!("{TEXT} {}", number(debate, author))
 }
@@ -160,7 +159,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     ranked.into_iter().map(titled).collect()
 }
 
-/// An agent's side, as it follows a name.
+/// An agent's side, to append to a name.
 fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
     match debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, id)) {
         Position::For => " (for)",
@@ -246,8 +245,8 @@ pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
         .collect()
 }
 
-/// The round on which the answer rests: each agent's current text, and speeches. Critiques follow if `histories` is
-/// set; otherwise only those whose points could not be read, since the ledger holds the other points.
+/// The texts that the answer builds on: each agent's current text, and speeches. Critiques follow if `histories` is
+/// set; otherwise only unreadable ones, since the ledger has the points of the others.
 pub(super) fn final_texts(debate: &Debate, histories: bool) -> Vec<Titled<'_>> {
     let Some(round) = debate.final_round() else { return Vec::new() };
     let mut positions: Vec<&Contribution> = debate.positions(round).into_iter().map(AsRef::as_ref).collect();

@@ -25,18 +25,15 @@ const MOST_CANDIDATES: usize = 64;
 pub struct Assessment {
     /// The label of the candidate that the solution amends.
     pub base: Option<String>,
-    /// The trade-offs.
     pub tradeoffs: Vec<String>,
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
     /// Requirements that are fulfilled except in one case, as stated.
     pub partly_fulfilled: Vec<PartlyFulfilled>,
-    /// The remaining questions.
     pub open_questions: Vec<String>,
     /// The rulings on open points.
     pub(super) rulings: Vec<RawRuling>,
-    /// The title of the debate.
     pub title: Option<String>,
     /// Whether it abandoned the approach of its draft.
     pub rethought: bool,
@@ -44,7 +41,6 @@ pub struct Assessment {
     pub confidence: Option<f64>,
 }
 
-/// The readable parts of a judge's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
     /// The solution in Markdown; empty if missing.

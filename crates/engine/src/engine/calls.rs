@@ -24,7 +24,7 @@ use super::{Engine, EngineError};
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls {
     tasks: JoinSet<()>,
-    /// A map because it is searched for each wanted call whenever one returns.
+    /// A map, because each returning call looks up every wanted one.
     in_flight: HashMap<CallKey, RunningCall>,
     /// Attempts that wait for room under the limit, oldest first.
     waiting: Vec<Pending>,
@@ -37,12 +37,12 @@ struct RunningCall {
     step: Step,
     /// The length of the debate's texts in its request, unshortened.
     length: usize,
-    /// Whether it was permitted to send a request and has not said yet what became of it. Known only where requests
-    /// need permission.
+    /// Whether it was permitted to send a request and has not reported the result. Tracked only if requests need
+    /// permission.
     is_sending: bool,
 }
 
-/// A message from a call. All use one channel, so that a reply arrives before the result it led to.
+/// A message from a call. All use one channel, so that a reply arrives before the result that follows from it.
 pub(super) enum Message {
     /// An attempt requests permission.
     Reserve(Pending),
@@ -62,7 +62,7 @@ pub(super) struct Pending {
     answer: oneshot::Sender<Reserved>,
 }
 
-/// The accounting and the display of one call's attempts.
+/// Accounts for and displays one call's attempts.
 struct Connection {
     step: Step,
     sender: UnboundedSender<Message>,
@@ -164,7 +164,7 @@ impl Calls {
         self.in_flight.contains_key(key)
     }
 
-    /// The next event. Messages precede task ends, so that a finished task is not taken for dead.
+    /// The next event. Messages precede task ends, so that a finished task is not mistaken for a dead one.
     pub(super) async fn next(&mut self) -> TaskEvent {
         tokio::select! {
             biased;
@@ -312,7 +312,7 @@ impl Engine {
         self.is_pausing && self.record.replica().is_some()
     }
 
-    /// Permits the attempts that fit under the limit, and refuses those that never will.
+    /// Permits attempts that fit under the limit, and refuses those that never will.
     pub(super) fn admit(&mut self) -> Result<(), EngineError> {
         if self.sends_no_more() {
             self.calls.waiting.retain(|pending| !pending.answer.is_closed());

@@ -81,8 +81,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Obeys a stop order next to the record once the debate can close. The order is removed only after the record has
-    /// it, so that it survives a crash.
+    /// Obeys a stop order once the debate can close. Removes the order's file only after recording the stop, so that it
+    /// survives a crash.
     fn obey_stop(&mut self) -> Result<(), EngineError> {
         if self.is_to_stop && self.debate().final_round().is_some() {
             self.is_to_stop = false;

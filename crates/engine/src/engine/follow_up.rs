@@ -33,7 +33,6 @@ pub enum FollowUpError {
     /// The judge failed to answer.
     #[error("the judge gave no answer: {reason}")]
     Failed { reason: String },
-    /// The user interrupted.
     #[error("interrupted; the question is saved without an answer")]
     Interrupted,
     /// The record cannot be written, or the program has a defect.
@@ -150,7 +149,7 @@ impl Engine {
         Ok(Arc::clone(text))
     }
 
-    /// Sets the question's limit: its own in addition to the spending so far, else the rest of the debate's.
+    /// Sets the question's limit: its own in addition to the spending so far, otherwise the rest of the debate's.
     fn limit_follow_up(&mut self, own: BudgetLimit, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
         let budget = &mut settings.debate.budget;
@@ -173,8 +172,7 @@ impl Engine {
     }
 }
 
-/// The debate with the question, and the question's number from 1. An unanswered question in the same words is repeated
-/// instead of added.
+/// The debate with the question, and the question's number from 1. Reuses an unanswered question with the same text.
 fn asked(debate: &Debate, question: &Arc<str>) -> Result<(Debate, u8), FollowUpError> {
     let mut asked = debate.clone();
     let is_open = |one: &FollowUp| one.answer.is_none() && one.question == *question;

@@ -46,8 +46,8 @@ impl Diagnostic for ForecastError {
     }
 }
 
-/// Forecasts the debate that `created` begins. `routed` are the providers whose prices may differ from the list, and
-/// `gathered` the minimum and maximum of its collected material. Calls and writes nothing.
+/// Forecasts the debate that `created` begins, without calls or writes. `routed` are the providers whose prices may
+/// differ from the list; `gathered` is the minimum and maximum of the collected material.
 ///
 /// # Errors
 /// A role cannot be used.

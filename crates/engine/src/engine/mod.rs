@@ -108,7 +108,6 @@ impl EngineError {
 /// Collects the material of a debate.
 pub type Gather = Box<dyn Fn(&Debate) -> BoxFuture<'static, Gathered> + Send + Sync>;
 
-/// A running debate.
 pub struct Engine {
     protocol: &'static Protocol,
     panel: Panel,

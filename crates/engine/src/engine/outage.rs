@@ -48,15 +48,15 @@ pub(super) struct Outage {
     pub(super) ends_run: bool,
     /// The providers that have answered in this debate.
     answered: HashSet<String>,
-    /// The undecided calls, and those that wait for their server.
+    /// Calls that wait for their server, or for a decision about it.
     waiting: BTreeMap<CallKey, WaitingCall>,
     /// The providers that were unreachable when last called.
     unreachable: BTreeSet<Arc<str>>,
-    /// The agents whose last call found their server unreachable.
+    /// Agents whose server was unreachable in their last call.
     cut_off: BTreeSet<AgentId>,
     /// How often calls returned to a server that has answered others since.
     returned: HashMap<CallKey, u32>,
-    /// How often servers returned since one answered.
+    /// How often servers became reachable again without answering.
     in_vain: u32,
     /// The delay until the next check of a server.
     wait: Option<Duration>,
@@ -159,7 +159,6 @@ impl Engine {
         self.panel.agent(id).map(|agent| Arc::clone(&agent.caller.provider))
     }
 
-    /// Notes that a call was answered.
     pub(super) fn note_answered(&mut self, key: &CallKey) {
         if let Some(provider) = self.provider_of(&key.agent_id) {
             self.outage.answered(&key.agent_id, &provider);
@@ -185,8 +184,7 @@ impl Engine {
         true
     }
 
-    /// Whether enough agents are reachable to continue without the others. Agents that were not called yet count as
-    /// reachable.
+    /// Whether enough agents are reachable to continue. Agents that were not called yet count as reachable.
     fn can_do_without(&self) -> bool {
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);

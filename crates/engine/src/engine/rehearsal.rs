@@ -62,8 +62,8 @@ pub(super) struct SampleAnswers<'a> {
     pub(super) demanding: bool,
     /// Whether the winning text has a fault that extends the debate.
     pub(super) extends: bool,
-    /// Whether every text consists of points that are answered, maintained and never verified, so that lists of points
-    /// reach their maximum.
+    /// Whether every text raises points that are answered, maintained and never verified, which maximizes lists of
+    /// points.
     pub(super) disputes: bool,
 }
 
@@ -360,7 +360,6 @@ impl<'a> Rehearsal<'a> {
         }
     }
 
-    /// A text of this length.
     fn filler(&self, bytes: usize) -> Arc<str> {
         Arc::clone(self.fillers.borrow_mut().entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
     }
@@ -459,7 +458,7 @@ impl<'a> Rehearsal<'a> {
         due.iter().map(reply).collect()
     }
 
-    /// The critic's reaction to first answers: its points still hold.
+    /// The critic's recheck of first answers: all points are maintained.
     fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Recheck> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));

@@ -24,7 +24,7 @@ use super::{Engine, EngineError};
 /// A solution needs texts of at least this many characters.
 const LEAST_TEXT: usize = 500;
 
-/// The failure of a call for good.
+/// The permanent failure of a call.
 fn failure(step: &Step, failed: &FailedCall) -> Failure {
     Failure {
         key: step.key.clone(),
@@ -37,7 +37,7 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
 }
 
 impl Engine {
-    /// Records the result of a call. Returns whether the wanted calls must be computed again.
+    /// Records the result of a call. Returns whether to recompute the wanted calls.
     pub(super) fn take(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
         if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
@@ -315,8 +315,8 @@ impl Engine {
         room
     }
 
-    /// Whether a call whose request was too long is repeated with half of the debate's texts, because the debate has
-    /// been paid for.
+    /// Whether to repeat an overlong request with half of the debate's texts, rather than lose a debate that is paid
+    /// for.
     pub(super) fn asks_for_less(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let Completion { step, length, .. } = arrival;
         let can_be_shortened = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::FollowUp);

@@ -1,4 +1,4 @@
-//! The loop of a run: visits the stages, starts the calls that are ready, and records what follows.
+//! The loop of a run: goes through the stages, starts ready calls, and records results.
 
 use dialectic_record::debate::{
     CallKey, CallStatus, Debate, Event, Outcome, Recorded, ResultKind, Signal, StageId, Status, Timestamp,
@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// Makes the calls of a stage, and those of later stages whose inputs are ready, until its own have finished.
+    /// Makes the calls of a stage, and ready calls of later stages, until its own have finished.
     pub(super) async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
@@ -204,7 +204,7 @@ impl Engine {
         stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
     }
 
-    /// Collects the debate's material, if the stage wants it and it was not collected yet.
+    /// Collects the debate's material, if the stage needs it and it was not collected yet.
     async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
         let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(ResultKind::Material));
         let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
@@ -227,7 +227,7 @@ impl Engine {
         Ok(protocol.stage(id).ok_or(missing)?)
     }
 
-    /// Asks the protocol what follows from the record: facts, which are recorded, and wanted calls.
+    /// Asks the protocol for facts, which it records, and for wanted calls.
     fn look(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
@@ -351,7 +351,7 @@ impl Engine {
         self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
     }
 
-    /// The next finished call; `None` if none is in flight, or none that may still send or receive anything.
+    /// The next finished call; `None` if no call in flight may still send or receive anything.
     pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
             self.admit()?;

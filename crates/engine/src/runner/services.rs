@@ -152,7 +152,7 @@ impl Services {
         program_warnings(used, &settings.providers, &self.environment, &project_of(settings))
     }
 
-    /// The keys whose values are never shown.
+    /// Keys whose values are redacted.
     pub(super) fn keys(&self, settings: &Settings) -> KnownKeys {
         known_keys(&settings.providers, &self.environment)
     }

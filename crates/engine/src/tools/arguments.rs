@@ -9,7 +9,7 @@ use super::ToolError;
 pub(super) struct TextArgument {
     /// The name among the parameters.
     pub(super) name: &'static str,
-    /// What it is, for the model.
+    /// Shown to the model.
     pub(super) description: &'static str,
     /// The same, continuing "expected".
     pub(super) expected: &'static str,

@@ -32,7 +32,7 @@ pub use toolbox::{Toolbox, specs};
 /// The data that tools may read.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The only directory whose files they can read.
+    /// The only directory that they can read.
     pub directory: Arc<ContextDirectory>,
     /// The finished rounds of the debate, then the call's texts of the current one.
     pub rounds: Arc<[Round]>,
@@ -41,7 +41,7 @@ pub struct ToolContext {
 /// A tool that a model can call by name, with one text as its argument.
 pub struct Tool {
     name: &'static str,
-    /// What it does, for the model.
+    /// Shown to the model.
     description: &'static str,
     argument: TextArgument,
     /// Returns the result of one call. May block to read small files; never writes.
@@ -81,22 +81,11 @@ pub enum ToolError {
     /// The arguments are JSON, but not an object.
     #[error("the arguments must be a JSON object, not {0}")]
     NotAnObject(&'static str),
-    /// An argument is missing.
     #[error("the argument `{name}` is missing; expected {expected}")]
-    Missing {
-        name: &'static str,
-        /// The expectation.
-        expected: &'static str,
-    },
+    Missing { name: &'static str, expected: &'static str },
     /// An argument is unusable.
     #[error("the argument `{name}` is {found}; expected {expected}")]
-    Unusable {
-        name: &'static str,
-        /// The problem.
-        found: &'static str,
-        /// The expectation.
-        expected: &'static str,
-    },
+    Unusable { name: &'static str, found: &'static str, expected: &'static str },
     /// An argument is too long.
     #[error("the argument `{name}` is longer than {limit} characters")]
     TooLong {

@@ -19,9 +19,7 @@ const UNTOLD: [&str; 6] = ["node_modules", "target", "dist", "build", "vendor", 
 /// The beginning of a text, and whether it was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The beginning.
     pub text: String,
-    /// Whether it was cut.
     pub cut: bool,
 }
 

@@ -18,7 +18,7 @@ mod unix {
     pub(in crate::tools) struct Identity(u64, u64);
 
     impl Identity {
-        /// The identity of the file at `path`, following links; `None` if there is none.
+        /// The identity of the file at `path`, following links; `None` if it does not exist.
         pub(in crate::tools) fn of(path: &Path) -> Option<Self> {
             std::fs::metadata(path).ok().map(|metadata| Self(metadata.dev(), metadata.ino()))
         }

@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 4;
 /// The maximum number of links on a path, as in operating systems; more are a loop.
 const LINKS: usize = 40;
 
-/// The directory whose files tools may read. It gives no access to anything outside.
+/// The directory that tools may read, without access to anything outside.
 #[derive(Debug)]
 pub struct ContextDirectory {
     root: Dir,
@@ -59,7 +59,6 @@ pub enum AccessError {
     /// It is a device, a pipe, a socket, or a kernel file.
     #[error("Access denied: only regular files and directories can be read")]
     Special,
-    /// It does not exist.
     #[error("there is no such file or directory in the context directory; list_files shows what there is")]
     NotFound,
     /// It is a directory instead of a file.
@@ -360,7 +359,7 @@ fn access_error(source: io::Error) -> AccessError {
     }
 }
 
-/// The path without `.` components, if it has names and nothing else.
+/// The path without `.` components, if it otherwise consists of names only.
 fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
     let names = path.components().filter(|component| *component != Component::CurDir);
     names

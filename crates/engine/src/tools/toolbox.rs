@@ -1,4 +1,4 @@
-//! The tools of one agent, and the execution of its model's calls.
+//! The tools of one agent, and how its model's tool calls are run.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -43,7 +43,6 @@ impl Toolbox {
         Arc::clone(&self.specs)
     }
 
-    /// Whether the agent has no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }

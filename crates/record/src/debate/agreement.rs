@@ -32,14 +32,10 @@ pub enum Relation {
     Opposite,
 }
 
-/// Two related decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelatedPair {
-    /// The first decision.
     pub first: String,
-    /// The second decision.
     pub second: String,
-    /// The relation.
     pub relation: Relation,
 }
 
@@ -47,9 +43,7 @@ pub struct RelatedPair {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relations {
-    /// The decisions in question.
     pub decisions: Vec<String>,
-    /// The related pairs.
     pub pairs: Vec<RelatedPair>,
     /// The major requirement of a decision, if it concerns one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -59,7 +53,6 @@ pub struct Relations {
 /// A group of related decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matter {
-    /// The decisions and their supporters.
     pub decisions: Vec<Wording>,
     /// Whether all texts decide the same.
     pub agreed: bool,
@@ -80,7 +73,6 @@ pub struct Convergence {
     /// The agreement at which texts have converged.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
-    /// The matters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,
     /// The major requirement with opposite decisions, which makes the agreement 0.
@@ -95,7 +87,6 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    /// Whether the texts agree enough.
     pub fn is_reached(&self) -> bool {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
     }
@@ -128,16 +119,13 @@ pub struct Challenge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NeglectedPoint {
-    /// The point's id.
     pub point: PointId,
     /// The author of the criticised text.
     pub target_agent_id: AgentId,
-    /// The text.
     pub text: String,
 }
 
 impl Challenge {
-    /// Whether there are no objections.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty() && self.points.is_empty()
     }
@@ -149,7 +137,6 @@ impl Challenge {
 pub struct Extension {
     /// The round after which it was decided.
     pub round: u32,
-    /// The author of the winning text.
     pub winner: AgentId,
     /// The missed major requirements.
     pub missing: Vec<String>,
@@ -186,10 +173,8 @@ dialectic_base::named! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// The contribution.
     #[serde(flatten)]
     pub of: CallKey,
-    /// The kinds of argument.
     pub kinds: BTreeSet<Argument>,
 }
 
@@ -219,10 +204,8 @@ fn is_negation(one: &str, other: &str) -> bool {
     one_is_negated != other_is_negated && !one.is_empty() && one == other
 }
 
-/// The decisions of several texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decisions {
-    /// The authors.
     pub authors: Vec<AgentId>,
     /// The decisions, each wording once, in an order that hides the authors.
     pub wordings: Vec<Wording>,
@@ -231,7 +214,6 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// The decisions of these texts.
     pub fn of<'a>(texts: impl IntoIterator<Item = (&'a AgentId, &'a [String])>) -> Self {
         let (mut authors, mut silent) = (Vec::new(), None);
         let mut wordings: BTreeMap<String, Wording> = BTreeMap::new();
@@ -332,7 +314,6 @@ impl Decisions {
 }
 
 impl Debate {
-    /// The decisions of these calls' texts.
     pub fn decisions_of(&self, texts: &[CallKey]) -> Decisions {
         let texts = texts.iter().filter_map(|key| self.contribution(key));
         Decisions::of(texts.map(|text| {

@@ -10,7 +10,6 @@ use super::{AgentId, StageId};
 pub struct CallKey {
     /// The round; 0 before the first.
     pub round: u32,
-    /// The stage that it is for.
     #[serde(rename = "phase")]
     pub stage: StageId,
     pub agent_id: AgentId,
@@ -55,6 +54,6 @@ pub enum CallStatus {
     Done,
     /// It had an empty result: an agent without questions.
     Empty,
-    /// It failed for good.
+    /// It failed permanently.
     Failed,
 }

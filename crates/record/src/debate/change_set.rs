@@ -14,9 +14,7 @@ pub struct ChangeSet {
     /// The head commit; absent if the head is the working tree or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// The files whose changes were read.
     pub files: Vec<ChangedFile>,
-    /// The files that were not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
@@ -73,7 +71,6 @@ impl Lines {
         (first <= last).then_some(Self { first, last })
     }
 
-    /// The number of lines.
     pub fn count(self) -> u32 {
         self.last - self.first + 1
     }

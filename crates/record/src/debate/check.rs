@@ -26,7 +26,7 @@ impl Lens {
     /// The number of lenses.
     pub const COUNT: u8 = 3;
 
-    /// The subject of this lens, as it follows "not checked for".
+    /// Completes "not checked for".
     pub fn subject(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",
@@ -79,7 +79,6 @@ impl Debate {
         self.yield_of(one) != Some(ResultKind::Check) && (place == 0 || one.metadata.rethought)
     }
 
-    /// The newest draft of the answer.
     pub fn newest_draft(&self) -> Option<Draft<'_>> {
         let places = self.checks.iter().enumerate().filter(|(place, one)| self.is_draft(*place, one));
         let (number, place) = (1..).zip(places.map(|(place, _)| place)).last()?;

@@ -7,19 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, Debate};
 
-/// The questions of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentClarifications {
-    /// The agent that asks.
     pub agent_id: AgentId,
     pub agent_name: String,
     pub role: String,
-    /// The questions.
     pub items: Vec<Clarification>,
 }
 
-/// A question and the user's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clarification {
     /// Unique within debates of this program.
@@ -96,7 +92,7 @@ fn are_alike(one: &str, other: &str) -> bool {
     fewer == more || (fewer.len() >= 3 && fewer.is_subset(more) && 4 * fewer.len() >= 3 * more.len())
 }
 
-/// The stems of a question's significant words, or of all words if none is significant.
+/// The stems of a question's significant words; of all words if it has no significant ones.
 fn content_words(question: &str) -> BTreeSet<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -9,13 +9,10 @@ use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AgentId, Lens, Reading, StageId};
 
-/// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contribution {
-    /// The author.
     pub agent_id: AgentId,
-    /// The author's role.
     pub agent_role: Arc<str>,
     #[serde(rename = "type")]
     pub stage: StageId,
@@ -38,7 +35,7 @@ impl Contribution {
         self.reading.as_ref().map_or(0, |reading| reading.unread)
     }
 
-    /// Whether no points could be read, although it does not state that there are none.
+    /// Whether its points are unreadable: none were parsed, and it does not claim to have none.
     pub fn is_unread(&self) -> bool {
         self.reading.as_ref().is_none_or(|reading| reading.points.is_none())
     }
@@ -89,13 +86,11 @@ pub struct Metadata {
     /// Set when the server broke the text off for its own reasons.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The lens of a check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lens: Option<Lens>,
     /// Set if the author abandoned the draft's approach; the text is then another draft.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rethought: bool,
-    /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -20,7 +20,6 @@ pub fn default_settings() -> Settings {
     }
 }
 
-/// The default agents.
 pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
@@ -41,7 +40,6 @@ pub fn agent_of(role: &str) -> AgentSettings {
     agent(&format!("agent-{role}"), name, role, 0.5)
 }
 
-/// The default judge.
 pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }

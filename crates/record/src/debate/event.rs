@@ -15,7 +15,7 @@ use super::{
     Timestamp, Verdict, Voting,
 };
 
-/// A numbered event: the content of one journal line.
+/// A numbered event: one line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Numbered from 1 without gaps.
@@ -25,7 +25,7 @@ pub struct Recorded {
     pub event: Event,
 }
 
-/// An event of a debate. A call's result and its cost are one event, so that neither can be lost without the other.
+/// An event of a debate. One event holds a call's result and its cost, so neither can be lost alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
@@ -89,8 +89,7 @@ pub enum Event {
         /// The missed major requirements.
         missing: Vec<String>,
     },
-    /// A call returned a reply that is not yet a result: tool calls, or unreadable JSON. Saved so that it is never paid
-    /// again.
+    /// A call returned tool calls or unreadable JSON instead of a result. Saved so that it is never paid for twice.
     Replied { key: CallKey, reply: StoredReply, call: CallRecord },
     /// An agent was asked for questions.
     QuestionsAsked {
@@ -112,7 +111,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
-    /// The user ended the questions: open ones count as unanswered, and no agent asks again.
+    /// The user ended the questions: open ones count as unanswered, and agents ask no more.
     QuestionsEnded {
         /// Who acted for the user, if anyone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +128,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// A call failed for good.
+    /// A call failed permanently.
     CallFailed {
         /// The call and the reason.
         failure: Failure,
@@ -263,7 +262,7 @@ pub enum Event {
     },
     /// The user rated the debate. A later rating replaces an earlier one.
     Rated {
-        /// 1 for good, -1 for bad.
+        /// 1: good; -1: bad.
         rating: i8,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
@@ -441,7 +440,7 @@ pub enum CallResult<'a> {
     Evaluation(&'a Evaluation),
     /// The answer or a draft of it.
     Solution(&'a Solution),
-    /// None: the call failed for good.
+    /// The call failed permanently.
     Failure(&'a Failure),
 }
 
@@ -478,7 +477,7 @@ pub struct StoredReply {
     /// The requested tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The message as it came, if it says more than text and calls.
+    /// The raw message, if it contains more than text and calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<serde_json::Value>,
     /// The tools' results in the same order.

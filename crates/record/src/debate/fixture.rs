@@ -232,7 +232,7 @@ pub fn debate() -> Debate {
     debate
 }
 
-/// A saved debate of these agents over two rounds, whose points reach every possible end.
+/// A saved debate of these agents over two rounds, whose points have every possible outcome.
 pub fn argued() -> Debate {
     serde_json::from_slice(include_bytes!("../../../../tests/fixtures/shown/argued.json")).unwrap()
 }

@@ -16,38 +16,24 @@ use super::{
 /// Why a sequence of events is not a debate's record.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
-    /// There are no events.
     #[error("the journal is empty")]
     Empty,
     /// Only the first event, and no other, must create the debate.
     #[error("event {seq}: only the first event may be `created`, and it must be")]
-    Creation {
-        /// The number of the event.
-        seq: u64,
-    },
+    Creation { seq: u64 },
     /// An event is missing or out of order.
     #[error("event {found} follows where event {expected} belongs")]
-    Gap {
-        /// The expected number.
-        expected: u64,
-        /// The actual number.
-        found: u64,
-    },
+    Gap { expected: u64, found: u64 },
     /// An event answers an unknown question.
     #[error("event {seq} answers question {number}, which was never asked")]
     UnknownQuestion {
-        /// The number of the event.
         seq: u64,
         /// The question's number, from 1.
         number: usize,
     },
     /// An event names a round that never began.
     #[error("event {seq} belongs to round {round}, which was never begun")]
-    UnknownRound {
-        /// The number of the event.
-        seq: u64,
-        round: u32,
-    },
+    UnknownRound { seq: u64, round: u32 },
 }
 
 /// The state after all `events`.
@@ -426,8 +412,8 @@ impl Debate {
         self.checks.insert(place.unwrap_or(self.checks.len()), Arc::clone(contribution));
     }
 
-    /// Resets a failed debate that is resumed: the causes of its failure are retried if its current stage still needs
-    /// them.
+    /// Resets a failed debate on resume, so that the calls that caused the failure are retried if the current stage
+    /// needs them.
     fn forget_what_is_tried_again(&mut self) {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));

@@ -6,13 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentId, Metadata, Timestamp};
 
-/// A follow-up question and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
-    /// The question, verbatim.
     pub question: Arc<str>,
-    /// The answer in Markdown; absent while there is none.
+    /// The answer in Markdown; absent until given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
     /// The time of the question.

@@ -12,7 +12,7 @@ use super::CallKey;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub calls: Vec<PlannedCall>,
-    /// What a limit of cost or calls covers; absent without one.
+    /// What the limit of cost or calls covers; absent without a limit.
     pub purchase: Option<Purchase>,
 }
 
@@ -64,7 +64,6 @@ pub struct Purchase {
     pub answer_limit: Option<u32>,
 }
 
-/// A future call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedCall {
@@ -72,7 +71,7 @@ pub struct PlannedCall {
     /// The model, as its provider names it.
     pub model: String,
     pub provider: String,
-    /// Whether it is made in every debate, whatever the answers say and however long they are.
+    /// Whether every debate makes it, regardless of the answers and their length.
     #[serde(rename = "certain")]
     pub is_certain: bool,
     /// Input tokens.
@@ -96,9 +95,7 @@ impl PlannedCall {
 /// A range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Span<T> {
-    /// The minimum.
     pub low: T,
-    /// The maximum.
     pub high: T,
 }
 

@@ -19,7 +19,6 @@ pub struct ForkPoint {
     stage: Option<StageId>,
 }
 
-/// The origin of a fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
     pub id: DebateId,
@@ -84,7 +83,7 @@ pub enum ForkError {
     /// The changed settings move an agent to another side.
     #[error("the texts kept from {0} were written for another `position` than in the changed settings")]
     OtherSide(AgentId),
-    /// The changed settings lack an agent whose work is kept.
+    /// The changed settings lack an agent whose texts the fork keeps.
     #[error("the fork keeps texts by {}, which the changed settings lack", listed(.0))]
     UnknownAgents(Vec<AgentId>),
 }
@@ -160,7 +159,8 @@ impl Ranks<'_> {
         self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
     }
 
-    /// The first rank that a fork before `stage` repeats: its own, or that of its first kind of call.
+    /// The first rank that a fork before `stage` repeats: its own, or the first of the ranks before it that cannot be a
+    /// transition's target.
     fn begin(&self, stage: usize) -> usize {
         let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_place).count();
         stage - ahead
@@ -224,8 +224,8 @@ impl Ranks<'_> {
     }
 }
 
-/// The events after the creation that a fork of `parent` at `point` keeps, with their calls marked as paid there,
-/// and the next stage. Everything after is made again.
+/// The events after the creation that a fork of `parent` at `point` keeps, with their calls marked as paid by the
+/// parent, and the next stage. The fork repeats everything later.
 ///
 /// # Errors
 /// The debate never reached that point.

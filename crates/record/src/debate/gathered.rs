@@ -29,7 +29,7 @@ impl Gathered {
 }
 
 impl Debate {
-    /// The debate with this data, if its protocol collects any and has not done so yet.
+    /// The debate with this data, if its protocol collects data and has not done so yet.
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
         let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
@@ -46,7 +46,6 @@ pub struct Material {
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Whether it was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// Why it is missing or incomplete.
@@ -96,7 +95,6 @@ pub struct AgentStanding {
 }
 
 impl Standings {
-    /// The results of an agent.
     pub fn of(&self, agent: &AgentId) -> Option<&AgentStanding> {
         self.agents.iter().find(|standing| standing.agent_id == *agent)
     }

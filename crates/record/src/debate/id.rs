@@ -16,24 +16,20 @@ pub struct DebateId(String);
 pub struct AgentId(Arc<str>);
 
 impl DebateId {
-    /// Wraps an id unchanged.
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl AgentId {
-    /// Wraps an id unchanged.
     pub fn new(id: impl AsRef<str>) -> Self {
         Self(Arc::from(id.as_ref()))
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

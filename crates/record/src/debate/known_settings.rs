@@ -10,7 +10,7 @@ static ASSUMED: LazyLock<Settings> =
     LazyLock::new(|| Settings { agents: Vec::new(), judge: unnamed_agent(), ..default_settings() });
 
 impl Debate {
-    /// The settings in effect: those of the record, or the assumed ones, which are never saved or shown as recorded.
+    /// The recorded settings, or else the assumed ones, which are never saved or shown as recorded.
     pub fn known_settings(&self) -> &Settings {
         self.settings.as_ref().unwrap_or(&ASSUMED)
     }

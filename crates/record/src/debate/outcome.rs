@@ -9,10 +9,8 @@ use dialectic_base::figures::{counted, list, thousands};
 
 use super::{CallKey, Contribution, Debate, ResultKind, Shortened, StageId, StopReason};
 
-/// The outcome of a finished debate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The verdict.
     pub kind: OutcomeKind,
     /// The reasons for a lesser outcome, in a fixed order.
     pub reasons: Vec<String>,

@@ -10,13 +10,11 @@ use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
     pub id: AgentId,
-    /// The display name.
     pub name: String,
     pub role: String,
     pub model: String,
 }
 
-/// The spending so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     /// Input and output tokens.
@@ -104,7 +102,6 @@ impl PanelInfo {
         stage::words(&self.stages, id)
     }
 
-    /// Agents, then the judge.
     pub fn participants(&self) -> impl Iterator<Item = &Participant> {
         self.agents.iter().chain([&self.judge])
     }

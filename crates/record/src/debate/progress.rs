@@ -10,7 +10,6 @@ use super::{AgentId, CallKey, CallStatus, Event, PanelInfo, Poll, Polls, Signal,
 /// The number of bytes kept from the end of a partial answer; more than a line shows.
 const KEPT: usize = 600;
 
-/// The progress of a running debate.
 #[derive(Debug, Clone)]
 pub struct Progress {
     panel: PanelInfo,
@@ -22,7 +21,7 @@ pub struct Progress {
     begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     polls: Vec<Poll>,
-    /// The calls that failed for good, including ballots.
+    /// The calls that failed permanently, including ballots.
     failed: Vec<CallKey>,
     spent: Spent,
     /// Whether it makes calls: not while it waits for the user, and not after its end.
@@ -34,14 +33,12 @@ pub struct Progress {
 /// The position of a stage: its round, the rank of the stage that makes its calls, and the order of its start.
 type StagePosition = (u32, usize, usize);
 
-/// The progress of a stage's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StageProgress {
     /// The expected results.
     pub total: usize,
     /// The finished results.
     pub done: usize,
-    /// The failed results.
     pub failed: usize,
     /// Whether it has ended.
     pub is_over: bool,
@@ -49,9 +46,7 @@ pub struct StageProgress {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallInFlight {
-    /// The start.
     pub since: Instant,
-    /// The latest failed attempt.
     pub retry: Option<Retry>,
     /// The text of the answer so far; empty if answers are not streamed.
     pub words: WordsSoFar,
@@ -75,7 +70,6 @@ impl WordsSoFar {
         &self.end
     }
 
-    /// Appends text.
     pub fn append(&mut self, text: &str) {
         let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
         for c in text.chars() {
@@ -220,7 +214,6 @@ impl Progress {
         }
     }
 
-    /// The participants.
     pub fn panel(&self) -> &PanelInfo {
         &self.panel
     }

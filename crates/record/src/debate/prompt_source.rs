@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentId;
 
-/// The source of each prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptSources {
     /// The version of the built-in prompts.
@@ -33,7 +32,6 @@ pub struct AgentPromptSource {
     pub sha256: Option<String>,
 }
 
-/// The sources of the judge's prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgePromptSource {
@@ -43,7 +41,6 @@ pub struct JudgePromptSource {
     /// The absolute path of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The source of its summary prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_source: Option<PromptOrigin>,
     /// The absolute path of that file.
@@ -70,7 +67,7 @@ impl PromptSources {
         told.is_some_and(|(before, now)| before.sha256.is_some() && before.sha256 == now.sha256)
     }
 
-    /// A sentence for each agent and the judge whose prompts changed since `self` was saved.
+    /// A sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if let (Some(before), Some(now)) = (&self.version, &now.version)

@@ -63,7 +63,6 @@ pub enum Signal {
         /// The continuation of the text. After a [`CallRetrying`](Self::CallRetrying) the answer restarts.
         text: String,
     },
-    /// An attempt failed and will be repeated.
     CallRetrying {
         key: CallKey,
         /// The number of attempts so far.
@@ -81,7 +80,6 @@ pub enum Signal {
         tokens: Option<Tokens>,
         /// The cost; absent if unknown.
         cost_usd: Option<Usd>,
-        /// The error, if any.
         error: Option<String>,
         /// Whether it is repeated when its unreachable server is back.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -89,11 +87,9 @@ pub enum Signal {
     },
     /// A required server is unreachable: the debate waits for it, or pauses.
     ServerGone {
-        /// The number of waiting calls.
         calls: usize,
-        /// The last error.
         error: String,
-        /// Whether a subscription's limit is reached instead.
+        /// Whether a subscription's limit is reached, rather than the server unreachable.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_limit: bool,
     },
@@ -109,7 +105,6 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The warning in this signal, if any.
     pub fn warning(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Warning { message, .. } => Some(message.into()),
@@ -166,12 +161,9 @@ impl RoundInProgress {
     }
 }
 
-/// A call's prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDescription {
-    /// The system text.
     pub system: Arc<str>,
-    /// The user's text.
     pub prompt: Arc<str>,
 }
 

@@ -14,7 +14,6 @@ pub struct Lexicon {
 }
 
 impl Lexicon {
-    /// The lexicon of these texts.
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let stemmer = Stemmer::create(Algorithm::English);
         let counted: Vec<Weights> = texts

@@ -7,7 +7,6 @@ use dialectic_base::figures::score;
 
 use super::{AgentId, FindingRuling, Ruling};
 
-/// The final solution of a debate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Solution {
@@ -19,10 +18,8 @@ pub struct Solution {
     /// Never written by this program; preserved from older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<String>,
-    /// The trade-offs.
     #[serde(default)]
     pub tradeoffs: Vec<String>,
-    /// The judge's recommendations.
     #[serde(default)]
     pub recommendations: Vec<String>,
     /// The judge's confidence, 0 to 100; absent if unreadable.
@@ -40,7 +37,6 @@ pub struct Solution {
     /// Major requirements that the solution fulfils except in a named case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partly_fulfilled: Vec<PartlyFulfilled>,
-    /// The remaining questions.
     #[serde(default)]
     pub open_questions: Vec<String>,
     /// The judge's rulings on open points.
@@ -108,7 +104,6 @@ pub struct PartlyFulfilled {
 /// The length of shortened texts in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortened {
-    /// The original length.
     pub from: usize,
     /// The maximum after shortening.
     pub to: usize,

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a stage in records and messages: `critique`. Only a protocol's file defines ids; all others take them from
-/// there or from a record.
+/// The id of a stage in records and messages: `critique`. Only a protocol's file defines ids; other code takes them
+/// from the protocol or a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct StageId(&'static str);
 
@@ -17,7 +17,6 @@ impl StageId {
         Self(id)
     }
 
-    /// The id as text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -148,7 +147,6 @@ pub enum ResultKind {
     Score,
     /// The agreement of a round's texts, from the relations of their decisions.
     Agreement,
-    /// The objections to an agreement.
     Challenge,
     /// The kinds of argument in texts.
     Kinds,

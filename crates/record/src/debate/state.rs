@@ -26,26 +26,19 @@ pub struct Debate {
     /// The format; absent in files of the older program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format_version: Option<u32>,
-    /// The debate's id.
     pub id: DebateId,
-    /// The problem, verbatim.
     pub problem: Arc<str>,
-    /// The user's additional context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The user's attachments.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub attachments: Arc<[Attachment]>,
-    /// The change to review, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Arc<ChangeSet>>,
     pub status: Status,
     /// The current or last finished round; 0 before the first.
     #[serde(default)]
     pub current_round: u32,
-    /// The rounds so far.
     pub rounds: Vec<Round>,
-    /// The collected material, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gathered: Option<Gathered>,
     /// The chosen team, if one was chosen.
@@ -72,13 +65,11 @@ pub struct Debate {
     pub checks: Vec<Arc<Contribution>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
-    /// The votes of the agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voting: Option<Voting>,
     /// The judge's summary of the final round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_summary: Option<Summary>,
-    /// The source of each prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sources: Option<PromptSources>,
     /// The stage that waits for the user.
@@ -87,7 +78,7 @@ pub struct Debate {
     /// The time since which it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
-    /// The user's rating: 1 for good, -1 for bad.
+    /// The user's rating. 1: good; -1: bad.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub user_feedback: Option<f64>,
     /// The reason for the rating.
@@ -96,7 +87,8 @@ pub struct Debate {
     /// The user's follow-up questions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow_ups: Vec<FollowUp>,
-    /// The stages of its protocol in display order; for states of the older program those of the named protocol.
+    /// The stages of its protocol in display order; for states of the TypeScript program, the stages of the named
+    /// protocol.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub stages: Arc<[StageInfo]>,
     /// The status of each call. Folded from the journal and not saved, since other fields imply it.
@@ -105,7 +97,6 @@ pub struct Debate {
     /// The states of finished rounds' points. Not saved, since the rounds imply it.
     #[serde(skip)]
     pub past: Past,
-    /// The audience's votes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,
     /// Each of the judge's judgements.
@@ -117,10 +108,8 @@ pub struct Debate {
     /// The extensions because the winning text missed a requirement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
-    /// The effective configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
-    /// The last entered stage.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
     pub current_stage: Option<StageId>,
     /// The seed of every shuffle in this debate.
@@ -129,13 +118,12 @@ pub struct Debate {
     /// The original debate of a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
-    /// Calls that failed for good, sorted.
+    /// Calls that failed permanently, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
     /// Cut answers that were used, sorted; contributions and solutions record this themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<CutAnswer>,
-    /// Answers whose finish reason is unknown, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_ends: Vec<UnknownEnd>,
     /// Calls, tokens and cost, by model.
@@ -147,19 +135,16 @@ pub struct Debate {
     /// The cost warning, once given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_warning: Option<CostWarning>,
-    /// Why it was told to close early.
+    /// Why it closed early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Why the status is `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The outcome; set when it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// The start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// The last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -209,18 +194,15 @@ pub struct Round {
     /// Set when the round exceeded `timeoutPerRound`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// The start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
 }
 
-/// A summary of finished rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// The agent that made it for itself.
     pub agent_id: AgentId,
-    /// The agent's role.
     pub agent_role: Arc<str>,
     pub summary: Arc<str>,
     /// How it was made.
@@ -236,7 +218,6 @@ pub struct SummaryMetadata {
     pub before_chars: usize,
     /// The summary's length in characters.
     pub after_chars: usize,
-    /// The method's name.
     pub method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
@@ -275,14 +256,12 @@ impl fmt::Display for CutAnswer {
     }
 }
 
-/// An answer whose server ended it with an unknown finish reason: it may be complete.
+/// An answer with an unknown finish reason: it may be complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownEnd {
-    /// The call.
     #[serde(flatten)]
     pub key: CallKey,
-    /// The finish reason.
     pub finish_reason: String,
 }
 
@@ -301,7 +280,6 @@ fn write_answer(f: &mut fmt::Formatter<'_>, CallKey { round, stage, agent_id, ..
     Ok(())
 }
 
-/// The judge's score of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     #[serde(rename = "type")]
@@ -319,13 +297,11 @@ pub struct Evaluation {
 pub struct CostWarning {
     /// The cost at that time.
     pub usd: Usd,
-    /// The threshold.
     pub limit: Usd,
     /// Whether the user acknowledged it.
     pub acknowledged: bool,
 }
 
-/// A call that failed for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
@@ -338,9 +314,7 @@ pub struct Failure {
     /// Whether its server was unreachable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub server_gone: bool,
-    /// Attempts made.
     pub attempts: u32,
-    /// The time of the failure.
     pub at: Timestamp,
 }
 
@@ -352,7 +326,6 @@ impl Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// Finished calls.
     pub requests: u64,
     /// Input tokens, cached ones included.
     pub input_tokens: u64,
@@ -364,12 +337,12 @@ pub struct ModelUsage {
     /// The list price of calls that a subscription covered, not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
-    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if there are none.
+    /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if zero.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
 }
 
-/// Why a debate was told to close early.
+/// Why a debate closed early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StopReason {
@@ -464,7 +437,7 @@ impl Debate {
         self.settled.get(key).copied()
     }
 
-    /// Whether a call failed for good.
+    /// Whether a call failed permanently.
     pub fn has_failed(&self, key: &CallKey) -> bool {
         self.settled(key) == Some(CallStatus::Failed)
     }
@@ -485,7 +458,7 @@ impl Debate {
         self.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
     }
 
-    /// Each agent's position at the end of a round: the last of its own solutions, in stored order.
+    /// Each agent's position at the end of a round: its last solution, in stored order.
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
         for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {

@@ -22,7 +22,6 @@ pub struct Selection {
 #[serde(rename_all = "camelCase")]
 pub struct TeamCandidate {
     pub agent_id: AgentId,
-    /// Whether it takes part.
     pub chosen: bool,
     /// The sum of the two parts.
     pub score: f64,
@@ -47,7 +46,6 @@ pub struct TeamCandidate {
 }
 
 impl Selection {
-    /// Whether an agent takes part.
     pub fn includes(&self, agent: &AgentId) -> bool {
         self.candidates.iter().any(|candidate| candidate.chosen && candidate.agent_id == *agent)
     }

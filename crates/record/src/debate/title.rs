@@ -13,8 +13,8 @@ const WORDS: usize = 8;
 const CHARACTERS: usize = 80;
 
 impl Debate {
-    /// The judge's title, or else the first sentence of the problem, cut at a word. Plain text on one line that must be
-    /// escaped. Empty if the problem contains no text.
+    /// The judge's title, otherwise the first sentence of the problem, cut at a word. One line of plain text; the
+    /// caller must escape it. Empty if the problem contains no text.
     pub fn title(&self) -> Cow<'_, str> {
         self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
     }

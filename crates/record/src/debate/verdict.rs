@@ -89,7 +89,6 @@ pub struct Winner<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WonBy<'a> {
     Vote(&'a Voting),
-    /// The judge's scores.
     Scores(&'a Verdict),
 }
 
@@ -105,7 +104,7 @@ impl Winner<'_> {
 }
 
 impl Debate {
-    /// The winner, if any: by vote, or else by the judge's scores.
+    /// The winner, if any: by vote, otherwise by the judge's scores.
     pub fn winner(&self) -> Option<Winner<'_>> {
         let elected = self
             .last_voting()

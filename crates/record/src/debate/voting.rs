@@ -27,7 +27,6 @@ pub struct Voting {
 pub struct VoteCount {
     /// The required share of the votes.
     pub rule: VotingRule,
-    /// The number of voters.
     pub voters: u32,
     /// The ballots cast; failed ones are not counted.
     pub cast: u32,
@@ -66,16 +65,13 @@ impl Undecided {
     }
 }
 
-/// A ballot against the result.
+/// A ballot for a losing text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dissent {
-    /// The voter.
     pub agent_id: AgentId,
-    /// The preferred author.
     #[serde(rename = "for")]
     pub preferred: AgentId,
-    /// The reason, verbatim.
     pub reason: String,
     /// The voter's confidence, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]

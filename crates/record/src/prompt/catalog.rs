@@ -22,7 +22,6 @@ pub(super) const PARTS: [(&str, &str); 6] = [
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
     pub template: &'static str,
-    /// The template engine's error.
     #[source]
     pub source: minijinja::Error,
 }
@@ -42,7 +41,7 @@ pub(super) fn environment() -> &'static Environment<'static> {
     &ENVIRONMENT
 }
 
-/// `text` on one line, so that a name cannot leave its heading.
+/// `text` on one line, so that a name cannot break out of its heading.
 fn line(text: &str) -> String {
     text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
         .filter(|piece| !piece.is_empty())

@@ -4,7 +4,6 @@
 //! placeholders. Placeholders of user files keep the meaning of the first version: bare text in a frame of the file's
 //! own.
 
-/// The built-in system prompt.
 pub(super) const SYSTEM: (&str, &str) =
     ("evaluator/system.md", include_str!("../../../../prompts/evaluator/system.md"));
 /// The built-in message.
@@ -57,7 +56,6 @@ pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>)
     filled + rest
 }
 
-/// The built-in system prompt of evaluators.
 pub fn evaluator_system() -> &'static str {
     SYSTEM.1.trim()
 }

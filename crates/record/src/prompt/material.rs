@@ -5,7 +5,6 @@ use serde::Serialize;
 /// The speaker and its focus in this phase.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FocusedRole<'a> {
-    /// The role's title.
     pub title: &'a str,
     /// The role's concerns and way of thinking.
     pub system: &'a str,
@@ -31,7 +30,6 @@ pub struct Attached<'a> {
     pub text: &'a str,
 }
 
-/// A text with a title.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct TitledText<'a> {
     /// The title, one line.
@@ -50,10 +48,8 @@ pub struct Candidate<'a> {
 /// An agent and its questions to the user.
 #[derive(Debug, Clone, Serialize)]
 pub struct Asker<'a> {
-    /// The agent's name.
     pub agent: &'a str,
     pub role: &'a str,
-    /// The questions.
     pub items: Vec<AskedItem<'a>>,
 }
 
@@ -67,7 +63,6 @@ pub struct AskedItem<'a> {
     pub answer: &'a str,
 }
 
-/// A question to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AnsweredQuestion<'a> {
     pub question: &'a str,

@@ -4,7 +4,6 @@ use dialectic_base::markdown::fenced;
 
 use super::evaluator::filled;
 
-/// The system text.
 pub(super) const SYSTEM: (&str, &str) = ("pairwise/system.md", include_str!("../../../../prompts/pairwise/system.md"));
 /// Asks for a checklist.
 pub(super) const CHECKLIST: (&str, &str) =

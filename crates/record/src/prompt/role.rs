@@ -33,7 +33,6 @@ const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
 pub struct Role {
     /// The name in configurations.
     pub name: String,
-    /// The title for models.
     pub title: String,
     /// The concerns and way of thinking.
     pub system: Arc<str>,
@@ -62,7 +61,6 @@ pub enum RoleError {
     StrayText(String),
     #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
     UnknownSection {
-        /// The heading.
         section: String,
         /// The known sections of this kind of role.
         known: &'static [&'static str],
@@ -78,7 +76,6 @@ pub enum RoleError {
 }
 
 impl Role {
-    /// The built-in role with this name.
     pub fn built_in(name: &str) -> Option<Arc<Self>> {
         static ROLES: LazyLock<Vec<Arc<Role>>> = LazyLock::new(|| {
             let parse = |(name, text)| Role::parse(name, text).expect("a test parses every built-in role");

@@ -11,7 +11,6 @@ use dialectic_base::encoding::{NotUtf8, decode};
 /// Why a prompt file cannot be used.
 #[derive(Debug, Error)]
 pub enum PromptFileError {
-    /// It does not exist.
     #[error("prompt file {} does not exist", .0.display())]
     Missing(PathBuf),
     /// It is a directory or a device.
@@ -21,17 +20,12 @@ pub enum PromptFileError {
     #[error("prompt file {} cannot be read", path.display())]
     Unreadable {
         path: PathBuf,
-        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// It is not UTF-8 text.
     #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
-    NotUtf8 {
-        path: PathBuf,
-        /// The likely encoding.
-        fault: NotUtf8,
-    },
+    NotUtf8 { path: PathBuf, fault: NotUtf8 },
     /// It contains only white space.
     #[error("prompt file {} is blank", .0.display())]
     Blank(PathBuf),

@@ -14,7 +14,6 @@ use super::material::{Authored, Candidate, CheckedDraft, FocusedRole, MaterialPa
 pub struct Prompt {
     /// The file, relative to `prompts/`.
     pub file: &'static str,
-    /// The template.
     pub text: &'static str,
     /// The section of the role that it includes.
     pub focus: Focus,
@@ -37,7 +36,7 @@ pub enum Focus {
     Clarify,
 }
 
-/// The possible contents of a prompt. A template uses what it needs; values that do not apply are empty.
+/// The possible contents of a prompt. Values that do not apply are empty.
 #[derive(Debug, Clone, Serialize)]
 pub struct Values<'a> {
     /// The called agent's role.
@@ -81,7 +80,6 @@ pub struct Values<'a> {
     pub debaters: Vec<&'a str>,
     /// The judge's criteria.
     pub criteria: Vec<&'a str>,
-    /// The maximum number of questions.
     pub max_questions: u32,
     /// The maximum number of words in a summary.
     pub max_words: usize,

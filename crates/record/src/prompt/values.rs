@@ -48,7 +48,6 @@ pub(super) const TEMPLATES: [&Prompt; 11] = [
 pub struct Beginning<'a> {
     /// The whole problem.
     pub problem: &'a str,
-    /// The user's attachments.
     pub attachments: &'a [Attached<'a>],
     /// The directory for file tools.
     pub context_dir: Option<&'a str>,
@@ -90,7 +89,6 @@ pub struct Assess<'a> {
 /// The message after unreadable JSON, sent as a separate turn.
 #[derive(Debug, Clone, Serialize)]
 pub struct SecondChance<'a> {
-    /// The reading error.
     pub error: &'a str,
 }
 

@@ -275,7 +275,7 @@ fn refined(debate: &Debate) -> Trigger {
     }
 }
 
-/// The judge chooses among all answers that exist or may still come. A single answer needs no choice.
+/// The judge chooses among all existing and pending answers. A single answer needs no choice.
 fn choice(debate: &Debate) -> Option<Step> {
     let settings = debate.settings.as_ref()?;
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);

@@ -79,8 +79,8 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// All agents are asked concurrently. If the settings allow more, the judge is asked after the user's answers, once per
-/// pass, until it has no questions or the limit is reached. A failed agent is not asked again.
+/// Asks all agents concurrently. If the settings allow more passes, asks the judge after the user's answers, once per
+/// pass, until it has no questions or the limit is reached. Never asks a failed agent again.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;

@@ -99,7 +99,7 @@ fn proposal(key: CallKey) -> Step {
     Step::new(key, &PROPOSE, OutputSpec::Text)
 }
 
-/// Every agent reviews all proposals that exist or may still come, except its own.
+/// Every agent reviews all existing and pending proposals, except its own.
 fn reviews(debate: &Debate) -> Vec<Step> {
     let mut proposals = keys(debate, debate.current_round, PROPOSAL);
     proposals.retain(|key| !debate.has_failed(key));

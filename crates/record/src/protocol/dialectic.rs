@@ -210,7 +210,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.agents().iter().map(step).collect()
 }
 
-/// Critiques of every proposal that exists or may still come.
+/// Critiques of every existing or pending proposal.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
     let team = debate.team();
@@ -240,7 +240,7 @@ fn refinements(debate: &Debate) -> Vec<Step> {
     authors.map(step).collect()
 }
 
-/// The calls with each agent's position at the end of this round: its refinement, or else its proposal.
+/// The call of each agent's position at the end of this round: its refinement, otherwise its proposal.
 fn positions(debate: &Debate) -> Vec<CallKey> {
     let timed_out = has_timed_out(debate);
     let position = |agent: &AgentSettings| {

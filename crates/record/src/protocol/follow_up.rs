@@ -8,7 +8,6 @@ use super::{BudgetClass, OutputSpec, PromptContext, Step};
 /// The stage of follow-up answers.
 const FOLLOW_UP: StageId = StageId::new("follow-up");
 
-/// The judge's prompt.
 pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 
 /// The words for such a call. No record lists it among its stages.

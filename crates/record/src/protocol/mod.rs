@@ -69,7 +69,6 @@ pub struct Protocol {
     pub prompts: &'static [&'static Prompt],
     /// Checks whether it can run with the settings.
     pub check: fn(&Settings) -> Result<(), Unfit>,
-    /// The default number of rounds.
     pub default_rounds: u32,
     /// The number of lenses of the check by default.
     pub default_check: u32,
@@ -82,7 +81,6 @@ pub struct Protocol {
 #[error("{problem}")]
 pub struct Unfit {
     pub problem: String,
-    /// The advice.
     pub hint: String,
     /// The setting concerned, for a front end with another way to set it.
     pub key: Option<&'static str>,
@@ -148,7 +146,6 @@ impl Trigger {
     pub const FALLBACK: Self = Self("FALLBACK");
     /// The debate cannot continue.
     pub const FAILED: Self = Self("FAILED");
-    /// The debate was interrupted.
     pub const PAUSE: Self = Self("PAUSE");
     /// The debate must close now.
     pub const STOP: Self = Self("STOP");
@@ -187,7 +184,6 @@ impl Protocol {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
-    /// The names of the built-in protocols.
     pub fn names() -> Vec<&'static str> {
         PROTOCOLS.iter().map(|protocol| protocol.name).collect()
     }
@@ -207,9 +203,9 @@ impl Protocol {
         place(stage).is_some_and(|stage| place(self.closing).is_some_and(|closing| stage >= closing))
     }
 
-    /// Whether a step's inputs are complete. An input is complete when its call has ended on record, or when it belongs
-    /// to a stage that a closing debate has skipped. `is_over` overrides this for calls that are given up or still
-    /// running. A choice also needs at least one candidate.
+    /// Whether a step's inputs are complete. An input is complete when the record has the end of its call, or when a
+    /// closing debate has skipped its stage. `is_over` overrides this for abandoned and running calls. A choice also
+    /// needs at least one candidate.
     pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
@@ -245,7 +241,7 @@ impl Protocol {
         })
     }
 
-    /// The stages whose calls may start while `stage` is current: itself, and its regular successors in the same round.
+    /// The stages whose calls may start while `stage` is current: itself, and its regular successors in the round.
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);

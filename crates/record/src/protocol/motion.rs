@@ -31,8 +31,8 @@ pub(super) const DEFAULT_ROUNDS: u32 = 5;
 const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
 
-/// An agent's side. Without configured positions the first agent speaks for the motion, the second against it, and the
-/// others listen, if the protocol has sides. A roundtable and the judge have none.
+/// An agent's side. In protocols with sides, if no positions are configured, the first agent speaks for the motion, the
+/// second against it, and the others listen. Roundtables and judges have no sides.
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;

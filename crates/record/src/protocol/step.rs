@@ -6,7 +6,6 @@ use crate::prompt::Prompt;
 /// A call: the agent, its inputs, its prompt, and the use of its answer.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The call's key.
     pub key: CallKey,
     /// The calls that must have ended before this one. From unfinished rounds, its prompt shows only the existing
     /// texts, in this order.
@@ -182,7 +181,7 @@ pub enum Delivery {
 /// A call's class under a cost limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetClass {
-    /// Dispensable: left out if it does not fit in addition to everything else.
+    /// Dispensable: omitted unless it fits in addition to everything else.
     Extra,
     /// Part of a complete round. If it does not fit, the debate closes.
     Round,

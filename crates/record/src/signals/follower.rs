@@ -10,7 +10,7 @@ use super::{Gap, Subscription, Update};
 
 /// The events of a debate, read once in order up to the last existing one.
 pub trait EventLog: Send {
-    /// The next event; `None` if there is none yet.
+    /// The next event; `None` if it is not there yet.
     ///
     /// # Errors
     /// It cannot be read.
@@ -29,7 +29,7 @@ pub enum Followed {
     },
 }
 
-/// A subscription that misses no event: unread events that are gone are read from the journal.
+/// A subscription that misses no event: it reads dropped events from the journal.
 pub struct Follower {
     subscription: Subscription,
     log: Box<dyn EventLog>,

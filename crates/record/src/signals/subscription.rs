@@ -71,7 +71,6 @@ impl Subscription {
         }
     }
 
-    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         let contents = self.0.contents();
         contents.gap.is_none() && contents.waiting.is_empty()
@@ -124,12 +123,11 @@ impl Queue {
         self.ended.notify_one();
     }
 
-    /// The number of queued signals.
     pub(super) fn len(&self) -> usize {
         self.contents().waiting.len()
     }
 
-    /// The next item; `None` if there is none yet, `Some(None)` at the end.
+    /// The next item; `None` if the queue is empty, `Some(None)` at the end.
     #[expect(
         clippy::option_option,
         reason = "the outer option is whether there is an item, the inner one whether \

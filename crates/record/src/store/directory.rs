@@ -36,7 +36,6 @@ pub struct Directory {
 /// A saved debate that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The state file.
     pub state: PathBuf,
     /// The journal; debates of the older program have none.
     pub journal: Option<PathBuf>,
@@ -65,11 +64,7 @@ pub enum StateFileError {
     NotAFile { path: PathBuf },
     /// A later version of the program wrote it.
     #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
-    Newer {
-        path: PathBuf,
-        /// The format.
-        found: u32,
-    },
+    Newer { path: PathBuf, found: u32 },
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]
     Invalid {
@@ -109,7 +104,6 @@ impl Directory {
         Self { path: path.into() }
     }
 
-    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -231,7 +225,7 @@ impl Directory {
     }
 }
 
-/// The short names of debates: the last four characters of an id if unique, else the whole id.
+/// The short names of debates: the last four characters of an id if unique, otherwise the whole id.
 #[derive(Debug)]
 pub struct ShortNames {
     beginnings: HashSet<String>,
@@ -254,7 +248,6 @@ impl ShortNames {
         Self { beginnings, endings }
     }
 
-    /// The short name of this debate.
     pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
         let short = ending(id.as_str());
         let is_enough = self.endings.get(short) == Some(&1)
@@ -300,7 +293,7 @@ impl Entry {
         is_alone && read_state(&self.state).is_ok_and(|debate| debate.format_version.is_none())
     }
 
-    /// The path of its missing journal, if it had one; those of the older program never did.
+    /// The path of its missing journal, if it had one. Debates of the TypeScript program never did.
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
@@ -312,7 +305,7 @@ impl Entry {
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
-    /// Whether a program is running it or still finishing: a detached run locks its log until then.
+    /// Whether a process is running or finishing it: a detached run locks its log until it exits.
     pub fn is_at_work(&self) -> bool {
         self.is_held() || self.is_detached()
     }
@@ -353,7 +346,7 @@ impl Entry {
     }
 }
 
-/// The items whose id is `name`, else those whose id begins with it, else those whose id ends with it.
+/// The items whose id is `name`; if none, those whose id begins with it; if none, those whose id ends with it.
 fn matching<T>(items: Vec<T>, id: impl Fn(&T) -> String, name: &str) -> Vec<T> {
     let ids: Vec<String> = items.iter().map(id).collect();
     let ways: [fn(&str, &str) -> bool; 3] =

@@ -24,7 +24,6 @@ pub use reader::JournalReader;
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be opened or created.
     #[error("cannot open the journal {path}")]
     Open { path: PathBuf, source: std::io::Error },
     /// It is a pipe, a socket or a device.
@@ -33,18 +32,13 @@ pub enum JournalError {
     /// Another process runs this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
     Locked { path: PathBuf },
-    /// It cannot be read.
     #[error("cannot read the journal {path}")]
     Read { path: PathBuf, source: std::io::Error },
     /// A later version wrote it.
     #[error(
         "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
     )]
-    Newer {
-        path: PathBuf,
-        /// The format.
-        found: u32,
-    },
+    Newer { path: PathBuf, found: u32 },
     /// A line is not an event.
     #[error("line {line} of the journal {path} is not an event")]
     Line {
@@ -59,7 +53,6 @@ pub enum JournalError {
     Altered {
         /// Numbered from 1.
         path: PathBuf,
-        /// The fault.
         line: usize,
         fault: LineFault,
     },
@@ -74,7 +67,6 @@ pub enum JournalError {
     #[error("the end of the journal {path} is missing: it has {found} events, and had {saved} at the last save")]
     EndMissing {
         path: PathBuf,
-        /// The number of events.
         found: u64,
         /// The previous number.
         saved: u64,
@@ -165,10 +157,9 @@ pub struct Journal {
     length: u64,
 }
 
-/// The extent of a journal. Saved with the state, so that a missing end is detected.
+/// The extent of a journal. Saved with the state to detect truncation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JournalMark {
-    /// The number of events.
     pub events: u64,
     /// The SHA-256 of the last line without its line break, in hexadecimal; empty without a line.
     pub sha256: String,
@@ -265,7 +256,7 @@ impl Journal {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that its path still leads to it: writes to a removed file succeed, but are lost.
+    /// Checks that its path still leads to it. Writes to a removed file would succeed, but be lost.
     ///
     /// # Errors
     /// It was moved, removed or replaced.
@@ -282,7 +273,6 @@ impl Journal {
         if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
     }
 
-    /// The journal's path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -35,7 +35,6 @@ pub enum LineFault {
     Unsealed,
     /// The recorded previous hash differs from the previous line's.
     Chain,
-    /// The line is not an event.
     NotAnEvent(serde_json::Error),
 }
 

@@ -66,47 +66,29 @@ pub enum StoreError {
     Fold { path: PathBuf, source: FoldError },
     /// No debate has that name.
     #[error("there is no debate `{name}` in {directory}")]
-    Unknown {
-        /// The requested name.
-        name: String,
-        directory: PathBuf,
-    },
+    Unknown { name: String, directory: PathBuf },
     /// An invalid path pattern.
     #[error("`{pattern}` is not a valid path pattern")]
-    Pattern {
-        /// The pattern as given.
-        pattern: String,
-        source: glob::PatternError,
-    },
+    Pattern { pattern: String, source: glob::PatternError },
     /// A pattern without matches.
     #[error("no debate matches the pattern `{pattern}`")]
-    NoMatch {
-        /// The pattern as given.
-        pattern: String,
-    },
+    NoMatch { pattern: String },
     /// A directory below a pattern cannot be read.
     #[error("cannot search for debates that match the pattern `{pattern}`")]
     Search {
-        /// The pattern as given.
         pattern: String,
         /// The place and the reason.
         source: glob::GlobError,
     },
     /// A debate in another directory.
     #[error("{path} is not in {directory}: only debates there can be removed")]
-    Elsewhere {
-        /// The state file.
-        path: PathBuf,
-        /// The debates directory.
-        directory: PathBuf,
-    },
+    Elsewhere { path: PathBuf, directory: PathBuf },
     /// A file of a debate cannot be removed.
     #[error("cannot remove {path}")]
     Remove { path: PathBuf, source: std::io::Error },
     /// Several debates match.
     #[error("`{name}` matches several debates: {}", fits.join(", "))]
     Ambiguous {
-        /// The requested name.
         name: String,
         /// Some of the matches.
         fits: Vec<String>,

@@ -121,7 +121,7 @@ fn mend_round(round: &mut Object, place: usize) {
     }
 }
 
-/// The author of an entry: by id, else by role, else by index. The id replaces a missing role.
+/// The author of an entry: by id, otherwise by role, otherwise by index. The id replaces a missing role.
 fn mend_author(object: &mut Object, role: &str, place: usize) {
     mend_with(object, "agentId", text);
     mend_with(object, role, text);

@@ -22,7 +22,7 @@ pub struct Record {
     seq: u64,
     /// Started with the first save, since a record can be opened outside of a runtime.
     saver: Option<Saver>,
-    /// Whether the settings are those of this run only.
+    /// Whether the settings apply to this run only.
     runs_with_others: bool,
     /// The recorded settings, if so; absent if unknown.
     recorded: Option<Settings>,
@@ -187,7 +187,6 @@ impl Record {
         }
     }
 
-    /// The number of events.
     pub fn events(&self) -> u64 {
         self.seq
     }
@@ -201,7 +200,6 @@ impl Record {
         Entry { state: self.state_path.clone(), journal: Some(self.journal.path().to_owned()) }
     }
 
-    /// The path of the state file.
     pub fn state_path(&self) -> &std::path::Path {
         &self.state_path
     }
@@ -247,7 +245,7 @@ impl Record {
     }
 
     /// Saves as much as possible after a failure: restores a removed journal, and saves the state after the last
-    /// written event. Waits for all writes. Further failures are not reported, since the first one is more useful.
+    /// written event. Waits for all writes. Ignores further failures, since the first one is more useful.
     pub async fn salvage(&mut self) {
         drop(self.journal.restore());
         drop(self.flush().await);
@@ -260,7 +258,7 @@ impl Record {
         drop(std::fs::remove_file(self.journal.path()));
     }
 
-    /// Removes the files of a debate after all writes, and returns whether they are gone.
+    /// Removes the files of a debate after all writes. Returns whether this succeeded.
     pub fn remove(&mut self) -> bool {
         let is_gone = |path: &std::path::Path| {
             let removed = std::fs::remove_file(path);

@@ -4,8 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-/// A copy of a journal that is kept while the debate runs. The journal stays authoritative for this run; the copy
-/// contains what another run would know.
+/// A copy of a journal, kept while the debate runs. The journal stays authoritative for this run; another run would
+/// continue from the copy.
 pub trait Replica: fmt::Debug + Send + Sync {
     /// Receives an event's line, with its line break, after the journal has it. Does not wait. A line that records a
     /// paid call `is_paid`, and has to be copied at once; the others may wait until [`holds`](Self::holds) is called.

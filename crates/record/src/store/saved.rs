@@ -6,10 +6,8 @@ use super::journal::last_event;
 use super::saver::read_mark;
 use super::{Entry, StateFileError, StoreError, read_journal, read_state};
 
-/// A loaded debate.
 #[derive(Debug)]
 pub struct SavedDebate {
-    /// The state.
     pub debate: Debate,
     /// The events of its journal, if read.
     pub events: Vec<Recorded>,
@@ -17,7 +15,6 @@ pub struct SavedDebate {
     pub warnings: Vec<String>,
 }
 
-/// The wanted parts of a saved debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessMode {
     /// The state: the journal of a finished debate is not read.

@@ -62,7 +62,7 @@ fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
 
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Temporary files contain the name of their target, so that leftovers of a killed process can be identified.
+/// Contains the target's name, so that leftovers of a killed process can be identified.
 fn temporary_prefix(path: &Path) -> String {
     format!(".{}-", path.file_name().unwrap_or_default().to_string_lossy())
 }

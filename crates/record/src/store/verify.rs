@@ -39,10 +39,8 @@ pub enum StateFileStatus {
     Current,
     /// The fold of the first events, as while a debate runs and after a crash.
     Behind {
-        /// The number of these events.
         events: usize,
     },
-    /// It does not exist.
     Missing,
     /// Not a fold of any part of the journal.
     Differs,
@@ -50,7 +48,6 @@ pub enum StateFileStatus {
     Unknown,
 }
 
-/// A flaw of a record.
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
     /// The journal is damaged.
@@ -89,7 +86,6 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl VerifiedRecord {
-    /// Whether there are no flaws.
     pub fn is_whole(&self) -> bool {
         self.flaws.is_empty()
     }
@@ -178,7 +174,7 @@ struct FoldedEvents {
 }
 
 /// Folds the events that the state covers: up to its mark; without a mark, up to the event where the fold equals the
-/// state; else all.
+/// state, if any; otherwise all.
 fn folds(events: &[Recorded], saved: Option<&ReadState>) -> Result<FoldedEvents, FoldError> {
     let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
     let mut known: Option<FoldedEvents> = None;

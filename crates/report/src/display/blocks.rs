@@ -46,7 +46,6 @@ pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
     written(&blocks, view, layout)
 }
 
-/// Blocks as text.
 pub(super) fn written(blocks: &[Block<'_>], view: &View<'_>, layout: Layout) -> String {
     let mut page = TerminalPage { text: String::new(), layout, view };
     page.blocks(blocks, 0);

@@ -72,7 +72,7 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
 }
 
-/// What a limit of cost or calls covers, as text.
+/// What the limit of cost or calls covers, as text.
 pub fn purchase(purchase: &Purchase) -> String {
     let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));

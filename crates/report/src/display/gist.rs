@@ -29,7 +29,7 @@ pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     lines.map(broken).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether anybody was asked for objections.
+/// Whether the debate asked for objections.
 fn was_criticised(debate: &Debate) -> bool {
     let is_critique = |(_, one): (u32, &Arc<Contribution>)| debate.yield_of(one) == Some(ResultKind::Critique);
     !debate.checks.is_empty() || debate.contributions().any(is_critique)
@@ -66,7 +66,7 @@ fn objection(debate: &Debate) -> String {
     )
 }
 
-/// The next commands, never wrapped so that they can be copied.
+/// The next commands, not wrapped, so that they can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).ledger.is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();

@@ -36,7 +36,7 @@ const SEPARATOR: &str = " · ";
 /// With fewer columns, no streamed words are shown.
 const LEAST_WORDS: usize = 12;
 
-/// Shown for a call without any words yet.
+/// Shown until a call's first words arrive.
 const WAITING: &str = "waiting for the server";
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
@@ -135,12 +135,12 @@ pub(super) enum HeardKeys {
 pub(super) struct PendingControls {
     pub(super) keys: HeardKeys,
     pub(super) shows_help: bool,
-    /// Whether the debate was told to pause.
+    /// Whether a pause was requested.
     pub(super) is_held: bool,
 }
 
-/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and at the bottom, where it
-/// is never cut off, time and cost.
+/// The coloured lines of the block, cut to `size`: the stages, a line for each participant, and time and cost at the
+/// bottom, which are never cut.
 pub(super) fn block(
     progress: &Progress,
     plan: &Plan,

@@ -107,7 +107,7 @@ impl<W: Write> Notices<W> {
         self.out.flush()
     }
 
-    /// Indents continuation lines of `text`, so that none can pose as a label.
+    /// Indents continuation lines of `text`, so that they cannot imitate a label.
     fn labelled(&mut self, style: Style, label: &str, text: &str) -> io::Result<()> {
         let text = sanitize(text.trim_end()).replace('\n', "\n  ");
         let text = self.broken(&text, label.len() + 2);

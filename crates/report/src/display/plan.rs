@@ -1,4 +1,4 @@
-//! The remaining calls of the displayed debate: its forecast without what has happened.
+//! The remaining calls of the displayed debate: its forecast minus what has happened.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,6 @@ impl Plan {
         self.close(panel);
     }
 
-    /// Applies an event.
     pub(super) fn see(&mut self, event: &Event, panel: &PanelInfo) {
         if let Some((key, _)) = event.settles() {
             let cost = event.call().and_then(|call| call.cost_usd);

@@ -11,8 +11,8 @@ use dialectic_record::signals::Signals;
 /// A substitute for times that a clock cannot represent.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
-/// Publishes the signals `times` as fast as they came, without waiting if that is infinite, and none while it is `held`.
-/// Waits for watchers; a pause shifts the later signals.
+/// Publishes the signals at `times` their original speed (infinite: without waiting), and pauses while `held`, which
+/// delays later signals. Waits for watchers.
 pub async fn play(moments: Vec<Moment>, times: f64, signals: &Signals, mut held: watch::Receiver<bool>) {
     let mut begun = Instant::now();
     for Moment { at, signal } in moments {

@@ -25,7 +25,7 @@ const QUIET: Style = Style::new().dimmed();
 /// The agents' colours on pages, approximated for terminals: readable on dark and light ones.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
-/// With fewer columns than this, the words get a row of their own.
+/// With fewer columns, the words get their own row.
 const ROOM_FOR_WORDS: usize = 24;
 /// The indentation of that row.
 const INDENT: &str = "    ";
@@ -490,7 +490,7 @@ fn seen(contribution: &Contribution) -> String {
     }
 }
 
-/// The first sentence of a Markdown text without markup: of its prose, or else of its headings.
+/// The first sentence of a Markdown text without markup: of its prose, otherwise of its headings.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
     while !markdown.is_char_boundary(end) {

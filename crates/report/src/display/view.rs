@@ -26,8 +26,7 @@ use super::plan::Plan;
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Teller;
 
-/// How long lines accumulate before they are written together: imperceptible, while writing each separately would take
-/// longer than everything else.
+/// How long lines are batched before a write: imperceptible, while writing each line alone would dominate the run time.
 const GATHERING: Duration = Duration::from_millis(10);
 
 /// The indentation of a text shown in full.
@@ -82,7 +81,7 @@ pub enum KeysMeaning {
     MoreOrLess,
     /// Toggles the list of keys.
     Help,
-    /// The debate was told to pause or to continue.
+    /// The debate pauses or continues.
     Held(bool),
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum Piece<'a> {
     /// A point of the ledger, by its number.
     Point(String),
     Severity(Severity),
-    /// Omitted from the Markdown report, whose form programs rely on.
+    /// Omitted from the Markdown report, which programs parse.
     Aside(Phrase<'a>),
 }
 

@@ -21,7 +21,7 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub debate: &'a Debate,
-    /// The agents: in configuration order if settings are known, else in the order of first contributions.
+    /// The agents: in configuration order if settings are known, otherwise in the order of first contributions.
     pub agents: Vec<ParticipantView>,
     pub judge: ParticipantView,
     sides: BTreeMap<AgentId, Position>,
@@ -70,7 +70,7 @@ impl<'a> View<'a> {
         Self { debate, agents, judge, sides, standing: None }
     }
 
-    /// Sets the status by its files: whether a process still runs it.
+    /// Sets the status by its files: whether a process runs it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
@@ -95,7 +95,7 @@ impl<'a> View<'a> {
         self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
     }
 
-    /// The title: the judge's, or else the problem's first line of text without heading markers.
+    /// The judge's title, otherwise the problem's first line of text without heading markers.
     pub fn title(&self) -> Option<&'a str> {
         let debate = self.debate;
         if let Some(title) = debate.given_title() {

@@ -17,8 +17,8 @@ use dialectic_record::signals::Signals;
 use dialectic_record::store::StoreError;
 use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, ProgressMode, play};
 
-/// Plays a debate `times` as fast as it was, without waiting if that is infinite, until its end or until the user leaves.
-/// Returns whether the user did not interrupt it.
+/// Plays a debate at `times` its original speed (infinite: without waiting), until it ends or the user leaves. Returns
+/// whether it was not interrupted.
 pub(super) fn play_back(
     debate: &Debate,
     journal: &Path,

@@ -18,7 +18,6 @@ const SCORE: usize = 11;
 /// The minimum width of a criterion's name.
 const LEAST: usize = 16;
 
-/// The destination of scores.
 pub(super) enum ScoresDestination<'a> {
     /// The table on standard output.
     Stdout,
@@ -26,7 +25,6 @@ pub(super) enum ScoresDestination<'a> {
     Markdown(&'a Path),
     /// The JSON in a file, replacing its content.
     Json(&'a Path),
-    /// Rows appended to the file.
     Csv(&'a Path),
 }
 

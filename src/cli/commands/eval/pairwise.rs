@@ -251,10 +251,9 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
     Ok((name, text.trim().to_owned()))
 }
 
-/// What the comparison came to.
+/// The results of the comparison.
 struct Results<'a> {
     sides: &'a Sides,
-    /// The contests that were compared.
     compared: Vec<(&'a Contest, Compared)>,
     missing: usize,
     wins: u32,

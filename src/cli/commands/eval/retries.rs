@@ -10,7 +10,7 @@ use dialectic_llm::{CallObserver, ModelError};
 use dialectic_record::debate::AgentId;
 use dialectic_report::display::{ColorMode, Notices};
 
-/// Reports retries on a separate thread, so that a stalled reader of standard error does not stop the evaluation.
+/// Reports retries on its own thread, so that a stalled reader of standard error does not stop the evaluation.
 pub(super) struct RetryNotices(Option<(mpsc::Sender<RetryMessage>, JoinHandle<()>)>);
 
 enum RetryMessage {

@@ -5,18 +5,14 @@ use crate::error::UserError;
 use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId};
 use dialectic_report::report::{Said, View};
 
-/// The selected texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextSelection {
-    /// The texts of a round.
     Round(u32),
     /// The texts by or about an agent.
     Agent(AgentId),
-    /// The texts of a stage.
     Stage(StageId),
     /// The texts about another agent's text.
     Critiques,
-    /// All texts.
     All,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Replies {
 
 pub(super) struct SpokenReply {
     pub(super) text: String,
-    /// The message as it came, if it says more than the text.
+    /// The raw message, if it contains more than the text.
     pub(super) message: Option<serde_json::Value>,
     pub(super) call: CallRecord,
     /// Whether it is already recorded.
@@ -83,7 +83,7 @@ pub(super) fn unreadable(text: String, message: Option<serde_json::Value>, error
     StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
 }
 
-/// The record of a call that failed for good.
+/// The record of a call that failed permanently.
 pub(super) fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
     let unsent = caller.unsent(&request.model);
     match failed.spent.as_deref() {

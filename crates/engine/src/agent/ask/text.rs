@@ -56,13 +56,12 @@ pub(super) async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<To
 #[derive(Debug, Clone)]
 pub(super) struct ParsedText {
     pub(super) text: Arc<str>,
-    /// The message as it came, if it says more than the text.
+    /// The raw message, if it contains more than the text.
     pub(super) message: Option<serde_json::Value>,
     /// The last call; earlier ones were passed to [`on_reply`](super::Ask::on_reply).
     pub(super) call: CallRecord,
     /// The metadata of all its calls.
     pub(super) metadata: Metadata,
-    /// The records of all its calls.
     records: Vec<CallRecord>,
 }
 

@@ -1,5 +1,5 @@
-//! The spending of a debate with a cost limit, and the observed prices of its models: a fold of the journal, so that a
-//! resumed run knows everything from before a crash.
+//! The spending of a debate with a cost limit, and the observed prices of its models. A fold of the journal, so that a
+//! resumed run knows what was spent before a crash.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,10 +39,9 @@ struct Reservation {
     max_tokens: Option<u32>,
 }
 
-/// What a model's answers imply about the cost of the next one.
+/// What a model's answers so far imply for the next one's cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measures {
-    /// Whether it has answered.
     pub(super) answered: bool,
     /// Whether its provider states costs.
     states: bool,
@@ -69,7 +68,6 @@ impl Default for Measures {
 }
 
 impl CostLedger {
-    /// Applies an event.
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
             Event::CostReserved { key, usd, factor, bytes, max_tokens } => {

@@ -22,7 +22,7 @@ use super::outlook::{Outlook, Views};
 /// The output limit in tokens for agents without `maxTokens` under a cost limit, and the minimum to which it is
 /// lowered.
 const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
-/// The same for reasoning models, whose thoughts count as output.
+/// The same for reasoning models, whose reasoning counts as output.
 const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
 /// The number of steps by which output limits are lowered.
 const STEPS: u16 = 16;
@@ -122,7 +122,7 @@ pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() })
 }
 
-/// The maximum output of one call of a program in tokens, which may send several requests. Nothing limits it further.
+/// The maximum output, in tokens, of one call of a program, which may send several requests.
 fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
     let requests = preset_of(&agent.provider, &settings.providers).map_or(1, |preset| preset.requests);
     Some(limits_of(agent, settings).max_output?.saturating_mul(requests))
@@ -231,7 +231,7 @@ impl Payees {
         self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
     }
 
-    /// The lowest output limit among those that the level reduces.
+    /// The lowest output limit that the level reduces.
     pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
         let payees = ids.filter_map(|id| self.get(id));
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
@@ -287,7 +287,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Pairs calls foreseen with short and with long texts. A call that occurs in only one of them still counts.
+    /// Pairs the calls of the forecasts with short and with long texts, including calls that occur in only one of them.
     pub(super) fn merge<'a>(
         least: impl IntoIterator<Item = &'a RehearsedCall>,
         full: impl IntoIterator<Item = &'a RehearsedCall>,

@@ -163,7 +163,6 @@ impl Budget {
         Some(budget)
     }
 
-    /// Applies an event.
     pub(super) fn apply(&mut self, recorded: &Recorded) {
         let payees = &self.payees;
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
@@ -196,7 +195,7 @@ impl Budget {
         (needed > room.usd).then(|| Shortfall::Cost { room: room.usd, needed: needed.rounded_up() })
     }
 
-    /// The lowest output limit among those that the level reduces. A call limit on its own reduces none.
+    /// The lowest output limit that the level reduces. A call limit alone reduces none.
     fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
@@ -375,7 +374,7 @@ impl Engine {
         }
     }
 
-    /// Whether the debate was told to close.
+    /// Whether the debate is closing early.
     pub(super) fn is_stopping(&self) -> bool {
         self.debate().stop_reason.is_some()
     }

@@ -18,7 +18,6 @@ const MOST_ROUNDS: u32 = 10;
 /// The remaining calls of a debate.
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
-    /// The calls of each round.
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
     /// The number of further rounds.
     pub(super) further: u32,
@@ -26,11 +25,11 @@ pub(super) struct Outlook {
     pub(super) goes_on: bool,
     /// Calls before and after the rounds.
     pub(super) around: Vec<RehearsedCall>,
-    /// The calls that produce an answer without a check, even if the debate is told to close.
+    /// The calls that produce an answer without a check, even if the debate closes early.
     pub(super) closing: Vec<RehearsedCall>,
     /// The same calls with a check, whose results they may read.
     pub(super) closing_checked: Vec<RehearsedCall>,
-    /// Further decisions of a debate that is not told to close.
+    /// Further decisions of a debate that does not close early.
     pub(super) decisions: Vec<RehearsedCall>,
     pub(super) check: Vec<RehearsedCall>,
 }

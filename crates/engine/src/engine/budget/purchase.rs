@@ -22,7 +22,7 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     Err(BudgetError::TooLow(Box::new(purchase.clone())))
 }
 
-/// What a debate's limit covers from its current state; `None` without a limit.
+/// What a debate's limit covers from its current state on; `None` without a limit.
 ///
 /// # Errors
 /// A template is defective.

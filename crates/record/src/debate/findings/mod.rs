@@ -1,5 +1,4 @@
-//! The findings of a change's readers, the other readers' opinions, and the judge's rulings: folded from what was
-//! parsed from their texts.
+//! A review's findings, with the other readers' opinions and the judge's rulings, folded from the parsed texts.
 
 mod describe;
 mod voices;
@@ -70,7 +69,7 @@ dialectic_base::named! {
 /// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// The number: `F1`, or the number of one reader's finding in it, which then becomes separate.
+    /// `F1`, or the number of one reader's report in it, which then becomes a separate finding.
     pub finding: String,
     pub decision: FindingDecision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,13 +96,11 @@ dialectic_base::named! {
 pub struct ReviewedFinding {
     /// The number: `F1`, or a reader's own number if the judge separated its finding from others at the same place.
     pub number: String,
-    /// The judge's severity, else the gravest report's.
+    /// The judge's severity, otherwise the most severe report's.
     pub severity: Severity,
     /// Each reader's words for it, the gravest first.
     pub reports: Vec<Report>,
-    /// The other readers' opinions.
     pub opinions: Vec<GivenOpinion>,
-    /// The judge's decision.
     pub ruling: Option<FindingRuling>,
 }
 
@@ -116,10 +113,8 @@ pub struct Report {
     pub finding: Finding,
 }
 
-/// An opinion on a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenOpinion {
-    /// The reader.
     pub by: AgentId,
     pub opinion: Opinion,
 }
@@ -142,7 +137,7 @@ impl ReviewedFinding {
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
-    /// The readers with this opinion, each once, without those who found it.
+    /// The readers with this opinion, each once, except those who reported the finding.
     pub fn who(&self, stance: Stance) -> Vec<&AgentId> {
         let mut who: Vec<&AgentId> = Vec::new();
         for one in self.opinions.iter().filter(|one| one.opinion.stance == stance) {

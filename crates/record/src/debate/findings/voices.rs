@@ -1,4 +1,4 @@
-//! Counts voices by model family: models of one family have learned alike and err alike.
+//! Counts voices by model family, because models of one family make the same mistakes.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct Voices<'a> {
 }
 
 impl<'a> Voices<'a> {
-    /// Counts by family of models, or by agent if all are of one family.
+    /// Counts by model family, or by agent if there is only one family.
     pub fn of(debate: &'a Debate) -> Self {
         let families: BTreeSet<&str> = debate.agents().iter().map(kind).collect();
         Self { debate, by_family: families.len() > 1 }
@@ -30,7 +30,7 @@ impl<'a> Voices<'a> {
         )
     }
 
-    /// The voice of an agent: its family, or its model if the family is unknown; the agent's name if all are of one
+    /// The voice of an agent: its model family, or its model if the family is unknown; its name if there is only one
     /// family.
     pub fn name(&self, id: &AgentId) -> String {
         match self.debate.agents().iter().find(|agent| agent.id == *id) {

@@ -36,7 +36,7 @@ pub(in crate::debate) struct Fold<'a> {
     pub(super) numbers: Vec<&'a AgentId>,
 }
 
-/// The points of each author's texts, which do not depend on those of others. Cheap to clone.
+/// The points against each author's texts, independent of other authors. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Folded {
     authors: BTreeMap<AgentId, Arc<Criticised>>,
@@ -49,7 +49,7 @@ pub(super) struct Folded {
 #[derive(Debug, Clone, Default)]
 struct Criticised {
     text: Option<Fingerprint>,
-    /// The points, each with its rank among those against all texts.
+    /// The points, each with its rank among all points of the debate.
     points: Vec<(usize, Objection)>,
     /// The indices of the points by their ids.
     by_id: Arc<HashMap<PointId, usize>>,
@@ -110,7 +110,7 @@ impl<'a> Fold<'a> {
         Self { folded: Folded::default(), debate: None, numbers: Vec::new() }
     }
 
-    /// The ledger of what was added.
+    /// The ledger so far.
     pub(in crate::debate) fn ledger(&self) -> Ledger {
         let mut points: Vec<&(usize, Objection)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
         points.sort_unstable_by_key(|(rank, _)| *rank);
@@ -341,7 +341,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// The authors whose texts a critique's points are about.
+/// The authors whose texts a critique criticises.
 fn targets(reading: &Reading) -> Vec<&AgentId> {
     let mut targets: Vec<&AgentId> = Vec::new();
     for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {

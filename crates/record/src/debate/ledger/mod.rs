@@ -74,7 +74,7 @@ pub struct PointState {
     /// The section that the author changed: empty if not named, absent if not requested.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The change, or the reason against it.
+    /// The change, or the reason for rejecting it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
     /// The critic's last recheck; absent without one.
@@ -91,12 +91,12 @@ pub struct PointState {
     /// The judge's ruling, if required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruling: Option<Ruling>,
-    /// Whether it still needs a change or a decision.
+    /// Whether it needs a change or a decision.
     pub open: bool,
     /// The round of the last recheck.
     #[serde(skip)]
     checked_in: u32,
-    /// Whether its critic wrote about the text again without mentioning it.
+    /// Whether its critic criticised the text again without mentioning it.
     #[serde(skip)]
     was_passed_over: bool,
     /// The text that its critic saw last.
@@ -184,8 +184,8 @@ impl Ledger {
         fold.ledger()
     }
 
-    /// The points that a prompt about the text of `target` may use: those against it before `round`, and those in the
-    /// texts of `inputs`.
+    /// The points that a prompt about the text of `target` may use: raised against it before `round`, or in the texts
+    /// of `inputs`.
     pub fn seen_by(debate: &Debate, target: &AgentId, round: u32, inputs: &[CallKey]) -> Self {
         let concerns = |one: &Contribution| {
             let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
@@ -256,7 +256,7 @@ impl Ledger {
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
 
-    /// The open points grouped by text, the gravest first, then those of the check.
+    /// The open points grouped by text, most severe first, then the points of the check.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.open).collect();
         let number = debate.text_numbers();

@@ -15,7 +15,6 @@ pub struct Move {
     pub round: u32,
     pub agent_id: AgentId,
     pub accepted: Vec<PointId>,
-    /// The partly accepted points.
     pub partly: Vec<PointId>,
     pub rejected: Vec<PointId>,
     /// The open points without an answer.
@@ -35,11 +34,8 @@ impl Move {
 /// The state of the points raised or answered in a round, at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
-    /// The accepted points.
     pub accepted: usize,
-    /// The partly accepted points.
     pub partly: usize,
-    /// The rejected points.
     pub rejected: usize,
     /// The points that the author ignored.
     pub unanswered: usize,

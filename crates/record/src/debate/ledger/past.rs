@@ -6,8 +6,8 @@ use crate::debate::{AgentId, Contribution, Debate, StageInfo};
 
 use super::fold::{Fold, Folded};
 
-/// A cache of the finished rounds' ledger, so that prompts do not fold the whole debate again. It is derived from the
-/// record, so comparisons of debates ignore it.
+/// Caches the ledger of finished rounds, so that prompts need not fold the whole debate. Derived, so comparisons of
+/// debates ignore it.
 #[derive(Debug, Clone, Default)]
 pub struct Past(Option<Arc<FoldedLedger>>);
 

@@ -1,4 +1,4 @@
-//! How to parse an answer when it is recorded, and what it can refer to.
+//! How to parse an answer, and which points it can refer to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -173,7 +173,7 @@ impl Reads {
         Self::Answers { asked: is_criticised || !points.is_empty(), points, before }
     }
 
-    /// Reads the text. The result depends on nothing else.
+    /// Parses the text, as a pure function.
     pub fn read(&self, text: &str) -> Reading {
         match self {
             Self::Critique(earlier) => {
@@ -235,7 +235,7 @@ impl Reads {
         }
     }
 
-    /// Whether a reading lacks the requested points, so that the call is repeated.
+    /// Whether a reading lacks the requested points; the engine then repeats the call.
     pub fn lacks_points(&self, reading: &Reading) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
@@ -246,7 +246,7 @@ impl Reads {
         }
     }
 
-    /// Whether a second text contains more of the requested parts than the first, whose reading is `reading`.
+    /// Whether a second text contains more of the requested parts than the first (`reading`).
     pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
         match self {
             Self::Findings(_) | Self::Opinion(_) => !self.lacks_points(more),
@@ -306,7 +306,6 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// The text without a part of it.
 pub(super) fn without<'a>(text: &'a str, part: Option<&Range<usize>>) -> Cow<'a, str> {
     let parts = part.and_then(|part| Some((text.get(..part.start)?, text.get(part.end..)?)));
     parts.map_or(Cow::Borrowed(text), |(before, behind)| {
@@ -345,8 +344,8 @@ impl Debate {
         debate
     }
 
-    /// The calls on which a text rested, as far as the record's order shows: its author's previous text, and later
-    /// remarks about it.
+    /// The calls that a text builds on, judging by the record's order: its author's previous text, and later remarks
+    /// about it.
     fn texts_before(&self, at: usize, place: usize) -> Vec<CallKey> {
         let author = &self.rounds[at].contributions[place].agent_id;
         let earlier =

@@ -22,13 +22,11 @@ use super::reads::without;
 pub struct PointId(Arc<str>);
 
 impl PointId {
-    /// The id of a critique's point.
     pub(super) fn new(round: u32, critic: &AgentId, target: &AgentId, number: usize) -> Self {
         let [critic, target] = [critic, target].map(|agent| escaped(agent.as_str()));
         Self(format!("r{round}/{critic}/{target}/{number}").into())
     }
 
-    /// The id of a check's point.
     pub(super) fn of_check(draft: u32, lens: &str, checker: &AgentId, number: usize) -> Self {
         let [lens, checker] = [lens, checker.as_str()].map(escaped);
         Self(format!("check{draft}/{lens}/{checker}/{number}").into())
@@ -138,14 +136,11 @@ impl GivenUp {
 /// A critic's recheck of an earlier point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recheck {
-    /// The point.
     pub point: PointId,
-    /// The result.
     pub standing: RecheckStanding,
     /// The section that meets it, if named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
@@ -153,14 +148,10 @@ pub struct Recheck {
 /// A checker's finding about an accepted point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
-    /// The point.
     pub point: PointId,
-    /// The finding.
     pub found: Found,
-    /// The section, if named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
@@ -168,14 +159,12 @@ pub struct Verification {
 /// An author's answer to a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorReply {
-    /// The point.
     pub point: PointId,
-    /// The answer.
     pub answer: Response,
     /// The changed section; empty if not named.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The change, or the reason against it, if given.
+    /// The change, or the reason for rejecting it, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
 }
@@ -193,9 +182,7 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ruling {
-    /// The point.
     pub point: PointId,
-    /// The decision.
     pub decision: Decision,
     /// The section of the solution that meets it.
     #[serde(default, rename = "where", skip_serializing_if = "String::is_empty")]
@@ -203,7 +190,6 @@ pub struct Ruling {
     /// The remaining work.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remains: String,
-    /// The reason.
     #[serde(default)]
     pub reason: String,
     /// Set if the judge gave no ruling, which counts as not met.

@@ -23,25 +23,21 @@ pub struct Shown {
     pub is_derived: bool,
 }
 
-/// The number of points by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub all: usize,
-    /// Accepted points.
     pub accepted: usize,
     /// Accepted points without a named change.
     pub bare: usize,
     /// Points accepted in part.
     pub partly: usize,
-    /// Rejected points.
     pub rejected: usize,
-    /// Unanswered points.
     pub unanswered: usize,
     /// Points that the protocol does not answer.
     pub final_words: usize,
     /// Points found met in a later text by their critic or the check.
     pub verified: usize,
-    /// Accepted points whose change only their author claims.
+    /// Accepted points whose change only the author claims.
     pub claimed: usize,
     /// Points that a critic withdrew.
     pub withdrawn: usize,
@@ -57,7 +53,6 @@ pub struct Counts {
     pub partly_met: usize,
     /// Points that the solution does not meet, or that have no ruling.
     pub unmet: usize,
-    /// Points that the judge dismissed.
     pub dismissed: usize,
 }
 
@@ -75,7 +70,6 @@ impl Ledger {
         }
     }
 
-    /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.objections.is_empty()
     }
@@ -89,7 +83,7 @@ impl Ledger {
 }
 
 impl Objection {
-    /// `D3 (Failover)`: its number with the changed section, or else its subject.
+    /// `D3 (Failover)`: its number with the changed section, otherwise its subject.
     pub fn with_place(&self) -> String {
         let named = |text: &&str| !text.trim().is_empty();
         let place = self.section.as_deref().filter(named).or(self.point.about.as_deref()).map(one_line);
@@ -124,7 +118,6 @@ impl Objection {
 }
 
 impl Counts {
-    /// The counts of these points.
     pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let mut counts = Self::default();
         for one in points {

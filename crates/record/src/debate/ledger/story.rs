@@ -14,9 +14,7 @@ pub struct Incident {
     /// The author; absent for the judge's ruling.
     pub by: Option<AgentId>,
     pub what: Happened,
-    /// The named section.
     pub section: Option<String>,
-    /// The reason, verbatim.
     pub reason: Option<Arc<str>>,
 }
 
@@ -37,15 +35,12 @@ pub enum Occasion {
 pub enum Happened {
     /// A critic or a checker raised it.
     Raised,
-    /// The author answered it.
     Answered(Response),
-    /// A critic rechecked it.
     Rechecked(RecheckStanding),
     /// It was marked as verified although the text is unchanged.
     Unchanged,
     /// A checker looked for the accepted change.
     Checked(Found),
-    /// The judge ruled on it.
     Ruled(Box<Ruling>),
 }
 

@@ -71,7 +71,6 @@ pub enum Found {
 }
 
 impl Found {
-    /// The name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verified => "verified",

@@ -30,7 +30,7 @@ pub(super) struct BlockLine {
     pub(super) first: bool,
 }
 
-/// A text with comments and thoughts blanked out, so that all offsets stay valid.
+/// A text with comments and thoughts blanked out rather than removed, so that offsets stay valid.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) text: String,

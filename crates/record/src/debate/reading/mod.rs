@@ -58,7 +58,6 @@ pub struct PointAnswer<V> {
     /// The index of its number among the possible ones.
     pub at: usize,
     pub verdict: V,
-    /// The named section.
     pub section: Option<String>,
     /// The reason or the change, verbatim.
     pub reason: Option<String>,

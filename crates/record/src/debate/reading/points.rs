@@ -118,7 +118,7 @@ pub(super) fn read_as<T>(
     (if points.is_empty() { is_none } else { is_list }.then_some(points), unread)
 }
 
-/// Whether a line after a list item still belongs to its point: a remedy, or a list of details.
+/// Whether a line after a list item continues its point: a remedy, or a list of details.
 fn goes_on(page: &Page, line: &BlockLine, next: &BlockLine, form: &Form) -> bool {
     let text = spoken(&page.text[next.start..next.end]);
     let is_remedy = matches!(next.kind, BlockKind::Text | BlockKind::Item) && strip_word(text, form.remedy).is_some();
@@ -247,7 +247,7 @@ pub(super) fn resolution<'t>(text: &'t str, before_it: &str) -> (&'t str, Option
     (before, Some(remedy).filter(|remedy| remedy.contains(char::is_alphanumeric)))
 }
 
-/// Splits `Part: what goes wrong` and `"What the text states": what is true`.
+/// Splits `Part: problem` and `"Quotation": correction`.
 fn about(text: &str) -> Option<(String, &str)> {
     // The colons of `07:00-19:00 UTC` and `https://` separate nothing.
     let is_apart = |rest: &str| rest.starts_with([' ', '\n', '*', '_']);

@@ -59,13 +59,14 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
 
-/// Whether the judge gave no readable scores. The answer is still written, and the outcome reports this.
+/// Whether the judge gave no readable scores. The judge still writes the answer, and the outcome reports the failure.
 fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> bool {
     let is_settled = |step: &Step| debate.settled(&step.key).is_some();
     judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)
 }
 
-/// The text on which the answer is built: the vote's winner, else the verdict's; the judge chooses among equals.
+/// The text that the answer builds on: the winner of the vote, otherwise of the verdict. The judge chooses between
+/// equals.
 fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
     let by_vote = voting_of(debate).and_then(|voting| voting.winner.as_ref());
     let winner = by_vote.or_else(|| verdict_of(debate)?.winner.as_ref());

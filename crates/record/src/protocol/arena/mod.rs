@@ -266,7 +266,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
     debate.team().into_iter().map(|agent| text(key(debate, PROPOSAL, agent), Vec::new(), &PROPOSE)).collect()
 }
 
-/// Critiques of every text that exists or may still come.
+/// Critiques of every existing or pending text.
 fn critiques(debate: &Debate) -> Vec<Step> {
     if !is_criticised(debate) {
         return Vec::new();
@@ -283,7 +283,7 @@ fn critiques(debate: &Debate) -> Vec<Step> {
     steps
 }
 
-/// Each agent revises its text: with its critiques if any, else with the others' texts.
+/// Each agent revises its text: by its critiques if any, otherwise by the others' texts.
 fn revisions(debate: &Debate) -> Vec<Step> {
     let team = debate.team();
     let mut steps = Vec::new();

@@ -53,8 +53,7 @@ fn select(debate: &Debate) -> Selection {
     Selection { size: wanted, debates: standings.debates, candidates }
 }
 
-/// Chooses `size` candidates: the best first, equal ones in order, and at most half of one family while there are
-/// others.
+/// Chooses the best `size` candidates, ties in order, with at most half from one family if others are available.
 fn choose(candidates: &mut [TeamCandidate], size: usize) {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     // The stable sort keeps the configured order for equal scores.

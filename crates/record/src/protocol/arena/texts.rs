@@ -18,8 +18,8 @@ pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) ->
     rounds.flat_map(|round| OWN_TEXTS.map(|stage| CallKey::new(round, stage, &agent.id))).find(is_there)
 }
 
-/// The text with which an agent enters the current round: in the first round its proposal, which may be pending, else
-/// its newest earlier text.
+/// An agent's text at the start of the current round: in the first round its proposal, which may be pending, later its
+/// newest text.
 pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     if debate.current_round > 1 {
         return standing(debate, agent, PROPOSAL);
@@ -29,7 +29,7 @@ pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<Call
     (!debate.has_failed(&proposal)).then_some(proposal)
 }
 
-/// The agent's text after the revisions of the current round: its revision, which may be pending, else its current
+/// The agent's text after the revisions of the current round: its revision, which may be pending, otherwise its current
 /// text.
 pub(super) fn revised(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
     let revision = CallKey::new(debate.current_round, REVISION, &agent.id);

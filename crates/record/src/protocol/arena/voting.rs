@@ -17,7 +17,7 @@ use super::{
 /// The minimum number of ballots, regardless of the number of voters.
 const LEAST_QUORUM: u32 = 2;
 
-/// The calls with the texts that exist or may still come.
+/// The calls of existing and pending texts.
 fn candidates(debate: &Debate) -> Vec<CallKey> {
     let final_text = |agent: &AgentSettings| {
         let refined = key(debate, FINAL_REFINEMENT, agent);
@@ -39,8 +39,8 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     (first..).zip(debate.team()).map(ballot).collect()
 }
 
-/// The result, once all ballots are cast or have failed. A winner needs enough of all possible votes, so that failed
-/// ballots cannot produce a majority, and enough ballots must be cast.
+/// The result, once all ballots are cast or have failed. A winner needs a share of all possible votes, so that failed
+/// ballots cannot produce a majority, and a quorum of ballots.
 pub(super) fn result(debate: &Debate) -> Vec<Event> {
     let team = debate.team();
     let keys: Vec<CallKey> = team.iter().map(|voter| key(debate, VOTING, voter)).collect();

@@ -1,4 +1,4 @@
-//! Whether a path still leads to an open journal. Other programs can move and remove open files.
+//! Whether a path still leads to an open journal, since other programs can move and remove open files.
 
 use std::fs::{self, File, Metadata};
 use std::io::{Seek, SeekFrom};

@@ -27,7 +27,7 @@ impl JournalReader {
         Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new() })
     }
 
-    /// The next event; `None` if there is no further complete line yet.
+    /// The next event; `None` if the next line is not complete yet.
     ///
     /// # Errors
     /// It cannot be read, or is not an event.
@@ -43,8 +43,8 @@ impl JournalReader {
         Ok(Some(event))
     }
 
-    /// Whether it is between two lines. Otherwise the rest of a line may never come: a killed program left a part, and
-    /// the next process overwrites it. The journal must then be opened again.
+    /// Whether it is between two lines. Otherwise the rest of the line may never arrive: a killed process left it
+    /// incomplete, and the next process overwrites it. The journal must then be reopened.
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()
     }

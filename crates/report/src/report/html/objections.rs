@@ -62,7 +62,7 @@ impl Fate {
     }
 }
 
-/// Who raised points against whom, and what became of them: critics as rows, authors as columns, a mark for each point.
+/// The points and their outcomes: critics as rows, authors as columns, a mark for each point.
 fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     let points = ledger.in_order();
     let of = |id: fn(&Objection) -> &AgentId| {

@@ -13,7 +13,7 @@ pub(super) fn yielding(view: &View<'_>, participants: &Participants<'_>, wanted:
     rounds(view, participants, |yields| yields == Some(wanted))
 }
 
-/// The section of all other texts: those of unknown stages, and unexpected ones.
+/// The section of all other texts: from unknown stages, or unexpected.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| {
         let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];

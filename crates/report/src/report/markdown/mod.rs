@@ -23,7 +23,6 @@ use super::{View, subject};
 /// The shown facts about each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportDetail {
-    /// The author.
     Plain,
     /// The author, latency and tokens.
     Verbose,
@@ -131,7 +130,7 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
-    /// The debate, for readers outside a report, whose form programs parse.
+    /// The debate, if the reader is a person rather than a program that parses the report.
     reader: Option<&'a View<'a>>,
 }
 

@@ -14,7 +14,6 @@ pub(crate) fn judge<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, vec![&view.judge], false)
 }
 
-/// All of them.
 pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.agents.iter().chain([&view.judge]).collect(), view.has_sides())
 }
