@@ -5,9 +5,9 @@
 //! own.
 
 pub(super) const SYSTEM: (&str, &str) =
-    ("evaluator/system.md", include_str!("../../../../prompts/evaluator/system.md"));
+    ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));
 /// The built-in message.
-pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../../../prompts/evaluator/user.md"));
+pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../prompts/evaluator/user.md"));
 
 /// The values of an evaluator's placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
