@@ -44,13 +44,47 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     let sandbox = sandbox(&server);
     let input = "alpha\n  beta \n\ndelta\r\nepsilon";
     let finished = sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], input).expect_code(0);
-    insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"");
+    insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
+    9 to 11 calls, of unknown cost (no price is known for model-architect and 2 more)
+
+    Each line of standard input answers a question. An empty line skips it; the end skips the rest.
+
+    Question 1 of 4, from The architect (architect):
+    First question of architect, 1?
+
+    Question 2 of 4, from The architect (architect):
+    First question of architect, 2?
+
+    Question 3 of 4, from The kiss (kiss):
+    First question of kiss, 1?
+
+    Question 4 of 4, from The kiss (kiss):
+    First question of kiss, 2?
+
+    Follow-up questions to your answers: second pass, 2 of at most 2.
+
+    Follow-up question 5 of 8, from The architect (architect):
+    Second question of architect, 1?
+
+    Follow-up question 6 of 8, from The architect (architect):
+    Second question of architect, 2?
+    Saved debate to ./debates/[id].json
+    ");
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);
     server.assert_clean();
     let state = sandbox.state(&id);
     let answers = answers(&state);
-    insta::assert_snapshot!(answers.join("\n"), @"");
+    insta::assert_snapshot!(answers.join("\n"), @"
+    q1 First question of architect, 1? alpha
+    q2 First question of architect, 2? beta
+    q5 Second question of architect, 1? epsilon
+    q6 Second question of architect, 2? NA
+    q3 First question of kiss, 1? NA
+    q4 First question of kiss, 2? delta
+    q7 Second question of kiss, 1? NA
+    q8 Second question of kiss, 2? NA
+    ");
     assert_eq!(answers.iter().filter(|answer| answer.ends_with(" NA")).count(), 4);
     let mut ids: Vec<&str> = answers.iter().map(|answer| answer.split(' ').next().unwrap()).collect();
     ids.sort_unstable();
@@ -251,7 +285,7 @@ fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
     let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
     let finished = sandbox.run_with_input(arguments, "a million\nnone\nRust\n").expect_code(0);
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
-    9 calls, of unknown cost (no price is known for model-architect and 2 more)
+    9 to 11 calls, of unknown cost (no price is known for model-architect and 2 more)
 
     Each line of standard input answers a question. An empty line skips it; the end skips the rest.
 

@@ -297,7 +297,7 @@ fn offline_agents_ask_an_older_client_whose_skips_are_recorded_as_an_agents() {
         let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
         let asks = client.wait(&id);
         assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
-        assert!(text(&asks).contains("q1: ") && text(&asks).contains("words-of-models-"), "{asks:#}");
+        assert!(text(&asks).contains("q1, from ") && text(&asks).contains("words-of-models-"), "{asks:#}");
         let answers =
             if skips { json!({"skipRest": true}) } else { json!({"answers": {"q1": "500"}, "skipRest": true}) };
         let mut arguments = answers;

@@ -225,11 +225,11 @@ fn a_problem_longer_than_the_smallest_window_is_refused_before_anything_is_sent(
     settings["judge"]["model"] = json!("smallest");
     settings["models"]["smallest"] = json!({"contextWindow": 4_000});
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    let long = "Design a queue that never loses a message. ".repeat(500);
+    let long = "Design a queue that never loses a message.\n".repeat(500).trim_end().to_owned();
     let plan = json!({"problems": ["problem.md"], "variants": [{"name": "a", "config": "debate-config.json"}]});
     sandbox.write("problem.md", &long);
     sandbox.write("sweep.json", plan.to_string());
-    let said = "the problem is too long: it has about 4,777 tokens (21,500 characters), and the context window of \
+    let said = "the problem is too long: it has about 4,777 tokens (21,499 characters), and the context window of \
                 `smallest` is 4,000";
     for arguments in [
         &["debate", "-p", "problem.md"][..],

@@ -20,7 +20,7 @@ fn a_second_pass_of_the_judge_alone_is_shown_and_answered() {
     let whole = Sandbox::new().file(format!("debates/{id}.json"), JUDGES_PASS).file(&journal, JUDGES_PASS_JOURNAL);
     whole.run(["verify", id]).expect_code(0);
     let report = whole.run(["report", id]).expect_code(0).stdout;
-    assert!(report.contains("### The judge (generalist)\nQuestion (q3):\n\n```text\nSecond question of"), "{report}");
+    assert!(report.contains("### The judge (generalist)\nQuestion (q5):\n\n```text\nSecond question of"), "{report}");
 
     // It waits for the answer to the judge.
     let is_waiting = |line: &&str| line.contains("\"type\":\"suspended\"");
