@@ -396,10 +396,9 @@ fn passes_end_when_nobody_asks_and_who_has_no_question_is_asked_again() {
             _ => short_reply(request),
         }
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&config(
-        &["architect", "kiss"],
-        &json!({"clarificationsMaxIterations": 9}),
-    ));
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&config(&["architect", "kiss"], &json!({"clarificationsMaxIterations": 9})));
     sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], "a mile\nten feet\n").expect_code(0);
     let asked: Vec<_> = server.requests().iter().map(|request| request.purpose == Purpose::Clarify).collect();
     assert_eq!(asked, [[true; 6].as_slice(), &[false; 7]].concat(), "two of each pass, and nobody asks in the third");
@@ -424,7 +423,8 @@ fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
         let sandbox = patient_sandbox(&server);
         let given: String = THREE_PASSES.lines().take(2 * (cut_pass - 1)).map(|line| format!("{line}\n")).collect();
         let mut command = sandbox.command(["debate", "Design a queue", "--clarify", "--quiet"]);
-        let mut child = command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let mut child =
+            command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
         // Its input stays open, as that of a user who thinks.
         let mut input = child.stdin.take().unwrap();
         std::io::Write::write_all(&mut input, given.as_bytes()).unwrap();
@@ -454,7 +454,8 @@ fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
         let state = sandbox.state(&id);
         sandbox.assert_state_is_the_fold(&id);
         assert_eq!((&state["clarificationIterations"], &state["outcome"]["kind"]), (&json!(3), &json!("full")));
-        let answers: Vec<String> = answers(&state).iter().map(|one| one.split("? ").nth(1).unwrap().to_owned()).collect();
+        let answers: Vec<String> =
+            answers(&state).iter().map(|one| one.split("? ").nth(1).unwrap().to_owned()).collect();
         assert_eq!(answers, ["answer one", "answer two", "answer three"].repeat(2));
     }
 }

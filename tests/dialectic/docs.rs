@@ -147,7 +147,8 @@ fn every_stage_that_calls_somebody_is_described() {
 
 #[test]
 fn whoever_lists_the_protocols_lists_all_of_them() {
-    for (file, begin) in [("docs/configuration.md", "| `debate.protocol` |"), ("crates/record/prompts/README.md", "| ")] {
+    for (file, begin) in [("docs/configuration.md", "| `debate.protocol` |"), ("crates/record/prompts/README.md", "| ")]
+    {
         let text = read(file);
         let lines: String = text.lines().filter(|line| line.starts_with(begin)).collect();
         for protocol in PROTOCOLS {

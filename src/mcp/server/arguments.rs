@@ -31,7 +31,8 @@ impl Server {
 
     /// The command for a debate, without its limits. Its problem goes to standard input.
     pub(super) async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
-        check_problem_text(&wanted.problem).map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;
+        check_problem_text(&wanted.problem)
+            .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;
         let mut command = words(&["debate", "-"]);
         command.extend(self.configured());
         for (name, value) in [

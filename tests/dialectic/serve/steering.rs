@@ -161,9 +161,7 @@ fn every_agent_is_asked_in_three_passes_over_a_restart() {
         let names: Vec<&str> = questions.iter().map(|one| one["agentName"].as_str().unwrap()).collect();
         assert_eq!(names, ["The architect", "The architect and The kiss", "The kiss"], "{questions:?}");
         assert!(questions.iter().all(|one| one["pass"] == pass), "{questions:?}");
-        let answer = |one: &Value| {
-            json!({"agentId": one["agentId"], "questionId": one["questionId"], "answer": format!("answer {pass}")})
-        };
+        let answer = |one: &Value| json!({"agentId": one["agentId"], "questionId": one["questionId"], "answer": format!("answer {pass}")});
         let answers: Vec<Value> = questions.iter().map(answer).collect();
         serving.post(&format!("/debates/{id}/answers"), &json!({"answers": answers})).expect(202);
     }

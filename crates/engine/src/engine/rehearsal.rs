@@ -11,10 +11,10 @@ use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::severity::Severity;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, Answered, AuthorReply, CallKey, Challenge, Change, Clarification, Debate,
-    Evaluation, Event, Finding, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Opinion, Point, Reading,
-    Recheck, RecheckStanding, Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Solution,
-    StageId, Stance, Summary, SummaryMetadata, Timestamp, Verification,
+    Advice, AgentClarifications, AgentId, AgentSettings, Answered, AuthorReply, CallKey, Challenge, Change,
+    Clarification, Debate, Evaluation, Event, Finding, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Opinion,
+    Point, Reading, Recheck, RecheckStanding, Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind,
+    Solution, StageId, Stance, Summary, SummaryMetadata, Timestamp, Verification,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -97,7 +97,17 @@ impl<'a> Rehearsal<'a> {
         answers: SampleAnswers<'a>,
     ) -> Self {
         let (debate, fillers) = (debate.clone(), RefCell::default());
-        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new(), asked: Vec::new(), goes_on: false }
+        Self {
+            protocol,
+            panel,
+            shared,
+            answers,
+            debate,
+            fillers,
+            foreseen: Vec::new(),
+            asked: Vec::new(),
+            goes_on: false,
+        }
     }
 
     /// All calls until the end of round `until` or of the last round, without the closing and a check that precedes it.

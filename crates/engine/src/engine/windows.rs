@@ -54,8 +54,10 @@ impl Diagnostic for WindowError {
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Prompt { .. } => "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
-             it with `models.<name>.contextWindow` in the configuration",
+            Self::Prompt { .. } => {
+                "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
+             it with `models.<name>.contextWindow` in the configuration"
+            }
             Self::Problem { .. } => {
                 "shorten the problem, give the agents a directory with --context instead, or use a model with a \
                  larger context window; if the figure is wrong, correct it with `models.<name>.contextWindow` in the \

@@ -67,13 +67,14 @@ impl Debate {
     pub fn questions(&self) -> Vec<Question<'_>> {
         let mut questions: Vec<Question<'_>> = Vec::new();
         let groups = self.clarifications.iter().flatten();
-        let mut asked: Vec<_> =
-            groups.flat_map(|group| group.items.iter().map(move |item| (group, item))).collect();
+        let mut asked: Vec<_> = groups.flat_map(|group| group.items.iter().map(move |item| (group, item))).collect();
         asked.sort_by_key(|(_, item)| item.pass);
         for (group, item) in asked {
             let known = questions.iter_mut().find(|known| {
                 let is_another_agent = known.items.iter().all(|(other, _)| other.agent_id != group.agent_id);
-                (known.pass, known.answer) == (item.pass, &*item.answer) && is_another_agent && are_alike(known.text, &item.question)
+                (known.pass, known.answer) == (item.pass, &*item.answer)
+                    && is_another_agent
+                    && are_alike(known.text, &item.question)
             });
             match known {
                 Some(known) => {

@@ -4,8 +4,7 @@
 //! placeholders. Placeholders of user files keep the meaning of the first version: bare text in a frame of the file's
 //! own.
 
-pub(super) const SYSTEM: (&str, &str) =
-    ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));
+pub(super) const SYSTEM: (&str, &str) = ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));
 /// The built-in message.
 pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../prompts/evaluator/user.md"));
 

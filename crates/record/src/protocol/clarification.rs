@@ -93,7 +93,8 @@ fn questions(debate: &Debate) -> Vec<Step> {
     let mut pass = 1;
     // The user is asked only after all agents, so that prompts do not depend on when a run was killed.
     while pass < last
-        && (debate.open_questions().next().is_none() || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
+        && (debate.open_questions().next().is_none()
+            || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
         && in_pass(pass).all(|agent| answer(agent, pass).is_some())
         && in_pass(pass).any(|agent| answer(agent, pass) == Some(CallStatus::Done))
     {

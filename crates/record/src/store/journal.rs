@@ -294,7 +294,11 @@ pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
 fn appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
-    if cfg!(windows) { options.write(true) } else { options.append(true) };
+    if cfg!(windows) {
+        options.write(true)
+    } else {
+        options.append(true)
+    };
     options
 }
 

@@ -63,7 +63,10 @@ fn is_in_use(error: &std::io::Error) -> bool {
 }
 
 /// Repeats `action` while its error is of a kind that passes.
-fn patiently(passes: impl Fn(&std::io::Error) -> bool, action: impl Fn() -> std::io::Result<()>) -> std::io::Result<()> {
+fn patiently(
+    passes: impl Fn(&std::io::Error) -> bool,
+    action: impl Fn() -> std::io::Result<()>,
+) -> std::io::Result<()> {
     for _ in 1..ATTEMPTS {
         match action() {
             Err(error) if passes(&error) => std::thread::sleep(PAUSE),
