@@ -25,7 +25,7 @@ fn a_second_pass_of_the_judge_alone_is_shown_and_answered() {
     // It waits for the answer to the judge.
     let is_waiting = |line: &&str| line.contains("\"type\":\"suspended\"");
     let end = JUDGES_PASS_JOURNAL.lines().enumerate().filter(|(_, line)| is_waiting(line)).nth(1).unwrap().0;
-    let cut: String = JUDGES_PASS_JOURNAL.lines().take(end + 1).map(|line| format!("{line}\n")).collect();
+    let cut: String = JUDGES_PASS_JOURNAL.split_inclusive('\n').take(end + 1).collect();
     let server = MockServer::with(short_reply);
     let mut settings = config(&["architect", "kiss"], &json!({}));
     settings["providers"]["mock"] = json!({"baseUrl": server.base_url(), "api": "chat"});
