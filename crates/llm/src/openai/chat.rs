@@ -5,11 +5,11 @@ mod chunks;
 
 use serde_json::{Value, json};
 
+use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, LimitField, Streaming};
-use super::ends::{finish, is_unfinished};
 use super::failure::error_field;
 use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text};
 use super::{ApiAnswer, Heard, object, texts};

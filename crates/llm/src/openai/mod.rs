@@ -3,14 +3,14 @@
 //! One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the configuration says
 //! otherwise. Features that a model rejects are remembered for the run.
 //!
-//! What servers say in words of their own stands in four tables, each row with its source: why an answer ended (`ends`),
-//! what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a text (`marks`).
+//! What servers say in words of their own stands in tables, each row with its source: why an answer ended
+//! ([`ends`](crate::ends)), what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a
+//! text (`marks`).
 
 mod asking;
 mod capabilities;
 mod chat;
 mod endpoint;
-mod ends;
 mod errors;
 mod failure;
 mod http;
@@ -34,8 +34,6 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
-
-pub(crate) use ends::finish as finish_word;
 
 use super::{ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 use dialectic_base::provider::serves_responses;

@@ -4,11 +4,11 @@ mod events;
 
 use serde_json::{Value, json};
 
+use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
-use super::ends::{finish, is_unfinished};
 use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
 use super::{ApiAnswer, Heard, object, texts};
 pub(super) use events::Events;

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::FinishReason;
-use crate::openai::ends::finish;
+use crate::ends::finish;
 use crate::openai::failure::{error_field, error_in};
 use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, grow, has_thoughts, read_content, take, take_text};
 use crate::openai::sse::{DONE, ServerSentEvent};

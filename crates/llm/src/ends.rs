@@ -64,7 +64,7 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
 }
 
 /// Whether the word means that there is no answer, now or ever.
-pub(super) fn is_unfinished(word: &str) -> bool {
+pub(crate) fn is_unfinished(word: &str) -> bool {
     meaning(word) == Some(&None)
 }
 
