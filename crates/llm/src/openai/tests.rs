@@ -1,13 +1,10 @@
 //! The client against the mock server of the integration tests: what is sent, what is made of answers and refusals.
 
-mod chat_variants;
 mod connections;
 mod dialects;
 mod failures;
 mod fallback;
 mod remembered;
-mod responses_variants;
-mod retry_after;
 mod secrets;
 mod stream_ends;
 mod stream_texts;
@@ -240,21 +237,4 @@ fn regular_stream(path: &str) -> Vec<String> {
     let mut stream = events(&chat_events());
     stream.push("data: [DONE]\n\n".to_owned());
     stream
-}
-
-/// Reads the regular answer of an API with each change, and compares with the change of what it says.
-async fn read_variants(api: ApiKind, regular: fn() -> Value, variants: &[Variant]) {
-    for (name, change, changed) in variants {
-        let (mut answer, mut expected) = (regular(), because());
-        change(&mut answer);
-        changed(&mut expected);
-        assert_eq!(read(api, answer_json(200, &answer)).await, Ok(expected), "{name}: {answer}");
-    }
-}
-
-type Variant = (&'static str, fn(&mut Value), fn(&mut Reply));
-
-/// Takes a field away.
-fn without(object: &mut Value, field: &str) {
-    object.as_object_mut().unwrap().remove(field).unwrap();
 }

@@ -104,105 +104,6 @@ async fn comments_after_the_end_of_an_answer_do_not_hold_the_call() {
     assert_eq!(reply, Ok(Reply { tokens: None, ..because() }));
 }
 
-#[tokio::test]
-async fn an_error_inside_is_what_it_would_be_outside() {
-    let rate = ModelError::RateLimited { status: 429, retry_after: None, message: "slow down".to_owned() };
-    let failed_500 =
-        |message: &str| ModelError::ServerFailed { status: 500, retry_after: None, message: message.to_owned() };
-    let refused = ModelError::Refused { status: 400, message: "too long".to_owned() };
-    let response = |error: Value| json!({"type": "response.failed", "response": {"status": "failed", "error": error}});
-    let chat = regular_stream(CHAT)[1].clone();
-    let responses = regular_stream(RESPONSES)[4].clone();
-    let data = |value: &Value| format!("data: {value}\n\n");
-    for (api, event, error) in [
-        (ApiKind::Chat, data(&json!({"error": {"message": "slow down", "code": 429}})), rate.clone()),
-        (ApiKind::Chat, data(&json!({"error": {"message": "boom", "type": "server_error"}})), failed_500("boom")),
-        (
-            ApiKind::Chat,
-            data(&json!({"choices": [{"finish_reason": "error", "error": {"message": "too long", "code": 400}}]})),
-            refused.clone(),
-        ),
-        (ApiKind::Chat, data(&json!({"object": "error", "message": "too long", "code": 400})), refused.clone()),
-        (
-            ApiKind::Chat,
-            "event: error\ndata: {\"message\": \"boom\", \"code\": 500}\n\n".to_owned(),
-            failed_500("boom"),
-        ),
-        (
-            ApiKind::Chat,
-            "event: error\ndata: boom 500\n\n".to_owned(),
-            ModelError::ServerFailed { status: 200, retry_after: None, message: "boom 500".to_owned() },
-        ),
-        (ApiKind::Responses, data(&response(json!({"code": "server_error", "message": "boom"}))), failed_500("boom")),
-        (ApiKind::Responses, data(&response(json!({"code": "rate_limit_exceeded", "message": "slow down"}))), rate),
-        (
-            ApiKind::Responses,
-            data(&json!({"type": "error", "code": "context_length_exceeded", "message": "too long", "param": null})),
-            ModelError::ContextExceeded { message: "too long".to_owned() },
-        ),
-        (
-            ApiKind::Responses,
-            data(&json!({"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}})),
-            refused,
-        ),
-    ] {
-        let before = if api == ApiKind::Chat { &chat } else { &responses };
-        let (failed, heard) = failed(api, vec![before.clone(), event.clone()], Delivery::Silent, IDLE).await;
-        assert_eq!((failed.error, heard.as_str()), (error, "Beca"), "{event}");
-    }
-    let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), Delivery::Whole, IDLE).await.0;
-    assert_eq!(failed.to_string(), "the answer is broken: it contains no answer: its status is `failed`");
-}
-
-#[tokio::test]
-async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
-    let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
-    let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
-    let error = |usage: Value| json!({"error": {"message": "boom", "code": 502}, "usage": usage});
-    let stated = StatedUsage {
-        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1, ..Tokens::default() }),
-        cost: Some(dialectic_base::money::Usd::from_dollars(0.25)),
-    };
-    for (more, end, expected) in [
-        (vec![], Delivery::Cut, StatedUsage::default()),
-        (vec![error(Value::Null)], Delivery::Whole, StatedUsage::default()),
-        (vec![error(usage.clone())], Delivery::Whole, stated),
-    ] {
-        let pieces = events(&[vec![chunk.clone()], more].concat());
-        let (failed, _) = failed(ApiKind::Chat, pieces, end, IDLE).await;
-        assert_eq!((failed.usage, failed.may_be_billed), (expected, true), "{failed:?}");
-    }
-    let mut response = responses_answer();
-    (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
-    let pieces = events(&[json!({"type": "response.failed", "response": response})]);
-    let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
-    assert_eq!(
-        (failed.usage, failed.may_be_billed),
-        (StatedUsage { tokens: because().tokens, ..StatedUsage::default() }, true)
-    );
-}
-
-#[tokio::test]
-async fn what_an_answer_took_is_not_known_from_its_first_words() {
-    let begun =
-        json!({"choices": [{"delta": {"content": "Beca"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1}});
-    let rest = json!({"choices": [{"delta": {"content": "use."}, "finish_reason": "stop"}]});
-    let last = json!({"choices": [], "usage": {"output_tokens": 4096}});
-    for (pieces, end, tokens) in [
-        (vec![begun.clone(), rest.clone()], Delivery::Whole, None),
-        (vec![begun.clone(), rest.clone()], Delivery::Cut, None),
-        (
-            vec![begun, rest, last],
-            Delivery::Whole,
-            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 4096, ..Tokens::default() }),
-        ),
-    ] {
-        let server = Server::with(move |_| answer_events(events(&pieces), end));
-        let reply = ask(&streaming(&server, ApiKind::Chat)).await.unwrap();
-        assert_eq!((reply.text.as_str(), reply.tokens), ("Because.", tokens), "{end:?}");
-    }
-}
-
 /// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.
 async fn wishes(
     api: ApiKind,
@@ -279,11 +180,10 @@ async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_something_else_is_one() {
-    for message in ["upstream is down", "max_tokens is too large"] {
-        let server = Server::with(move |_| answer_json(400, &json!({"error": {"message": message}})));
-        let failed = follow(&streaming(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err();
-        assert_eq!(failed.error, ModelError::Refused { status: 400, message: message.to_owned() });
-        assert_eq!(server.paths(), [CHAT]);
+async fn an_error_ends_a_stream_at_once() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let pieces = [&regular_stream(path)[..1], &["event: error\ndata: {\"code\": 500}\n\n".to_owned()]].concat();
+        let (failed, _) = failed(api, pieces, Delivery::Silent, IDLE).await;
+        assert_eq!(failed.to_string(), "the server failed (500): 500", "{api:?}");
     }
 }

@@ -37,21 +37,6 @@ async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)
 }
 
 #[tokio::test]
-async fn reasoning_is_neither_kept_nor_heard() {
-    for (text, answer) in [
-        ("<think>\nPerhaps {\"score\": 1}?\n</think>\n\n{\"score\": 2}", "{\"score\": 2}"),
-        ("[THINK]Hm.[/THINK]Yes.", "Yes."),
-        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes."),
-        ("Tags like `<think>` and `</think>` end it.", "Tags like `<think>` and `</think>` end it."),
-    ] {
-        for (reply, heard) in all_ways(text).await {
-            assert_eq!(reply, Ok(Reply { text: answer.to_owned(), ..because() }));
-            assert!(heard.is_none_or(|heard| heard == answer), "{text}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn an_end_of_reasoning_alone_is_seen_and_remembered() {
     let text = "Perhaps A.\n</think>\n\nB.";
     for (reply, _) in all_ways(text).await {
@@ -151,116 +136,6 @@ async fn what_is_no_text_is_replaced() {
         .map(|half| format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"{half}\"}}}}]}}\n\n"));
     let stream = [halves.concat(), events(&[json!({"choices": [{"finish_reason": "stop"}]})]).concat()];
     assert_eq!(read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap().text, "a😀b");
-}
-
-/// What either API, streamed or not, makes of figures.
-async fn counted(usage: &Value) -> Vec<Option<Tokens>> {
-    let mut counts = Vec::new();
-    for (api, mut answer) in [(ApiKind::Responses, responses_answer()), (ApiKind::Chat, chat_answer())] {
-        answer["usage"] = usage.clone();
-        let pieces = match api {
-            ApiKind::Chat => vec![
-                json!({"choices": [{"delta": {"content": "A"}, "finish_reason": "stop"}]}),
-                json!({"choices": [], "usage": usage}),
-            ],
-            _ => vec![json!({"type": "response.completed", "response": answer})],
-        };
-        for way in [answer_json(200, &answer), answer_events(events(&pieces), Delivery::Whole)] {
-            counts.push(read(api, way).await.unwrap().tokens);
-        }
-    }
-    counts
-}
-
-#[tokio::test]
-async fn reasoning_outside_the_completion_is_output() {
-    let tokens = |input_tokens, cached_input_tokens, output_tokens| {
-        Some(Tokens { input_tokens, cached_input_tokens, output_tokens, ..Tokens::default() })
-    };
-    for (usage, expected) in [
-        (json!({"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 6100}), tokens(1000, 0, 5100)),
-        (json!({"input_tokens": 1000, "output_tokens": 100, "total_tokens": 6100}), tokens(1000, 0, 5100)),
-        (
-            json!({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135, "completion_tokens_details": {"reasoning_tokens": 94}}),
-            tokens(32, 0, 103),
-        ),
-        (
-            json!({"prompt_tokens": 32, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 94}}),
-            tokens(32, 0, 103),
-        ),
-        // Inside, as most servers have it.
-        (
-            json!({"prompt_tokens": 32, "completion_tokens": 103, "total_tokens": 135, "completion_tokens_details": {"reasoning_tokens": 94}}),
-            tokens(32, 0, 103),
-        ),
-        (json!({"prompt_tokens": 10, "total_tokens": 15}), tokens(10, 0, 5)),
-        // Totals that are none.
-        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 0}), tokens(10, 0, 5)),
-        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 12}), tokens(10, 0, 5)),
-        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": -1}), tokens(10, 0, 5)),
-        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1e30}), tokens(10, 0, 5)),
-        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": "x"}), tokens(10, 0, 5)),
-        // What was read from a cache, counted beside the input.
-        (
-            json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": {"cached_tokens": 90}}),
-            tokens(100, 90, 5),
-        ),
-        (json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}), None),
-    ] {
-        for counted in counted(&usage).await {
-            assert_eq!(counted, expected, "{usage}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn figures_that_are_empty_replace_none() {
-    let zeros = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "cost": 0});
-    let real = json!({"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15, "cost": 0.5});
-    let chunk = |usage: &Value| json!({"choices": [], "usage": usage});
-    let words = json!({"choices": [{"delta": {"content": "Because."}, "finish_reason": "stop"}], "usage": real});
-    for trailing in [zeros.clone(), json!({"prompt_tokens": 12, "completion_tokens": 0}), json!({}), Value::Null] {
-        let reply = read(ApiKind::Chat, answer_events(events(&[words.clone(), chunk(&trailing)]), Delivery::Whole))
-            .await
-            .unwrap();
-        assert_eq!(
-            reply.tokens,
-            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 3, ..Tokens::default() }),
-            "{trailing}"
-        );
-        assert_eq!(reply.stated_cost, Some(dialectic_base::money::Usd::from_dollars(0.5)), "{trailing}");
-    }
-    // Usage that grow on the way.
-    let early = json!({"prompt_tokens": 12, "completion_tokens": 1});
-    let growing = [json!({"choices": [{"delta": {"content": "A"}}], "usage": early}), words.clone()];
-    let reply = read(ApiKind::Chat, answer_events(events(&growing), Delivery::Whole)).await.unwrap();
-    assert_eq!(reply.tokens.unwrap().output_tokens, 3);
-    let mut response = responses_answer();
-    response["usage"] = zeros;
-    let pieces = [
-        json!({"type": "response.in_progress", "response": responses_answer()}),
-        json!({"type": "response.completed", "response": response}),
-    ];
-    let reply = read(ApiKind::Responses, answer_events(events(&pieces), Delivery::Whole)).await.unwrap();
-    assert_eq!(reply.tokens, because().tokens);
-}
-
-#[tokio::test]
-async fn an_error_behind_a_complete_answer_is_none_of_it() {
-    let chat = regular_stream(CHAT);
-    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
-    for error in [
-        "data: {\"error\": {\"message\": \"boom\", \"code\": 500}}\n\n",
-        "event: error\ndata: boom\n\n",
-        "data: {\"choices\": [{\"finish_reason\": \"error\", \"error\": {\"message\": \"boom\"}}]}\n\n",
-        "data: {\"brok\n\n",
-    ] {
-        let stream: Vec<String> = [&chat[..finished], &[error.to_owned()], &chat[finished..]].concat();
-        let reply = read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap();
-        assert_eq!((reply.text.as_str(), reply.finish), ("Because.", FinishReason::Complete), "{error}");
-    }
-    let stream = [regular_stream(RESPONSES), vec!["event: error\ndata: boom\n\n".to_owned()]].concat();
-    assert_eq!(read(ApiKind::Responses, answer_events(stream, Delivery::Whole)).await, Ok(because()));
 }
 
 #[tokio::test]
