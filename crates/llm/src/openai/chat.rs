@@ -9,7 +9,7 @@ use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
-use super::capabilities::{Capabilities, LimitField, Streaming};
+use super::capabilities::{Capabilities, Streaming};
 use super::failure::error_field;
 use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text};
 use super::{ApiAnswer, Heard, object, texts};
@@ -19,9 +19,7 @@ pub(super) use chunks::Chunks;
 /// Fields with reasoning beside the content: DeepSeek's, OpenRouter's and vLLM's, gateways'.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
 
-/// The request body for a model with these capabilities.
-pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
-    let limit = |field| request.max_tokens.filter(|_| capabilities.limit == field);
+fn body(request: &Request, capabilities: Capabilities) -> Value {
     let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
         json!({
             "type": "json_schema",
@@ -32,8 +30,7 @@ pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
         ("model", json!(&*request.model)),
         ("messages", messages(request, capabilities)),
         ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
-        ("max_completion_tokens", json!(limit(LimitField::MaxCompletionTokens))),
-        ("max_tokens", json!(limit(LimitField::MaxTokens))),
+        (capabilities.limit, json!(request.max_tokens)),
         ("response_format", json!(schema)),
         ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
         ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
@@ -104,6 +101,10 @@ fn complete(raw: &mut Value, call: &ToolCall) {
 
 impl ApiAnswer for Chunks {
     const PATH: &'static str = "/chat/completions";
+
+    fn body(request: &Request, capabilities: Capabilities) -> Value {
+        body(request, capabilities)
+    }
 
     fn is_foreign(answer: &Value) -> bool {
         !answer["choices"].is_array()

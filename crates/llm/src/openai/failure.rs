@@ -22,8 +22,6 @@ pub(super) struct ServerRefusal {
     pub(super) status: u16,
     /// The server's requested delay.
     pub(super) retry_after: Option<Duration>,
-    /// The error's code and type, since servers use them interchangeably.
-    pub(super) codes: Vec<String>,
     /// The faulty parameter.
     pub(super) param: Option<String>,
     /// The server's message: one line, without secrets and control characters.
@@ -68,7 +66,7 @@ impl ServerRefusal {
             })
         };
         let retry_after = wait_in(&answer.headers, SystemTime::now()).or(retry_after).or_else(in_words);
-        Self { status, retry_after, codes, param, message, said, url: None, in_answer: false, is_http_status: false }
+        Self { status, retry_after, param, message, said, url: None, in_answer: false, is_http_status: false }
     }
 
     /// A refusal inside an answer with a success status.

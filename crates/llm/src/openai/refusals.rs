@@ -3,7 +3,7 @@
 
 use crate::{Request, Turn};
 
-use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Missing, Streaming};
+use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, Missing, Streaming};
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
 use super::schema::Schemas;
@@ -99,40 +99,45 @@ const NO_MODEL: &[&str] = &[
     "deprecated", // OpenAI, Anthropic
 ];
 
-impl ServerRefusal {
-    fn says_any(&self, rows: &[&str]) -> bool {
-        rows.iter().any(|words| self.says(words))
-    }
+/// What a refusal tells us about a model.
+pub(super) type Adjustment = Box<dyn FnOnce(&mut Capabilities) + Send>;
 
-    /// The adjustment that the refusal implies, if it concerns a feature to omit, rename or lower.
-    pub(super) fn adjustment(&self, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+fn adjusts(change: impl FnOnce(&mut Capabilities) + Send + 'static) -> Option<Adjustment> {
+    Some(Box::new(change))
+}
+
+impl ServerRefusal {
+    /// The adjustment that the refusal implies, if it concerns a feature to omit, rename or lower. Adjustments are never
+    /// undone.
+    pub(super) fn adjustment(&self, request: &Request, api: Api, known: Capabilities) -> Option<Adjustment> {
         if !self.speaks_of_parameters() {
             return None;
         }
-        if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
-            let less = capabilities.schemas.without_refused(answer, |keyword| self.refuses_keyword(keyword));
+        if let Some(answer) = request.answer.as_deref().filter(|_| known.schemas != Schemas::None) {
+            let less = known.schemas.without_refused(answer, |keyword| self.refuses_keyword(keyword));
             if less != Schemas::None || self.refuses_format() {
-                let is_too_much =
-                    less == Schemas::None && self.finds_schema_too_much() && capabilities.schemas.bounds(answer);
-                return Some(Adjustment::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
+                let is_too_much = less == Schemas::None && self.finds_schema_too_much() && known.schemas.bounds(answer);
+                let less = if is_too_much { Schemas::Unbounded } else { less };
+                return adjusts(move |it| it.schemas = it.schemas.max(less));
             }
         }
-        let lowered = request.max_tokens.and_then(|asked| self.highest_limit(asked));
-        let is_replay = request.turns.iter().any(Turn::is_as_it_came) || capabilities.asks_for_reasoning(request);
-        if capabilities.takes_temperature && self.refuses_temperature() {
-            Some(Adjustment::NoTemperature)
-        } else if capabilities.takes_system && self.says_any(NO_SYSTEM) {
-            Some(Adjustment::NoSystem)
-        } else if let Some(most) = lowered {
-            Some(Adjustment::MostOutput(most))
-        } else if capabilities.replays && is_replay && self.says_any(NO_REPLAY) {
-            Some(Adjustment::NoReplay)
+        let is_replay = request.turns.iter().any(Turn::is_as_it_came) || known.asks_for_reasoning(request);
+        if known.takes_temperature && self.refuses_temperature() {
+            adjusts(|it| it.takes_temperature = false)
+        } else if known.takes_system && self.says_any(NO_SYSTEM) {
+            adjusts(|it| it.takes_system = false)
+        } else if let Some(most) = request.max_tokens.and_then(|asked| self.highest_limit(asked)) {
+            adjusts(move |it| it.most_output = Some(most))
+        } else if known.replays && is_replay && self.says_any(NO_REPLAY) {
+            adjusts(|it| it.replays = false)
+        } else if let Some(limit) = self.other_limit(known.limit)
+            && request.max_tokens.is_some()
+            && api == Api::Chat
+            && !known.limit_is_certain
+        {
+            adjusts(move |it| (it.limit, it.limit_is_certain) = (limit, true))
         } else {
-            let limit = request.max_tokens.filter(|_| api == Api::Chat && !capabilities.limit_is_certain);
-            limit
-                .and_then(|_| self.other_limit(capabilities.limit))
-                .map(Adjustment::Limit)
-                .or_else(|| self.streaming(api, capabilities.streaming).map(Adjustment::Streaming))
+            self.streaming(api, known.streaming).and_then(|streaming| adjusts(move |it| it.streaming = streaming))
         }
     }
 
@@ -154,15 +159,11 @@ impl ServerRefusal {
     }
 
     /// The other name of the output limit, if the model wants that.
-    fn other_limit(&self, limit: LimitField) -> Option<LimitField> {
-        match limit {
-            LimitField::MaxTokens if self.is_about_parameters() && self.says("max_completion_tokens") => {
-                Some(LimitField::MaxCompletionTokens)
-            }
-            LimitField::MaxCompletionTokens if self.refuses_parameter("max_completion_tokens") => {
-                Some(LimitField::MaxTokens)
-            }
-            LimitField::MaxTokens | LimitField::MaxCompletionTokens => None,
+    fn other_limit(&self, limit: &str) -> Option<&'static str> {
+        if limit == MAX_TOKENS {
+            (self.is_about_parameters() && self.says(MAX_COMPLETION_TOKENS)).then_some(MAX_COMPLETION_TOKENS)
+        } else {
+            self.refuses_parameter(MAX_COMPLETION_TOKENS).then_some(MAX_TOKENS)
         }
     }
 

@@ -13,8 +13,7 @@ use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take
 use super::{ApiAnswer, Heard, object, texts};
 pub(super) use events::Events;
 
-/// The request body for a model with these capabilities.
-pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
+fn body(request: &Request, capabilities: Capabilities) -> Value {
     let (instructions, prompt) = texts(request, capabilities);
     let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
         let format = json!({ "type": "json_schema", "name": answer.name, "schema": answer.schema, "strict": true });
@@ -87,6 +86,10 @@ const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete",
 
 impl ApiAnswer for Events {
     const PATH: &'static str = "/responses";
+
+    fn body(request: &Request, capabilities: Capabilities) -> Value {
+        body(request, capabilities)
+    }
 
     fn is_foreign(answer: &Value) -> bool {
         // Other JSON has a status, too: `ok`, 200.

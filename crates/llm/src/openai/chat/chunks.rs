@@ -48,30 +48,30 @@ struct CallInPieces {
     more: Value,
 }
 
-/// The common form of a chunk, borrowed. Any other content is read as JSON.
+/// The common form of a chunk, borrowed: `()` is null or absent. Any other content is read as JSON.
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
     choices: [WordsChoice<'a>; 1],
     #[serde(borrow)]
     model: Option<Borrowed<'a>>,
-    #[serde(borrow)]
-    object: Option<Borrowed<'a>>,
-    usage: Option<IgnoredAny>,
-    error: Option<IgnoredAny>,
-    #[serde(rename = "type")]
-    kind: Option<IgnoredAny>,
+    #[serde(default, rename = "usage")]
+    _usage: (),
+    #[serde(default, rename = "error")]
+    _error: (),
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct WordsChoice<'a> {
     #[serde(borrow)]
     delta: WordsDelta<'a>,
-    finish_reason: Option<IgnoredAny>,
-    error: Option<IgnoredAny>,
-    message: Option<IgnoredAny>,
-    text: Option<IgnoredAny>,
-    usage: Option<IgnoredAny>,
+    #[serde(default, rename = "finish_reason")]
+    _finish_reason: (),
+    #[serde(default, rename = "index")]
+    _index: IgnoredAny,
+    #[serde(default, rename = "logprobs")]
+    _logprobs: IgnoredAny,
 }
 
 #[derive(Deserialize)]
@@ -79,30 +79,15 @@ struct WordsChoice<'a> {
 struct WordsDelta<'a> {
     #[serde(borrow)]
     content: Option<Borrowed<'a>>,
-    #[serde(rename = "role")]
-    _role: Option<IgnoredAny>,
-    refusal: Option<IgnoredAny>,
-    tool_calls: Option<IgnoredAny>,
-    function_call: Option<IgnoredAny>,
-    reasoning_content: Option<IgnoredAny>,
-    reasoning: Option<IgnoredAny>,
-}
-
-impl ChunkWords<'_> {
-    fn is_all(&self) -> bool {
-        let [choice] = &self.choices;
-        let others = [&self.usage, &self.error, &self.kind, &choice.finish_reason, &choice.error, &choice.message];
-        let WordsDelta { refusal, tool_calls, function_call, reasoning_content, reasoning, .. } = &choice.delta;
-        let more = [&choice.text, &choice.usage, refusal, tool_calls, function_call, reasoning_content, reasoning];
-        let is_error = self.object.as_ref().is_some_and(|object| object.0 == "error");
-        !is_error && others.into_iter().chain(more).all(Option::is_none)
-    }
+    #[serde(default, rename = "role")]
+    _role: IgnoredAny,
+    #[serde(default, rename = "refusal", alias = "tool_calls", alias = "reasoning_content", alias = "reasoning")]
+    _others: (),
 }
 
 impl Pieces for Chunks {
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
-        let words =
-            serde_json::from_str::<ChunkWords>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
+        let words = serde_json::from_str::<ChunkWords>(event.data).ok().filter(|_| event.name.is_empty());
         let Some(ChunkWords { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
         if let Some(Borrowed(model)) = model
             && self.model.as_deref() != Some(&*model)

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::openai::failure::error_in;
@@ -38,35 +37,26 @@ struct PendingItem {
     arguments: String,
 }
 
-/// The common form of an event's data, borrowed. Any other content is read as JSON.
+/// The common form of an event's data, borrowed: `()` is null or absent. Any other content is read as JSON.
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
     kind: Borrowed<'a>,
     #[serde(borrow)]
     delta: Borrowed<'a>,
-    error: Option<IgnoredAny>,
-    response: Option<IgnoredAny>,
+    #[serde(default, rename = "error", alias = "response")]
+    _others: (),
 }
 
 impl Pieces for Events {
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
-        let words = serde_json::from_str::<EventWords>(event.data);
-        match words {
-            Ok(EventWords { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind
-            {
-                "response.output_text.delta" => {
-                    self.text.push(&text, sink);
-                    true
-                }
-                "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                    sink.reason();
-                    true
-                }
-                _ => false,
-            },
-            Ok(_) | Err(_) => false,
+        let Ok(EventWords { kind, delta, .. }) = serde_json::from_str(event.data) else { return false };
+        match &*kind.0 {
+            "response.output_text.delta" => self.text.push(&delta.0, sink),
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => sink.reason(),
+            _ => return false,
         }
+        true
     }
 
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {

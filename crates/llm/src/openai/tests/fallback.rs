@@ -5,8 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout};
 
-use crate::openai::LimitField;
-use crate::openai::capabilities::{KnownCapabilities, PROBE_TIMEOUT, Presumed};
+use crate::openai::capabilities::PROBE_TIMEOUT;
 
 use super::*;
 
@@ -15,15 +14,9 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// A client that waits so long for what the first call finds out.
 fn waiting(server: &Server, serves_responses: bool, probe_timeout: Duration) -> OpenAiClient {
-    let presumed = Presumed {
-        api: ApiKind::Auto,
-        limit: LimitField::MaxTokens,
-        streams: false,
-        takes_schemas: true,
-        provider: "local".into(),
-        serves_responses,
-    };
-    OpenAiClient { known: KnownCapabilities::new(presumed, probe_timeout), ..client(server, ApiKind::Auto) }
+    let mut client = client(server, ApiKind::Auto);
+    (client.known.serves_responses, client.known.probe_timeout) = (serves_responses, probe_timeout);
+    client
 }
 
 #[tokio::test]
