@@ -11,7 +11,7 @@ use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::error_field;
-use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text};
+use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text, take_word};
 use super::{ApiAnswer, Heard, object, texts};
 
 pub(super) use chunks::Chunks;
@@ -124,7 +124,7 @@ impl ApiAnswer for Chunks {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
         let mut choice = take_choice(&mut answer);
-        let reason = take_text(&mut choice, "finish_reason");
+        let reason = take_word(&mut choice, "finish_reason");
         let mut message = take(&mut choice, "message");
         read_content(message["content"].clone(), &mut text, &mut refusal);
         refusal.push_str(&take_text(&mut message, "refusal").unwrap_or_default());

@@ -54,12 +54,7 @@ pub enum EndpointError {
     Key(Arc<str>),
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
-    Header {
-        /// The provider.
-        provider: Arc<str>,
-        /// The header's name.
-        header: String,
-    },
+    Header { provider: Arc<str>, header: String },
     /// The certificate cannot be checked as configured.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),

@@ -30,13 +30,12 @@ enum On {
     Any,
     /// All but refusals of keys and rates: a rate limit may count tokens, too.
     Sizes,
-    /// These.
     Of(&'static [u16]),
 }
 
 use On::{Any, Of, Sizes};
 
-const REFUSED: On = Of(&[400, 402, 403, 422, 429]);
+const REFUSED: On = Of(&[400, 401, 402, 403, 422, 429]);
 
 /// The known errors, in lower case; the first row that fits counts. `<…>` is a code; of parts joined by `*` each must
 /// occur.
@@ -76,6 +75,7 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
     (NoCredit, REFUSED, &["overdue"]), // Volcengine
     (NoCredit, Of(&[403]), &["billing"]), // Google, gateways
     (NoCredit, Of(&[403]), &["payment"]), // gateways
+    (NoCredit, REFUSED, &["<creditserror>"]), // OpenCode, 401
     (Filtered, Any, &["content_policy_violation"]), // OpenAI
     (Filtered, Any, &["contentpolicyviolation"]), // LiteLLM
     (Filtered, Any, &["responsibleaipolicyviolation", "content management policy"]), // Azure
@@ -116,6 +116,7 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
     (BadKey, Of(&[403]), &["credential"]), // Anthropic, Bedrock
     (BadKey, Of(&[403]), &["security token"]), // Bedrock
     (BadKey, Of(&[403]), &["authorization header"]), // Kong, other proxies
+    (BadKey, Of(&[403]), &["authorization failed"]), // NVIDIA
     (ModelFailed, Any, &["tool_use_failed", "json_validate_failed"]), // Groq, 400
     (ModelFailed, Of(&[400, 422]), &["failed_generation", "failed to call a function"]), // Groq
     (ModelFailed, Of(&[400, 422]), &["tool call validation failed", "model called a tool"]), // Groq
@@ -126,6 +127,7 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
     (ModelFailed, Of(&[400, 404, 422]), &["model is loading"]), // LM Studio, Text Generation Inference
     (ModelFailed, Of(&[400, 404, 422]), &["loading model"]), // llama.cpp
     (ModelFailed, Of(&[400, 422]), &["operation was cancelled"]), // Google, wrapped
+    (ModelFailed, Of(&[400, 422]), &["while expecting start token", "delimiter: line*column", "invalid \\escape: line"]), // vLLM
     (TooFast, Of(&[400, 403]), &["rate limit"]), // gateways, SiliconFlow
     (TooFast, Of(&[400, 403]), &["rate_limit"]), // gateways
     (TooFast, Of(&[400, 403]), &["ratelimit"]), // Google
@@ -173,6 +175,8 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
     (TooLong, Sizes, &["reduce the length of the*"]), // Groq, OpenAI
     (TooLong, Sizes, &["超长"]), // Zhipu, Tencent
     (TooLong, Sizes, &["最大长度"]), // Baidu, Tencent
+    (TooLong, Sizes, &["max_total_tokens*max_seq_len"]), // SiliconFlow
+    (TooLong, Of(&[413]), &["exceed"]), // AWS, other gateways
     (TooLong, Of(&[413]), &["too large"]), // nginx and other proxies, GitHub Models
 ];
 

@@ -233,14 +233,12 @@ trait ApiAnswer {
         error_field(answer)
     }
 
-    /// What the answer says.
     fn into_reply(answer: Value) -> Heard;
 
     /// Whether a reply's message says more than text and calls.
     fn has_more(message: &Value) -> bool;
 }
 
-/// What an answer says.
 struct Heard {
     reply: Reply,
     /// The text of a refusal.
@@ -249,7 +247,6 @@ struct Heard {
     has_reasoned: bool,
 }
 
-/// Why there is no reply.
 struct RequestFailure {
     failed: Box<FailedAttempt>,
     cause: FailureCause,
@@ -263,7 +260,6 @@ enum FailureCause {
     Foreign,
     /// A stream that broke before its end.
     BrokenStream,
-    /// Anything else.
     Other,
 }
 

@@ -12,7 +12,7 @@ use crate::{Listener, Live, ModelError};
 use super::ApiAnswer;
 use super::reasoning::Spoken;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
-use super::text::{Mender, tolerable};
+use super::text::{Mender, readable, tolerable};
 use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 
 /// How long to wait for the figures after the answer.
@@ -106,8 +106,8 @@ pub(super) enum StreamOutcome<P> {
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
     let (mut sink, mut mender) = (TextSink::new(live.listener, spoken), Mender::default());
-    let head = streamed.head();
-    let is_stream = head.status.is_success() && is_event_stream(&head);
+    let start = streamed.head();
+    let is_stream = start.status.is_success() && is_event_stream(&start);
     let (mut is_first, mut idle, mut heard) = (true, None, Instant::now());
     let ended = 'stream: loop {
         let chunk = if is_first && !is_stream {
@@ -115,20 +115,30 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         } else {
             streamed.next(idle).await
         };
-        let chunk: Bytes = match chunk {
+        let mut chunk: Bytes = match chunk {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         };
         if is_first {
             let text = chunk.trim_ascii_start();
-            if text.starts_with(b"{") || !is_stream && (!head.status.is_success() || !looks_like_events(text)) {
-                return match streamed.rest(chunk.into(), idle).await {
-                    Ok(answer) => StreamOutcome::Whole(answer),
-                    Err(error) => StreamOutcome::Pieces(pieces, Err(error)),
+            let is_whole = !is_stream && (!start.status.is_success() || !looks_like_events(text));
+            if text.starts_with(b"{") || is_whole {
+                let answer = match streamed.rest(chunk.into(), idle).await {
+                    Ok(answer) => answer,
+                    Err(error) => return StreamOutcome::Pieces(pieces, Err(error)),
                 };
+                let body = readable(&answer.body);
+                // Some gateways send the events without the name of the field.
+                match glued(&body).filter(|events| start.status.is_success() && events.len() > 1) {
+                    Some(events) => {
+                        let events = events.iter().flat_map(|event| ["data: ", event, "\n\n"]);
+                        chunk = events.collect::<String>().into();
+                    }
+                    None => return StreamOutcome::Whole(answer),
+                }
             }
-            is_first = text.is_empty();
+            is_first = chunk.trim_ascii_start().is_empty();
         }
         parser.push(&chunk);
         while let Some(event) = parser.next() {
@@ -178,7 +188,7 @@ fn take(
         return Ok(());
     }
     let mut data = mender.mend(event.data);
-    if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
+    if (data.starts_with('{') || data.starts_with("data:")) && serde_json::from_str::<IgnoredAny>(&data).is_err() {
         if let Some(tolerable) = tolerable(&data) {
             data = tolerable.into();
         }
@@ -195,13 +205,16 @@ fn take(
 /// The events in `data`, which some servers send in one, with or without the name of the field between them.
 fn glued(data: &str) -> Option<Vec<&str>> {
     let (mut events, mut rest) = (Vec::new(), data.trim());
-    while !rest.is_empty() && !rest.starts_with(DONE) {
+    loop {
+        rest = rest.strip_prefix("data:").unwrap_or(rest).trim_start();
+        if rest.is_empty() || rest.starts_with(DONE) {
+            break;
+        }
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
         values.next()?.ok()?;
         let (event, after) = rest.split_at(values.byte_offset());
         events.push(event);
         rest = after.trim_start();
-        rest = rest.strip_prefix("data:").unwrap_or(rest).trim_start();
     }
     events.extend(Some(rest).filter(|rest| !rest.is_empty()));
     Some(events)

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use crate::FinishReason;
 use crate::ends::finish;
 use crate::openai::failure::{error_field, error_in};
-use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, grow, has_thoughts, read_content, take, take_text};
+use crate::openai::lenient::{
+    Borrowed, ReportedUsage, arguments, grow, has_thoughts, read_content, take, take_text, take_word,
+};
 use crate::openai::sse::{DONE, ServerSentEvent};
 use crate::openai::streaming::{Completeness, Deltas, Pieces, TextSink};
 
@@ -44,7 +46,6 @@ struct CallInPieces {
     id: Option<String>,
     name: Option<String>,
     arguments: String,
-    /// Other fields.
     more: Value,
 }
 
@@ -180,10 +181,9 @@ impl Chunks {
             self.error = self.error.take().or_else(|| error_field(&choice).cloned());
             self.has_grown |= self.error.is_some();
         }
-        self.note_end(take_text(&mut choice, "finish_reason"));
+        self.note_end(take_word(&mut choice, "finish_reason"));
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
-        let mut said = take_text(&mut choice, "text").unwrap_or_default();
-        let mut delta = take(&mut choice, "delta");
+        let (mut said, mut delta) = (String::new(), take(&mut choice, "delta"));
         let content = take(&mut delta, "content");
         // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
         // is working.
@@ -197,6 +197,10 @@ impl Chunks {
             sink.reason();
         }
         read_content(content, &mut said, &mut self.refusal);
+        if said.is_empty() {
+            // The old completions; some gateways send both.
+            said = take_text(&mut choice, "text").unwrap_or_default();
+        }
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
         let mut calls = take(&mut delta, "tool_calls");
         grow(&mut self.more, delta);

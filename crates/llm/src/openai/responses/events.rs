@@ -76,6 +76,9 @@ impl Pieces for Events {
             "response.output_text.done" if self.text.is_empty() => {
                 self.text.push(&take_text(&mut piece, "text").unwrap_or_default(), sink);
             }
+            "response.content_part.done" if self.text.is_empty() => {
+                self.text.push(&take_text(&mut piece["part"], "text").unwrap_or_default(), sink);
+            }
             "response.refusal.delta" => {
                 sink.work();
                 self.refusal.push_str(&delta);
@@ -92,9 +95,14 @@ impl Pieces for Events {
             "response.output_item.added" | "response.output_item.done" => {
                 self.items.entry(place).or_default().item = Some(take(&mut piece, "item")).filter(Value::is_object);
             }
-            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+            // The last is of gateways.
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled"
+            | "response.done" => {
                 let mut answer = response.unwrap_or_else(|| json!({}));
-                if !answer["status"].is_string() {
+                if !answer["status"].is_string() && kind != "response.done" {
                     answer["status"] = kind.trim_start_matches("response.").into();
                 }
                 let shown = self.shown.take().and_then(|shown| ReportedUsage::of(&shown));
