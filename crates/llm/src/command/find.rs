@@ -25,32 +25,13 @@ pub enum ProgramFault {
     Relative(String),
     /// It reports no version.
     #[error("`{program} --version` reports no version: {said}")]
-    NoVersion {
-        /// The name.
-        program: String,
-        /// The output.
-        said: String,
-    },
+    NoVersion { program: String, said: String },
     /// This version is known to be unsafe.
     #[error("{program} {version} is unsafe: {reason}")]
-    Unsafe {
-        /// The name.
-        program: String,
-        /// The version.
-        version: String,
-        /// The reason.
-        reason: &'static str,
-    },
+    Unsafe { program: String, version: String, reason: &'static str },
     /// It lacks a switch that keeps tools from the model.
     #[error("{program} {version} lacks `{switch}`, which keeps tools from the model")]
-    NoSwitch {
-        /// The name.
-        program: String,
-        /// The version.
-        version: String,
-        /// The switch.
-        switch: String,
-    },
+    NoSwitch { program: String, version: String, switch: String },
 }
 
 /// The directories of `PATH` to search: absolute ones outside the project's directories.

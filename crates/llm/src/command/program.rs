@@ -16,13 +16,11 @@ use super::{claude, codex};
 /// A program that was found, with everything for its calls.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The provider's name.
     pub name: Arc<str>,
     /// The preset; `None` for the user's own program.
     pub preset: Option<&'static ProgramPreset>,
     /// The user's settings for it.
     pub settings: ProgramSettings,
-    /// The path.
     pub executable: PathBuf,
     /// The arguments before ours; for the user's own program, all.
     pub leading: Vec<String>,
