@@ -6,8 +6,6 @@ mod failures;
 mod fallback;
 mod remembered;
 mod secrets;
-mod stream_ends;
-mod stream_texts;
 mod streams;
 mod wire;
 

@@ -2,8 +2,9 @@
 //! regular.
 //!
 //! A body is a file of its own in `dialects`, or a section of a text there: `=== <APIs>: <name>`, then optional parts
-//! after `|` (a status, a header, `schema` for a request with one), and the body in the lines below. A file is played
-//! with retries, a section as one attempt. `dialects.txt` is the table of what comes of them:
+//! after `|` (a status, a header, `schema` or `stream` for a request for one), and the body in the lines below. A file is
+//! played with retries, a section as one attempt. `dialects.txt` is the table of what comes of them, which
+//! `UPDATE_DIALECTS=1` writes:
 //! `<API>: <name> | requests | end | tokens | cost | text or error | the rest`.
 
 use std::fs;
@@ -41,8 +42,16 @@ fn recorded(name: &str) -> HttpAnswer {
     .status(status)
 }
 
-/// The answers in the sections of a text, with the APIs and the name of each, and whether a schema is asked for.
-fn sections(text: &str) -> impl Iterator<Item = (Vec<&str>, &str, HttpAnswer, bool)> {
+/// What is asked for, besides a text.
+#[derive(Clone, Copy, Default)]
+struct Wishes {
+    schema: bool,
+    stream: bool,
+    retries: bool,
+}
+
+/// The answers in the sections of a text, with the APIs and the name of each, and how it is asked for.
+fn sections(text: &str) -> impl Iterator<Item = (Vec<&str>, &str, HttpAnswer, Wishes)> {
     text.split("=== ").skip(1).map(|section| {
         let (head, body) = section.split_once('\n').unwrap();
         let body = body.strip_suffix('\n').unwrap_or(body).to_owned();
@@ -50,15 +59,18 @@ fn sections(text: &str) -> impl Iterator<Item = (Vec<&str>, &str, HttpAnswer, bo
         let (apis, name) = parts.next().unwrap().split_once(": ").unwrap();
         let is_stream = ["data:", "event:", ":"].iter().any(|field| body.starts_with(field));
         let kind = if is_stream { "text/event-stream" } else { "application/json" };
-        let (mut answer, mut has_schema) = (HttpAnswer::raw(kind, body), false);
+        let (mut answer, mut wishes) = (HttpAnswer::raw(kind, body), Wishes { stream: is_stream, ..Wishes::default() });
         for part in parts {
             match (part.parse(), part.split_once(": ")) {
                 (Ok(status), _) => answer = answer.status(status),
                 (_, Some((name, value))) => answer = answer.header(name, value),
-                _ => has_schema |= part == "schema",
+                _ => {
+                    (wishes.schema, wishes.stream) =
+                        (wishes.schema || part == "schema", wishes.stream || part == "stream")
+                }
             }
         }
-        (apis.split(", ").collect(), name, answer, has_schema)
+        (apis.split(", ").collect(), name, answer, wishes)
     })
 }
 
@@ -97,11 +109,11 @@ fn changes(requests: &[Arc<Incoming>]) -> String {
 }
 
 /// A line of the table.
-async fn played(name: String, api: ApiKind, answer: HttpAnswer, has_schema: bool, has_retries: bool) -> String {
-    let is_stream = answer.headers.iter().any(|(_, value)| value == "text/event-stream");
+async fn played(name: String, api: ApiKind, answer: HttpAnswer, wishes: Wishes) -> String {
+    let has_retries = wishes.retries;
     let server = Server::with(move |seen| if seen.index == 0 { answer.clone() } else { regular(&seen.path) });
-    let client = if is_stream || has_retries { streaming(&server, api) } else { client(&server, api) };
-    let answer = has_schema.then(score);
+    let client = if wishes.stream { streaming(&server, api) } else { client(&server, api) };
+    let answer = wishes.schema.then(score);
     let request = Request { max_tokens: Some(9000), answer, ..request() };
     let (outcome, heard) = if has_retries {
         let outcome = caller(client).call(&request).await;
@@ -160,18 +172,19 @@ async fn every_dialect_is_understood() {
     for file in files() {
         // Pairs have a test of their own.
         if file.rsplit('.').next() == Some("txt") {
-            for (apis, name, answer, has_schema) in sections(&fs::read_to_string(folder().join(&file)).unwrap()) {
+            for (apis, name, answer, wishes) in sections(&fs::read_to_string(folder().join(&file)).unwrap()) {
                 for api in apis {
                     let kind = match api {
                         "auto" => ApiKind::Auto,
                         "responses" => ApiKind::Responses,
                         _ => ApiKind::Chat,
                     };
-                    plays.push(played(format!("{api}: {name}"), kind, answer.clone(), has_schema, false));
+                    plays.push(played(format!("{api}: {name}"), kind, answer.clone(), wishes));
                 }
             }
         } else if !file.starts_with("tools-") {
-            plays.push(played(file.clone(), api_of(&file), recorded(&file), false, true));
+            let wishes = Wishes { stream: true, retries: true, schema: false };
+            plays.push(played(file.clone(), api_of(&file), recorded(&file), wishes));
         }
     }
     let lines: Vec<String> = stream::iter(plays).buffered(16).collect().await;
