@@ -19,29 +19,6 @@ pub(super) use chunks::Chunks;
 /// Fields with reasoning beside the content: DeepSeek's, OpenRouter's and vLLM's, gateways'.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
 
-fn body(request: &Request, capabilities: Capabilities) -> Value {
-    let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
-        json!({
-            "type": "json_schema",
-            "json_schema": { "name": answer.name, "schema": answer.schema, "strict": true },
-        })
-    });
-    object([
-        ("model", json!(&*request.model)),
-        ("messages", messages(request, capabilities)),
-        ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
-        (capabilities.limit, json!(request.max_tokens)),
-        ("response_format", json!(schema)),
-        ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
-        ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
-        // Without this option the API omits the token counts of a stream.
-        (
-            "stream_options",
-            json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),
-        ),
-    ])
-}
-
 /// Shared parts come first: providers discount identical beginnings.
 fn messages(request: &Request, capabilities: Capabilities) -> Value {
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });
@@ -103,7 +80,26 @@ impl ApiAnswer for Chunks {
     const PATH: &'static str = "/chat/completions";
 
     fn body(request: &Request, capabilities: Capabilities) -> Value {
-        body(request, capabilities)
+        let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
+            json!({
+                "type": "json_schema",
+                "json_schema": { "name": answer.name, "schema": answer.schema, "strict": true },
+            })
+        });
+        object([
+            ("model", json!(&*request.model)),
+            ("messages", messages(request, capabilities)),
+            ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
+            (capabilities.limit, json!(request.max_tokens)),
+            ("response_format", json!(schema)),
+            ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
+            ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
+            // Without this option the API omits the token counts of a stream.
+            (
+                "stream_options",
+                json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),
+            ),
+        ])
     }
 
     fn is_foreign(answer: &Value) -> bool {

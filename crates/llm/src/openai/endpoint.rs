@@ -90,9 +90,11 @@ impl Endpoint {
 
 /// A checked [`Endpoint`].
 pub(super) struct Address {
-    base: Url,
+    /// The base of the server's URLs, without its query.
+    pub(super) base: Url,
     query: Vec<(String, String)>,
-    headers: HeaderMap,
+    /// The headers of every request.
+    pub(super) headers: HeaderMap,
     secrets: Vec<SecretString>,
 }
 
@@ -147,11 +149,6 @@ impl Address {
         without_userinfo(&text)
     }
 
-    /// The base of the server's URLs, without its query.
-    pub(super) fn base(&self) -> &Url {
-        &self.base
-    }
-
     /// The URL of `path`, with the query of the base URL.
     pub(super) fn url(&self, path: &str) -> Url {
         let mut url = self.base.clone();
@@ -160,11 +157,6 @@ impl Address {
             url.query_pairs_mut().extend_pairs(&self.query);
         }
         url
-    }
-
-    /// The headers of every request.
-    pub(super) fn headers(&self) -> &HeaderMap {
-        &self.headers
     }
 
     /// Whether requests carry credentials.
@@ -270,8 +262,8 @@ mod tests {
     #[test]
     fn white_space_around_the_key_is_dropped_and_inside_it_is_a_typed_error() {
         let address = Address::new(&endpoint("http://h", " sk-1\r\n")).unwrap();
-        assert_eq!(address.headers()[AUTHORIZATION], "Bearer sk-1");
-        assert!(Address::new(&endpoint("http://h", "\n")).unwrap().headers().is_empty());
+        assert_eq!(address.headers[AUTHORIZATION], "Bearer sk-1");
+        assert!(Address::new(&endpoint("http://h", "\n")).unwrap().headers.is_empty());
         let error = Address::new(&endpoint("http://h", "sk-geheim\nx")).err().unwrap();
         assert!(matches!(error, EndpointError::Key(_)));
         assert!(!format!("{error} {error:?}").contains("geheim"));
@@ -286,8 +278,8 @@ mod tests {
         ];
         assert!(!format!("{with:?}").contains("header-secret"));
         let address = Address::new(&with).unwrap();
-        assert_eq!(address.headers()["x-key"], "Token header-secret");
-        assert!(!format!("{:?}", address.headers()).contains("header-secret"));
+        assert_eq!(address.headers["x-key"], "Token header-secret");
+        assert!(!format!("{:?}", address.headers).contains("header-secret"));
         assert_eq!(address.redact("sk-1, header-secret of dialectic"), "[redacted], [redacted] of dialectic");
         let url = "https://user-secret:pass-secret@h/v1?api-version=preview&subscription-key=query-secret";
         let address = Address::new(&endpoint(url, "k/ey+1")).unwrap();

@@ -96,7 +96,7 @@ const USAGE_COSTS: &[&str] = &[
 /// caching"), Portkey, Perplexity.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
-pub(super) struct ReportedUsage(Value);
+pub(super) struct ReportedUsage(pub(super) Value);
 
 impl ReportedUsage {
     /// The usage in an answer, if it is stated, with a cost beside it.
@@ -112,11 +112,6 @@ impl ReportedUsage {
             }
         }
         usage.map(Self)
-    }
-
-    /// The figures as JSON.
-    pub(super) fn into_json(self) -> Value {
-        self.0
     }
 
     /// The largest of the figures for the same quantity, by their pointers.

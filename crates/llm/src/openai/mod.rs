@@ -107,7 +107,7 @@ impl OpenAiClient {
     }
 
     fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
-        let address = self.transport.address();
+        let address = &self.transport.address;
         if !answer.status.is_success() {
             let refusal = ServerRefusal::of_answer(answer, address, P::PATH);
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -130,7 +130,7 @@ impl OpenAiClient {
         read: Value,
         answer: &HttpAnswer,
     ) -> Result<Reply, RequestFailure> {
-        let address = self.transport.address();
+        let address = &self.transport.address;
         let usage = usage_of(&read, answer);
         if let Some(fault) = A::error(&read).and_then(Fault::of) {
             let in_answer = !A::is_foreign(&read);
@@ -290,7 +290,7 @@ impl ChatModel for OpenAiClient {
     }
 
     fn is_local(&self) -> bool {
-        let address = self.transport.address();
+        let address = &self.transport.address;
         address.is_loopback() || !address.has_secrets()
     }
 

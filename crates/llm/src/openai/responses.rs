@@ -13,27 +13,6 @@ use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take
 use super::{ApiAnswer, Heard, object, texts};
 pub(super) use events::Events;
 
-fn body(request: &Request, capabilities: Capabilities) -> Value {
-    let (instructions, prompt) = texts(request, capabilities);
-    let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
-        let format = json!({ "type": "json_schema", "name": answer.name, "schema": answer.schema, "strict": true });
-        json!({ "format": format })
-    });
-    let asks_for_reasoning = capabilities.asks_for_reasoning(request);
-    object([
-        ("model", json!(&*request.model)),
-        ("instructions", json!(instructions)),
-        ("input", input(request, &prompt, capabilities.replays)),
-        ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
-        ("max_output_tokens", json!(request.max_tokens)),
-        ("text", json!(schema)),
-        ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
-        ("include", json!(asks_for_reasoning.then_some(["reasoning.encrypted_content"]))),
-        ("store", json!(false)),
-        ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
-    ])
-}
-
 /// Shared parts come first: providers discount identical beginnings.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
     if request.turns.is_empty() {
@@ -88,7 +67,24 @@ impl ApiAnswer for Events {
     const PATH: &'static str = "/responses";
 
     fn body(request: &Request, capabilities: Capabilities) -> Value {
-        body(request, capabilities)
+        let (instructions, prompt) = texts(request, capabilities);
+        let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
+            let format = json!({ "type": "json_schema", "name": answer.name, "schema": answer.schema, "strict": true });
+            json!({ "format": format })
+        });
+        let asks_for_reasoning = capabilities.asks_for_reasoning(request);
+        object([
+            ("model", json!(&*request.model)),
+            ("instructions", json!(instructions)),
+            ("input", input(request, &prompt, capabilities.replays)),
+            ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
+            ("max_output_tokens", json!(request.max_tokens)),
+            ("text", json!(schema)),
+            ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
+            ("include", json!(asks_for_reasoning.then_some(["reasoning.encrypted_content"]))),
+            ("store", json!(false)),
+            ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
+        ])
     }
 
     fn is_foreign(answer: &Value) -> bool {

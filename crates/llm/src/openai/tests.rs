@@ -1,4 +1,4 @@
-//! The client against the mock server of the integration tests: what is sent, what is made of answers and refusals.
+//! The client against the mock server of the integration tests: its requests, and how it reads answers and refusals.
 
 mod connections;
 mod dialects;
@@ -58,13 +58,13 @@ fn client(server: &Server, api: ApiKind) -> OpenAiClient {
     OpenAiClient::new(endpoint(&server.base_url(), api), &http_client(None).unwrap()).unwrap()
 }
 
-/// The same, asking for streams.
+/// The same, with streams.
 fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
     let endpoint = Endpoint { streams: true, ..endpoint(&server.base_url(), api) };
     OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap()
 }
 
-/// What comes of a request, whatever was heard of it on the way.
+/// The outcome of a request, without the streamed words.
 async fn complete(client: &OpenAiClient, request: &Request) -> Result<Reply, ModelError> {
     follow(client, request, IDLE).await.0.map_err(|failed| failed.error)
 }
@@ -121,7 +121,7 @@ fn chat_answer() -> Value {
     })
 }
 
-/// What either of them says.
+/// The reply in either of them.
 fn because() -> Reply {
     Reply {
         text: "Because.".to_owned(),
@@ -149,7 +149,7 @@ fn regular(path: &str) -> HttpAnswer {
     answer_json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
 }
 
-/// What the client makes of an answer.
+/// How the client reads an answer.
 async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     let server = Server::with(move |_| answer.clone());
     let result = complete(&client(&server, api), &request()).await;
@@ -157,12 +157,12 @@ async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     result
 }
 
-/// What becomes of one attempt.
+/// The outcome of one attempt.
 async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
     complete(client, &request()).await
 }
 
-/// Remembers what it hears.
+/// Keeps the streamed words.
 #[derive(Default)]
 struct HeardTexts(std::sync::Mutex<Vec<String>>);
 
@@ -172,10 +172,10 @@ impl Listener for HeardTexts {
     }
 }
 
-/// No stream of these tests is silent for that long unless it is to break.
+/// Only streams that are meant to break are silent for so long.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// Follows an answer; says what was heard besides what came of it.
+/// The outcome of a request, and the streamed words.
 async fn follow(
     client: &OpenAiClient,
     request: &Request,
@@ -184,12 +184,12 @@ async fn follow(
     let heard = HeardTexts::default();
     let timeouts = Timeouts { first_token: IDLE, idle };
     let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1, further: None }).await;
-    // What goes back as it came has tests of its own.
+    // The returned message has tests of its own.
     let result = result.map(|reply| Reply { message: None, ..reply });
     (result, heard.0.into_inner().unwrap())
 }
 
-/// `data: …` with an empty line, for each value.
+/// Each value as an event.
 fn events(values: &[Value]) -> Vec<String> {
     values.iter().map(|value| format!("data: {value}\n\n")).collect()
 }

@@ -120,7 +120,7 @@ impl Streamed {
 
 /// A connection to one server.
 pub(super) struct Transport {
-    address: Address,
+    pub(super) address: Address,
     client: Client,
     /// The proxy, for messages.
     proxy: Option<String>,
@@ -129,13 +129,8 @@ pub(super) struct Transport {
 impl Transport {
     /// A connection to `address` through `http`.
     pub(super) fn new(address: Address, http: &HttpClient) -> Result<Self, EndpointError> {
-        let (client, proxy) = http.route(address.base())?;
+        let (client, proxy) = http.route(&address.base)?;
         Ok(Self { address, client, proxy })
-    }
-
-    /// The server's address.
-    pub(super) fn address(&self) -> &Address {
-        &self.address
     }
 
     /// Posts `body` to the path of an API.
@@ -150,7 +145,7 @@ impl Transport {
         let request = self
             .client
             .post(self.address.url(path))
-            .headers(self.address.headers().clone())
+            .headers(self.address.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT_ENCODING, "identity")
             .body(json)
@@ -164,7 +159,7 @@ impl Transport {
     /// # Errors
     /// There is no complete answer. A refusal is an answer.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
-        let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
+        let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
         self.send(request).await?.rest(Vec::new(), None).await
     }
@@ -189,7 +184,7 @@ impl Transport {
             let tunnel = cause.contains("tunnel error");
             match &self.proxy {
                 Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
-                Some(proxy) if tunnel || self.address.base().scheme() == "http" => {
+                Some(proxy) if tunnel || self.address.base.scheme() == "http" => {
                     ModelError::Unreachable { message: format!("{cause} (the proxy {proxy}, on the way to {origin})") }
                 }
                 Some(proxy) => {

@@ -161,7 +161,7 @@ impl Pieces for Chunks {
         let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
         grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
         let choice = json!({ "message": message, "finish_reason": self.finish_reason });
-        let usage = self.usage.filter(|_| !self.has_grown).map(ReportedUsage::into_json);
+        let usage = self.usage.filter(|_| !self.has_grown).map(|usage| usage.0);
         let choices = self.has_choice.then_some([choice]);
         json!({ "choices": choices, "model": self.model, "usage": usage, "error": self.error })
     }

@@ -107,7 +107,7 @@ impl Pieces for Events {
                 }
                 let shown = self.shown.take().and_then(|shown| ReportedUsage::of(&shown));
                 let usage = ReportedUsage::later(shown, ReportedUsage::of(&answer));
-                answer["usage"] = usage.map(ReportedUsage::into_json).into();
+                answer["usage"] = usage.map(|usage| usage.0).into();
                 self.shown = Some(answer);
                 self.is_done = true;
             }

@@ -1,10 +1,9 @@
-//! Bodies and streams that real servers send: what comes of a call whose first answer is one of them, and any further one
-//! regular.
+//! Bodies and streams of real servers, each as the first answer of a call; further answers are regular.
 //!
 //! A body is a file of its own in `dialects`, or a section of a text there: `=== <APIs>: <name>`, then optional parts
 //! after `|` (a status, a header, `schema` or `stream` for a request for one), and the body in the lines below. A file is
-//! played with retries, a section as one attempt. `dialects.txt` is the table of what comes of them, which
-//! `UPDATE_DIALECTS=1` writes:
+//! played with retries, a section as one attempt. `dialects.txt` is the table of outcomes, which `UPDATE_DIALECTS=1`
+//! writes:
 //! `<API>: <name> | requests | end | tokens | cost | text or error | the rest`.
 
 use std::fs;
@@ -42,7 +41,7 @@ fn recorded(name: &str) -> HttpAnswer {
     .status(status)
 }
 
-/// What is asked for, besides a text.
+/// The kind of request.
 #[derive(Clone, Copy, Default)]
 struct Wishes {
     schema: bool,
@@ -65,8 +64,8 @@ fn sections(text: &str) -> impl Iterator<Item = (Vec<&str>, &str, HttpAnswer, Wi
                 (Ok(status), _) => answer = answer.status(status),
                 (_, Some((name, value))) => answer = answer.header(name, value),
                 _ => {
-                    (wishes.schema, wishes.stream) =
-                        (wishes.schema || part == "schema", wishes.stream || part == "stream")
+                    wishes.schema |= part == "schema";
+                    wishes.stream |= part == "stream";
                 }
             }
         }

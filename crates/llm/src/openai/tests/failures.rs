@@ -28,7 +28,7 @@ fn refused(status: u16, message: &str) -> ModelError {
 async fn long_messages_are_cut() {
     let ModelError::Refused { message, .. } = failure(error(400, &"é".repeat(30_000))).await else { panic!() };
     assert_eq!(message.chars().count(), 601);
-    // A body that is not the API's, and longer than what is read of it.
+    // A body of another API, longer than the part that is read.
     let ModelError::ServerFailed { message, .. } = failure(answer_text(500, "wide ".repeat(1 << 18))).await else {
         panic!()
     };

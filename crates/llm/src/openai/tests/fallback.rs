@@ -9,7 +9,7 @@ use crate::openai::capabilities::PROBE_TIMEOUT;
 
 use super::*;
 
-/// In the test suite of a busy machine; far beyond what is waited for.
+/// Longer than any wait, even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
 /// A client that waits so long for what the first call finds out.
@@ -320,7 +320,7 @@ fn billed(input: u64) -> Value {
     json!({"usage": {"input_tokens": input, "prompt_tokens": input, "output_tokens": 1, "total_tokens": input + 1}})
 }
 
-/// Notes what is charged before another request. There is a cost limit.
+/// Records the charges before further requests, under a cost limit.
 #[derive(Default)]
 struct Charged(std::sync::Mutex<Vec<FailedAttempt>>);
 
@@ -335,7 +335,7 @@ impl crate::Further for Charged {
     }
 }
 
-/// What is charged before the last request of an attempt, and with it.
+/// The charges before the last request of an attempt, and for it.
 async fn charges(client: &OpenAiClient, request: &Request, attempt: u32) -> (Vec<FailedAttempt>, FailedAttempt) {
     let (heard, charged) = (HeardTexts::default(), Charged::default());
     let live = Live {

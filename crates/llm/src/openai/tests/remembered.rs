@@ -54,26 +54,6 @@ async fn a_temperature_that_is_refused_is_left_out_and_not_sent_again() {
 }
 
 #[tokio::test]
-async fn the_new_name_of_the_limit_is_learned() {
-    let request = Request { max_tokens: Some(500), ..request() };
-    let refusal = || {
-        let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
-        error(400, message, "max_tokens", "unsupported_parameter")
-    };
-    assert_eq!(ask(ApiKind::Chat, "max_tokens", refusal, &request).await, [true, false, false, true]);
-    assert_eq!(
-        ask(
-            ApiKind::Chat,
-            "max_completion_tokens",
-            || panic!("it is not for m-1"),
-            &Request { model: "m-3".into(), ..request }
-        )
-        .await,
-        [false, false, false]
-    );
-}
-
-#[tokio::test]
 async fn the_old_name_of_the_limit_is_learned() {
     let server = Server::with(|seen| {
         let refused = has(&seen.body, "max_completion_tokens");

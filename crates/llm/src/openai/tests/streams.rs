@@ -6,7 +6,7 @@ use super::*;
 
 const APIS: [(ApiKind, &str); 2] = [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)];
 
-/// What a client makes of a stream, and what is heard of it.
+/// The outcome of a stream, and its words.
 async fn followed(api: ApiKind, answer: HttpAnswer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let server = Server::with(move |_| answer.clone());
     let followed = follow(&streaming(&server, api), &request(), IDLE).await;
