@@ -234,7 +234,7 @@ pub fn debate() -> Debate {
 
 /// A saved debate of these agents over two rounds, whose points have every possible outcome.
 pub fn argued() -> Debate {
-    serde_json::from_slice(include_bytes!("../../../../tests/fixtures/shown/argued.json")).unwrap()
+    serde_json::from_slice(include_bytes!("argued.json")).unwrap()
 }
 
 /// The creation of a debate of these agents and the judge.
