@@ -8,20 +8,30 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
 
-use super::{AgentId, CallKey, Contribution, Debate, ResultKind, StageInfo};
+use crate::debate::{AgentId, CallKey, Contribution, Debate, ResultKind, StageInfo};
 
+mod findings;
 mod fold;
 mod moves;
 mod past;
+mod reading;
 mod reads;
 mod said;
 mod shown;
 mod story;
 mod words;
 
-pub(super) use fold::Fold;
+pub use findings::{
+    Finding, FindingDecision, FindingRuling, GivenOpinion, Opinion, Place, Report, ReviewText, ReviewedFinding, Stance,
+    Voices, describe_review,
+};
+pub(crate) use fold::Fold;
 pub use moves::{Move, Tally};
 pub use past::Past;
+pub use reading::{
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, PointAnswer, ReadAnswers, ReadCritique, read_answers, read_check,
+    read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
+};
 pub use reads::Reads;
 pub use said::{Answered, AuthorReply, Change, Decision, GivenUp, PointId, Reading, Recheck, Ruling, Verification};
 pub use shown::{Counts, Shown};
@@ -275,7 +285,7 @@ impl Ledger {
 
 impl Debate {
     /// Whether authors can answer critics with a later text.
-    pub(super) fn has_answers(&self) -> bool {
+    pub(crate) fn has_answers(&self) -> bool {
         let yields = |wanted| move |stage: &StageInfo| stage.yields == Some(wanted);
         let criticised = self.stages.iter().skip_while(|stage| !yields(ResultKind::Critique)(stage));
         criticised.into_iter().any(yields(ResultKind::Proposal))

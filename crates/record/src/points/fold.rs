@@ -29,7 +29,7 @@ impl Fingerprint {
 }
 
 /// A ledger being folded.
-pub(in crate::debate) struct Fold<'a> {
+pub(crate) struct Fold<'a> {
     pub(super) folded: Folded,
     /// The record, for numbers and replacements of critics; absent if only counts matter.
     debate: Option<&'a Debate>,
@@ -100,18 +100,18 @@ impl Speaker<'_> {
 }
 
 impl<'a> Fold<'a> {
-    pub(in crate::debate) fn of(debate: &'a Debate) -> Self {
+    pub(crate) fn of(debate: &'a Debate) -> Self {
         let (numbers, debate) = (debate.in_order_of_numbers(), Some(debate));
         Self { debate, numbers, ..Self::without_numbers() }
     }
 
     /// A fold of contributions without their record.
-    pub(in crate::debate) fn without_numbers() -> Self {
+    pub(crate) fn without_numbers() -> Self {
         Self { folded: Folded::default(), debate: None, numbers: Vec::new() }
     }
 
     /// The ledger so far.
-    pub(in crate::debate) fn ledger(&self) -> Ledger {
+    pub(crate) fn ledger(&self) -> Ledger {
         let mut points: Vec<&(usize, Objection)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
         points.sort_unstable_by_key(|(rank, _)| *rank);
         Ledger {
@@ -127,7 +127,7 @@ impl<'a> Fold<'a> {
     }
 
     /// Adds the next contribution of the rounds.
-    pub(in crate::debate) fn take(&mut self, round: u32, one: &Contribution) {
+    pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
         // A carried-over text was read and answered in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
             if let Some(target) = &one.target_agent_id {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
 
-use super::{AgentId, Contribution, Debate, Lines, Placed, ResultKind};
+use crate::debate::{AgentId, Contribution, Debate, Lines, Placed, ResultKind};
 
 pub use describe::{ReviewText, describe_review};
 pub use voices::Voices;

@@ -165,7 +165,7 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
         let ledger = Ledger::seen_by(&debate, &"b".into(), round, inputs);
         ledger.objections.iter().map(|one| format!("{} {}", one.number(), one.id)).collect::<Vec<_>>()
     };
-    let input = CallKey::new(2, super::super::StageId::new("said"), &"c".into()).about(&"b".into());
+    let input = CallKey::new(2, StageId::new("said"), &"c".into()).about(&"b".into());
     assert_eq!(seen(1, &[]), Vec::<String>::new());
     assert_eq!(seen(2, &[]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1"]);
     assert_eq!(seen(2, &[input]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1", "1.3 r2/c/b/1"]);

@@ -49,7 +49,7 @@ impl Past {
     }
 
     /// The cache extended to all rounds before `round`.
-    pub(in crate::debate) fn until(self, debate: &Debate, round: u32) -> Self {
+    pub(crate) fn until(self, debate: &Debate, round: u32) -> Self {
         let (mut fold, new) = self.begin(debate, round);
         for (number, one) in new.take_while(|(number, _)| *number < round) {
             fold.take(number, one);
