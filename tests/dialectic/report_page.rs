@@ -193,7 +193,7 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         let mut shown = sections(&page);
         let places = shown.len();
         shown.retain(|section| section != "objections");
-        assert_eq!(places > shown.len(), !Ledger::shown(&debate).ledger.is_empty(), "{name}");
+        assert_eq!(places > shown.len(), !Ledger::shown(&debate).is_empty(), "{name}");
         let places = shown.len();
         shown.retain(|section| section != "answer-check");
         assert_eq!(places > shown.len(), !debate.checks.is_empty(), "{name}");

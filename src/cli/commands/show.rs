@@ -12,7 +12,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::Standing;
 use dialectic_base::markdown::inline;
-use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection, Shown};
+use dialectic_record::debate::{Debate, DebateFile, FollowUp, Ledger, Move, Objection};
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::objections;
 use dialectic_report::report::{Said, View, overview, readable, said};
@@ -82,15 +82,15 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
 
 /// The objections with their outcomes.
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let shown = Ledger::shown(view.debate);
+    let ledger = Ledger::shown(view.debate);
     if args.json {
-        return terminal.json(&PointsJson::of(&shown));
+        return terminal.json(&PointsJson::of(&ledger));
     }
-    if shown.ledger.is_empty() {
+    if ledger.is_empty() {
         terminal.notice("The record has no objections, and none could be derived from its texts.");
         return Ok(());
     }
-    let text = objections(&shown, view, terminal.layout());
+    let text = objections(&ledger, view, terminal.layout());
     terminal.clean_pages(&text)
 }
 
@@ -104,7 +104,7 @@ struct PointsJson<'a> {
 }
 
 impl<'a> PointsJson<'a> {
-    fn of(Shown { ledger, is_derived }: &'a Shown) -> Self {
-        Self { ledger: &ledger.objections, moves: &ledger.moves, derived: *is_derived }
+    fn of(Ledger { objections, moves, is_derived }: &'a Ledger) -> Self {
+        Self { ledger: objections, moves, derived: *is_derived }
     }
 }

@@ -35,7 +35,8 @@ fn every_page_can_be_read_by_everybody_without_a_script_too() {
     all.extend([("failed", failed()), ("running motion", running_motion())]);
     let mut profile = Profile::new();
     let mut tab = profile.tab();
-    let windows = [(390, false, true), (1280, true, true), (1280, false, false), (390, true, true), (1280, false, true)];
+    let windows =
+        [(390, false, true), (1280, true, true), (1280, false, false), (390, true, true), (1280, false, true)];
     for (number, (name, debate)) in all.iter().enumerate() {
         let unfolded = page(debate).replace("<details", "<details open");
         let sandbox = Sandbox::new().file("page.html", unfolded);

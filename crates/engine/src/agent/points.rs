@@ -5,8 +5,7 @@ use std::fmt::Write;
 
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{
-    AgentId, Answered, Debate, Decision, Draft, Found, Happened, Incident, Ledger, Objection, ResultKind, Ruling,
-    Settings,
+    AgentId, Debate, Decision, Draft, Found, Ledger, Objection, Remark, RemarkKind, ResultKind, Ruling, Settings,
 };
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
@@ -35,7 +34,7 @@ impl ListedPoints {
             (OutputSpec::Challenge, ..) => {
                 let ledger = Ledger::of(debate);
                 let mut points = ledger.to_decide();
-                points.retain(|one| one.answer == Answered::Unanswered);
+                points.retain(|one| one.response().is_none());
                 Self::new(&points, told)
             }
             (OutputSpec::Solution(_), ..) => {
@@ -86,7 +85,7 @@ impl ListedPoints {
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
         let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
         let is_meant = |one: &&Objection| {
-            (one.open || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
+            (one.is_open() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
         };
         let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
         let number = debate.text_numbers();
@@ -121,8 +120,8 @@ impl ListedPoints {
 /// A verbatim point and its history, a line for each event.
 fn told(one: &Objection) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
-    for incident in &one.story {
-        let Some(said) = said(incident) else { continue };
+    for remark in &one.remarks {
+        let Some(said) = said(remark) else { continue };
         // Writing to a string cannot fail.
         let _ = write!(entry, "\n   {said}");
     }
@@ -134,7 +133,7 @@ pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Obj
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();
     let is_missing =
-        |one: &Objection| found.iter().any(|found| found.found == Found::NotFound && found.point == one.id);
+        |one: &Objection| found.iter().any(|found| found.verdict == Found::NotFound && found.point == one.id);
     let is_answered = |one: &&Objection| one.draft == Some(draft.number.into()) || is_missing(one);
     ledger.objections.iter().filter(is_answered).cloned().collect()
 }
@@ -167,9 +166,9 @@ fn to_judge(one: &Objection) -> String {
     if one.is_final_word {
         return entry;
     }
-    if one.answer == Answered::Unanswered {
+    if one.response().is_none() {
         entry.push_str("\n   not answered");
-    } else if one.critic.is_none() && one.check.is_none() {
+    } else if one.recheck().is_none() && one.found().is_none() {
         entry.push_str("\n   not rechecked");
     }
     if one.is_of_earlier_text {
@@ -194,7 +193,7 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
         in_full(one),
         one.story_in_words()
     );
-    if let Some(ruling) = &one.ruling {
+    if let Some(ruling) = one.ruling() {
         for (what, said) in [("where", ruling.section.trim()), ("remains", &ruling.remains), ("reason", &ruling.reason)]
         {
             if !said.is_empty() {
@@ -211,20 +210,17 @@ fn in_full(one: &Objection) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 
-/// One event of a point's history, as text. Only follow-up prompts come after rulings.
-fn said(incident: &Incident) -> Option<String> {
-    let what = match &incident.what {
-        Happened::Raised | Happened::Ruled(_) => return None,
-        Happened::Answered(response) => format!("author: {}", response.name()),
-        Happened::Rechecked(standing) => format!("critic: {}", standing.name()),
-        Happened::Unchanged => "critic: verified, but the text had not changed".to_owned(),
-        Happened::Checked(Found::Verified) => "check: verified".to_owned(),
-        Happened::Checked(Found::NotFound) => "check: not found".to_owned(),
-        Happened::Checked(Found::Moot) => "check: moot".to_owned(),
+/// A remark on a point, as text. Only follow-up prompts come after rulings.
+fn said(remark: &Remark) -> Option<String> {
+    let what = match &remark.kind {
+        RemarkKind::Raised | RemarkKind::Ruled(_) => return None,
+        RemarkKind::Answered(response) => format!("author: {}", response.name()),
+        RemarkKind::Rechecked(standing) => format!("critic: {}", standing.name()),
+        RemarkKind::Unchanged => "critic: verified, but the text had not changed".to_owned(),
+        RemarkKind::Checked(found) => format!("check: {}", found.name()),
+        RemarkKind::Opinion(stance) => format!("reader: {}", stance.name()),
     };
-    let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
-    let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
-    let reason = incident.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-    let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
-    Some(format!("{} {what}{section}{reason}", incident.at))
+    let section = remark.section().map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
+    let reason = remark.reason().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
+    Some(format!("{} {what}{section}{reason}", remark.at))
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AuthorReply, Decision, Objection, Response, Ruling};
+use dialectic_record::debate::{Decision, Objection, Response, Ruling, Statement};
 
 use super::Assessment;
 
@@ -24,9 +24,10 @@ pub(super) struct RawRuling {
 impl Assessment {
     /// Turns the judge's answers to its check into rulings: a rejection with a reason dismisses a point, a partial
     /// acceptance meets it partly. Returns the points to rule on: all but the accepted ones, which remain claims.
-    pub(super) fn rule_by(&mut self, answers: &[AuthorReply], points: &[Objection]) -> Vec<Objection> {
+    pub(super) fn rule_by(&mut self, answers: &[Statement<Response>], points: &[Objection]) -> Vec<Objection> {
         let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
-        let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);
+        let is_accepted =
+            |point: &&Objection| answer_to(point).is_some_and(|reply| reply.verdict == Response::Accepted);
         let ruled: Vec<Objection> = points.iter().filter(|point| !is_accepted(point)).cloned().collect();
         let rulings = ruled.iter().filter_map(|point| RawRuling::of(point, answer_to(point)?));
         self.rulings.extend(rulings);
@@ -36,9 +37,9 @@ impl Assessment {
 
 impl RawRuling {
     /// The ruling that follows from the judge's answer to a point.
-    fn of(point: &Objection, reply: &AuthorReply) -> Option<Self> {
+    fn of(point: &Objection, reply: &Statement<Response>) -> Option<Self> {
         let said = reply.reason.as_deref().unwrap_or_default().trim().to_owned();
-        let (decision, remains, reason) = match reply.answer {
+        let (decision, remains, reason) = match reply.verdict {
             Response::Rejected if said.contains(char::is_alphanumeric) => (Decision::Dismissed, String::new(), said),
             Response::Partly => (Decision::Partly, said, String::new()),
             Response::Rejected | Response::Accepted => return None,
@@ -132,7 +133,7 @@ fn is_nothing(remains: &str) -> bool {
 pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
-    let told = unmet.filter(|(point, ruling)| point.critic.is_some() || point.is_maintained() || !ruling.missing);
+    let told = unmet.filter(|(point, ruling)| point.recheck().is_some() || point.is_maintained() || !ruling.missing);
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::figures::list;
 use dialectic_base::severity::Severity;
 
-use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
+use super::{CallKey, Contribution, Debate, Found, Ledger, Objection, Point, Response, ResultKind};
 
 dialectic_base::named! {
     /// The aspect of a draft that a checker examines.
@@ -140,13 +140,13 @@ impl Debate {
         if self.final_text().is_some() {
             // Accepted points of the debate among them, which the check did not find.
             let is_changed = |one: &Objection| {
-                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last;
-                is_of_end && matches!(one.answer, Answered::Accepted | Answered::Partly)
+                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
+                is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
             };
             say("Nobody has checked what was changed because of", numbers(&is_changed));
-            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last;
+            let is_missing = |one: &Objection| one.found().is_some() && one.is_maintained() && !one.was_answered_last();
             let is_silent = |one: &Objection| {
-                is_of_draft(one) && one.answer == Answered::Unanswered || one.draft.is_none() && is_missing(one)
+                is_of_draft(one) && one.response().is_none() || one.draft.is_none() && is_missing(one)
             };
             say("Nothing was said to", numbers(&is_silent));
         } else if self.is_draft_faulted() {
@@ -160,7 +160,7 @@ impl Debate {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &Point| point.severity <= Severity::Major;
         draft.checks.iter().filter_map(|one| one.reading.as_ref()).any(|reading| {
-            let is_missing = reading.verifications.iter().any(|one| one.found == Found::NotFound);
+            let is_missing = reading.verifications.iter().any(|one| one.verdict == Found::NotFound);
             is_missing || reading.points.iter().flatten().any(is_grave)
         })
     }

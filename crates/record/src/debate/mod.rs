@@ -93,10 +93,9 @@ pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Dissent, Undecided, VoteCount, Voting};
 
 pub use crate::points::{
-    ANSWERS_HEADING, Answered, AuthorReply, CHECK_ANSWERS_HEADING, Change, Counts, Decision, Finding, FindingDecision,
-    FindingRuling, Found, GivenOpinion, GivenUp, Happened, Incident, Ledger, Move, Objection, Occasion, Opinion, Past,
-    Place, Point, PointAnswer, PointId, PointState, ReadAnswers, ReadCritique, Reading, Reads, Recheck,
-    RecheckStanding, Report, Response, ReviewText, ReviewedFinding, Ruling, Shown, Stance, Tally, Verification, Voices,
-    describe_review, read_answers, read_check, read_critique, read_decisions, read_findings, read_given_up,
-    read_opinions, read_review,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
+    Move, Objection, Past, Place, Point, PointHistory, PointId, ReadAnswers, ReadCritique, Reading, Reads,
+    RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling, Stance,
+    Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique, read_decisions, read_findings,
+    read_given_up, read_opinions, read_review,
 };

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use dialectic_base::severity::Severity;
+
 use super::*;
-use crate::debate::StageId;
+use crate::debate::{AgentId, CallKey, Debate, StageId};
 
 /// A debate of rounds of contributions: who, about whom (or nobody), and what was read.
 fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {
@@ -47,8 +49,13 @@ fn rechecks(given: &[(&str, &str)]) -> Value {
 /// The points with answer, critic and whether they are open.
 fn lives(ledger: &Ledger) -> Vec<String> {
     let life = |one: &Objection| {
-        let critic = one.critic.map_or("-", RecheckStanding::name);
-        format!("{} {} {critic} {}", one.id, one.answer.name(), if one.open { "open" } else { "closed" })
+        let critic = one.recheck().map_or("-", RecheckStanding::name);
+        format!(
+            "{} {} {critic} {}",
+            one.id,
+            one.response().map_or("unanswered", Response::name),
+            if one.is_open() { "open" } else { "closed" }
+        )
     };
     ledger.objections.iter().map(life).collect()
 }
@@ -145,7 +152,7 @@ fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
     let silent: [&[(&str, Option<&str>, Value)]; 2] =
         [&[("a", Some("b"), points(&["major"]))], &[("c", Some("b"), points(&["minor"]))]];
     let ledger = Ledger::of(&debate(&silent));
-    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].open);
+    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].is_open());
     // Nobody but `a` and `c` spoke, who have the numbers 1 and 2; `b` has none.
     assert_eq!(ledger.objections.iter().map(Objection::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
 }
@@ -214,21 +221,23 @@ fn accepted_in(section: &str) -> Value {
 fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nOne lease with a token.", "verified");
     let point = &ledger.objections[0];
-    assert!(point.is_verified() && !point.is_claimed() && !point.open && point.is_settled());
-    assert_eq!(point.critic_section.as_deref(), Some("Storage"));
+    assert!(point.is_verified() && !point.is_claimed() && !point.is_open() && point.is_settled());
+    assert_eq!(point.remarks.last().and_then(Remark::section), Some("Storage"));
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified");
-    let counts = Counts::of(&ledger.objections);
+    let counts = Tally::of(&ledger.objections);
     assert_eq!((counts.verified, counts.claimed), (1, 0));
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\n\nOne lease.  ", "verified");
     let point = &ledger.objections[0];
     assert!(!point.is_verified() && point.is_claimed(), "{point:?}");
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified in an unchanged text");
-    let counts = Counts::of(&ledger.objections);
+    let counts = Tally::of(&ledger.objections);
     assert_eq!((counts.verified, counts.claimed), (0, 1));
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nAnother lease.", "maintained");
-    assert!(ledger.objections[0].open && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed());
+    assert!(
+        ledger.objections[0].is_open() && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed()
+    );
 }
 
 #[test]
@@ -237,8 +246,8 @@ fn an_acceptance_closes_a_point_only_where_it_names_a_section() {
         let debate = debate(&[&[("b", None, json!({})), ("a", Some("b"), points(&["blocking"])), ("b", None, answer)]]);
         Ledger::of(&debate).objections.remove(0)
     };
-    assert!(!first(accepted_in("Storage")).open);
-    assert!(first(accepted_in("")).open && first(accepted_in(" ")).is_bare_acceptance());
+    assert!(!first(accepted_in("Storage")).is_open());
+    assert!(first(accepted_in("")).is_open() && first(accepted_in(" ")).is_bare_acceptance());
 }
 
 #[test]
@@ -249,7 +258,7 @@ fn after_a_ruling_a_point_is_open_as_far_as_something_remains() {
         ruling["point"] = json!("r1/a/b/1");
         debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
         let point = Ledger::of(&debate).objections.remove(0);
-        (point.open, point.ruling_in_words().unwrap(), point.is_unmet())
+        (point.is_open(), point.ruling_in_words().unwrap(), point.is_unmet())
     };
     assert_eq!(open(json!({"decision": "met", "where": "Storage"})), (false, "met", false));
     assert_eq!(open(json!({"decision": "partly", "remains": "the rest"})), (true, "partly met", false));
@@ -314,11 +323,9 @@ fn finished_rounds_are_folded_once_and_anew_when_the_record_was_changed() {
 #[test]
 fn a_point_says_all_of_it_also_where_its_parts_share_words() {
     let point = |about: &str, text: &str, remedy: &str| Point {
-        severity: Severity::Major,
         about: Some(about.to_owned()),
-        text: text.into(),
         resolution: Some(remedy.into()),
-        target: None,
+        ..Point::new(Severity::Major, text)
     };
     let said = point("99 %", "the share is below 99 % at night, with RSA-2048 or without.", "RSA-2048").in_full();
     assert_eq!(said, "99 %: the share is below 99 % at night, with RSA-2048 or without. Resolved by: RSA-2048");

@@ -8,7 +8,7 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::Shown;
+use dialectic_record::debate::Ledger;
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::{View, subject};
@@ -35,12 +35,12 @@ pub struct Layout {
 
 /// The points of a debate by criticised text, open and grave ones first, and the authors' reactions. Contains no escape
 /// codes except its own colours.
-pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
+pub fn objections(ledger: &Ledger, view: &View<'_>, layout: Layout) -> String {
     let blocks = [
-        subject::counts(view.debate, shown),
-        subject::by_text(&shown.ledger),
+        subject::counts(view.debate, ledger),
+        subject::by_text(ledger),
         subject::given_up(view.debate),
-        subject::changes(&shown.ledger),
+        subject::changes(ledger),
     ]
     .concat();
     written(&blocks, view, layout)

@@ -50,7 +50,7 @@ fn answer(debate: &Debate) -> String {
 /// `Strongest objection (2.3, blocking), Kiss to Architect: “A write is lost.” It was rejected; maintained by its
 /// critic.`
 fn objection(debate: &Debate) -> String {
-    let ledger = Ledger::shown(debate).ledger;
+    let ledger = Ledger::shown(debate);
     let weightiest = subject::weightiest(&ledger);
     let Some(one) = weightiest.first().and_then(|group| group.first()) else {
         return "No objection was raised, or none could be read.".to_owned();
@@ -68,7 +68,7 @@ fn objection(debate: &Debate) -> String {
 
 /// The next commands, not wrapped, so that they can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
-    let points = if Ledger::shown(debate).ledger.is_empty() { "" } else { " points" };
+    let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
     let mut used = line.len();
     let commands =

@@ -13,7 +13,7 @@ use dialectic_base::figures::{counted, named_cost, score, with_notional};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind, Solution};
+use dialectic_record::debate::{Decision, Ledger, Objection, Remark, Response, ResultKind, Solution};
 
 use super::block::Block;
 use super::markdown::blocks::for_readers;
@@ -61,7 +61,7 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
         let open = [&solution.open_questions, &solution.unverified, &subject::remaining(&Ledger::of(debate))];
         list(out, "## Open Questions", open.into_iter().flat_map(|texts| items(texts)))?;
     }
-    let ledger = Ledger::shown(debate).ledger;
+    let ledger = Ledger::shown(debate);
     list(out, "## Rejected Objections", rejected(view, &ledger).into_iter())?;
     appendix(view, &ledger, out)
 }
@@ -156,18 +156,18 @@ fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
 
 /// A point with its critic and its rejection; `None` if it was followed.
 fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
-    let dismissed = one.ruling.as_ref().filter(|ruling| ruling.decision == Decision::Dismissed);
-    if one.answer != Answered::Rejected && dismissed.is_none() {
+    let dismissed = one.ruling().filter(|ruling| ruling.decision == Decision::Dismissed);
+    if one.response() != Some(Response::Rejected) && dismissed.is_none() {
         return None;
     }
     let (critic, severity) = (inline(view.name_of(&one.critic_id)), one.point.severity.name());
     let point = format!("{} Raised by {critic} ({severity})", inline(&sentence(&one.point.in_words())));
     let mut fates = Vec::new();
-    if one.answer == Answered::Rejected {
-        let why = one.reason.as_deref().map(sentence);
+    if one.response() == Some(Response::Rejected) {
+        let why = one.answer().and_then(Remark::reason).map(sentence);
         fates.push(why.map_or("Rejected, without a reason.".to_owned(), |why| format!("Rejected: {}", inline(&why))));
     }
-    match &one.ruling {
+    match one.ruling() {
         Some(ruling) if ruling.decision == Decision::Dismissed => {
             fates.push(format!("Dismissed by the judge: {}", inline(&sentence(&ruling.reason))));
         }

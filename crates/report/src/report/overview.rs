@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, duration, named_cost, percent, score, with_notional};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{
-    AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Solution, Winner, WonBy,
-};
+use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Objection, Round, Solution, Tally, Winner, WonBy};
 
 use super::decision::{below, without_assessment};
 use super::prose::brief;
@@ -28,7 +26,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     let given = debate.given_title();
     let title = given.unwrap_or_else(|| debate.heading_of_problem());
     let mut page = format!("# {}\n\n{}", heading(title), facts(view));
-    let ledger = Ledger::shown(debate).ledger;
+    let ledger = Ledger::shown(debate);
     let problem = debate.problem.trim();
     let below = problem.split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
     let rest = if given.is_some() { problem } else { below };
@@ -47,7 +45,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     list(&mut page, "Participants", participants.collect());
     list(&mut page, "Course", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
     decided(&mut page, view);
-    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
+    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.is_open()).collect();
     let points = open.iter().map(|one| {
         let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
         format!("[{}] {critic} to {target}: {}", one.point.severity.name(), brief(&one.point.in_words(), ITEM))
@@ -107,7 +105,7 @@ fn facts(view: &View<'_>) -> String {
 fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     let mut parts = vec![said_in(debate, round)];
     let counts =
-        Counts::of(ledger.objections.iter().filter(|one| one.draft.is_none() && one.round == round.round_number));
+        Tally::of(ledger.objections.iter().filter(|one| one.draft.is_none() && one.round == round.round_number));
     if counts.all > 0 {
         parts.push(format!("{} raised, {} open at the end", counted(counts.all as u64, "point"), counts.all_open()));
     }

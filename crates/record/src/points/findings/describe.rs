@@ -6,7 +6,8 @@ use dialectic_base::figures::counted;
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 use dialectic_base::severity::Severity;
 
-use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ReviewedFinding, Stance, Voices};
+use crate::debate::{ChangeSet, Debate, Placed};
+use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
 
 /// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
@@ -123,9 +124,9 @@ impl<'a> ReviewText<'a> {
             (true, false) => "; confirmed by nobody else".to_owned(),
         };
         let _ = write!(out, "\n- Found by {}{confirmed}\n", inline(&found));
-        for one in finding.opinions.iter().filter(|one| one.opinion.stance == Stance::Refuted) {
-            let reason = one.opinion.reason.as_deref().map_or_else(|| "no reason given".to_owned(), defused_line);
-            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(&one.by)));
+        for (by, opinion) in finding.opinions(self.debate, Stance::Refuted) {
+            let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
+            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(by)));
         }
         let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
         let decision = match ruling.decision {

@@ -8,7 +8,7 @@ use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, percent};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Answered, Counts, Decision, Objection, Shown, Solution};
+use dialectic_record::debate::{Decision, Ledger, Objection, Remark, Response, Solution, Tally};
 
 use super::blocks::{blocks, line, pill};
 use super::participants::Participants;
@@ -22,12 +22,12 @@ const ANSWER: usize = 360;
 const CHANGE: usize = 140;
 
 /// The part above the answer.
-pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
+pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     let parts = [
         ("Answer", answer(view, participants)),
         ("Confidence", confidence(view)),
-        ("Objections", weightiest(participants, shown)),
-        ("Open", open(view, shown)),
+        ("Objections", weightiest(participants, ledger)),
+        ("Open", open(view, ledger)),
     ];
     html! {
         dl.story.glance {
@@ -80,8 +80,8 @@ fn reservations(solution: &Solution) -> Vec<String> {
     said
 }
 
-fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
-    let groups = subject::weightiest(&shown.ledger);
+fn weightiest(participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+    let groups = subject::weightiest(ledger);
     html! {
         @if !groups.is_empty() {
             ul {
@@ -90,7 +90,7 @@ fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
                 }
             }
             @if groups.len() > WEIGHTIEST {
-                p { a href="#objections" { "All " (counted(shown.ledger.objections.len() as u64, "point")) } }
+                p { a href="#objections" { "All " (counted(ledger.objections.len() as u64, "point")) } }
             }
         }
     }
@@ -99,17 +99,17 @@ fn weightiest(participants: &Participants<'_>, shown: &Shown) -> Markup {
 /// A point, its outcome and its effect.
 fn objection(one: &Objection, group: &[&Objection], participants: &Participants<'_>) -> Markup {
     // Without authors' answers, as in a council, the judge's ruling describes the effect.
-    let ruling = one.ruling.as_ref().filter(|ruling| one.answer == Answered::Unanswered && !ruling.missing);
+    let ruling = one.ruling().filter(|ruling| one.response().is_none() && !ruling.missing);
     let (reason, section) = match ruling {
         Some(ruling) => (Some(ruling.reason.as_str()), Some(ruling.section.as_str())),
-        None => (one.reason.as_deref(), one.section.as_deref()),
+        None => (one.answer().and_then(Remark::reason), one.answer().and_then(Remark::section)),
     };
     let reason = reason.map(|reason| gist(reason, CHANGE)).filter(|reason| !reason.trim().is_empty());
     let section = section.map(str::trim).filter(|section| !section.is_empty());
-    let changed = match one.answer {
-        Answered::Accepted | Answered::Partly => Some("It changed"),
-        Answered::Rejected => Some("It changed nothing"),
-        Answered::Unanswered => ruling.map(|ruling| match ruling.decision {
+    let changed = match one.response() {
+        Some(Response::Accepted | Response::Partly) => Some("It changed"),
+        Some(Response::Rejected) => Some("It changed nothing"),
+        None => ruling.map(|ruling| match ruling.decision {
             Decision::Met | Decision::Partly => "It changed the answer",
             Decision::NotMet | Decision::Dismissed => "It changed nothing",
         }),
@@ -127,12 +127,12 @@ fn objection(one: &Objection, group: &[&Objection], participants: &Participants<
     }
 }
 
-fn open(view: &View<'_>, shown: &Shown) -> Markup {
-    let counts = Counts::of(&shown.ledger.objections);
-    let (all, to_decide) = (counts.all_open(), shown.ledger.to_decide());
+fn open(view: &View<'_>, ledger: &Ledger) -> Markup {
+    let counts = Tally::of(&ledger.objections);
+    let (all, to_decide) = (counts.all_open(), ledger.to_decide());
     let grave = to_decide.len();
     // Omits points shown above.
-    let weightiest = subject::weightiest(&shown.ledger);
+    let weightiest = subject::weightiest(ledger);
     let is_above = |one: &Objection| weightiest.iter().take(WEIGHTIEST).flatten().any(|above| above.id == one.id);
     let below: Vec<&Objection> = to_decide.into_iter().filter(|one| !is_above(one)).collect();
     let below = subject::alike(&below);
@@ -145,9 +145,9 @@ fn open(view: &View<'_>, shown: &Shown) -> Markup {
     let said: Vec<&String> = [unmet, questions].iter().flat_map(|all| all.iter().take(WEIGHTIEST)).collect();
     let unsaid = unmet.len() + questions.len() - said.len() + below.len().saturating_sub(WEIGHTIEST);
     html! {
-        @if !shown.ledger.is_empty() || !more.is_empty() {
+        @if !ledger.is_empty() || !more.is_empty() {
             p {
-                @if shown.ledger.is_empty() {}
+                @if ledger.is_empty() {}
                 @else if all == 0 { "No objection. " }
                 @else {
                     a href="#objections" { (counted(all as u64, "objection")) }

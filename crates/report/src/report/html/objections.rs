@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::View;
 use crate::report::subject;
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Counts, Ledger, Objection, Shown};
+use dialectic_record::debate::{AgentId, Ledger, Objection, Tally};
 
 use super::blocks::{anchor, blocks, pill};
 use super::elements::{ColumnHeading, table};
@@ -13,14 +13,13 @@ use super::participants::{PanelMember, Participants};
 use super::story::parties;
 use super::text::beginning;
 
-pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
-    let ledger = &shown.ledger;
+pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     if ledger.is_empty() {
         return Markup::default();
     }
     html! {
         (drawing(ledger, participants))
-        (blocks(&subject::counts(view.debate, shown), participants, 3))
+        (blocks(&subject::counts(view.debate, ledger), participants, 3))
         div.objections {
             (filters(&ledger.objections))
             ol.points { @for group in subject::alike(&ledger.in_order()) { (point(&group, participants)) } }
@@ -40,7 +39,7 @@ enum Fate {
 
 impl Fate {
     fn of(one: &Objection) -> Self {
-        match (one.open, subject::is_met(one)) {
+        match (one.is_open(), subject::is_met(one)) {
             (true, _) => Self::Open,
             (false, true) => Self::Met,
             (false, false) => Self::Dropped,
@@ -92,7 +91,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
 
 /// The filters of the list, which need only the stylesheet.
 fn filters(objections: &[Objection]) -> Markup {
-    let counts = Counts::of(objections);
+    let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
     html! {
         div.filters {
@@ -120,7 +119,7 @@ fn filters(objections: &[Objection]) -> Markup {
 /// A point against one or several texts: its outcome on one line, and its collapsed history.
 fn point(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     let Some(one) = group.first() else { return Markup::default() };
-    let state = if one.open { "open" } else { "settled" };
+    let state = if one.is_open() { "open" } else { "settled" };
     html! {
         li.(one.point.severity.name()).(state) {
             details {
@@ -132,7 +131,7 @@ fn point(group: &[&Objection], participants: &Participants<'_>) -> Markup {
                     }
                     " " (parties(group, participants)) ": "
                     (subject::course(one))
-                    @if one.open { " " strong { "open" } } @else { " settled" }
+                    @if one.is_open() { " " strong { "open" } } @else { " settled" }
                     // The expanded text begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }

@@ -11,7 +11,7 @@ use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Ledger, Objection, Polls, ResultKind, Shown, StageId, Status,
+    AgentId, Contribution, Debate, Ledger, Objection, Polls, Remark, Response, ResultKind, StageId, Status, Tally,
 };
 
 use super::blocks::{anchor, blocks, line};
@@ -28,17 +28,17 @@ const NAMED: usize = 3;
 /// The number of listed lead phrases.
 const LEADS: usize = 4;
 
-pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
-    let Fought { said: fought, named } = fought_over(view, participants, shown);
+pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+    let Fought { said: fought, named } = fought_over(view, participants, ledger);
     let parts = [
         ("Proposed", proposed(view, participants)),
         ("Argued", argued(view, participants)),
         ("Fought over", fought),
-        ("Changed", changed(view, participants, &shown.ledger)),
+        ("Changed", changed(view, participants, ledger)),
         ("Decided", decided(view, participants)),
         ("Checked", checked(view.debate)),
         ("Ended", ended(view.debate)),
-        ("Still open", still_open(view, participants, &shown.ledger, &named)),
+        ("Still open", still_open(view, participants, ledger, &named)),
     ];
     let is_empty = |part: &Markup| part.0.is_empty();
     html! {
@@ -150,12 +150,11 @@ struct Fought<'l> {
     named: Vec<&'l Objection>,
 }
 
-fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l Shown) -> Fought<'l> {
-    let ledger = &shown.ledger;
+fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, ledger: &'l Ledger) -> Fought<'l> {
     if ledger.is_empty() {
         return Fought { said: without_points(view.debate), named: Vec::new() };
     }
-    let counts = Counts::of(&ledger.objections);
+    let counts = Tally::of(&ledger.objections);
     let mut named: Vec<&Objection> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
     named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));
     let mut groups = subject::alike(&named);
@@ -170,7 +169,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l 
             @if blocking == counts.all { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.answers()) "."
             @if is_calm && counts.unanswered == 0 { " The authors gave way on each." }
-            @if shown.is_derived { " The points were derived from the texts of an older debate." }
+            @if ledger.is_derived { " The points were derived from the texts of an older debate." }
         }
         @if !groups.is_empty() {
             ul { @for group in &groups { li { (contested(group, participants)) } } }
@@ -205,7 +204,7 @@ fn without_points(debate: &Debate) -> Markup {
 /// A point against one or several texts, and its outcomes.
 fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
-    let rejected = first.reason.as_deref().filter(|_| first.answer == Answered::Rejected);
+    let rejected = first.answer().filter(|_| first.response() == Some(Response::Rejected)).and_then(Remark::reason);
     html! {
         (point(first)) " "
         span.fate-words {
@@ -256,8 +255,8 @@ fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> 
         own.windows(2).all(|pair| matches!(pair, [one, next] if one.without_answers() == next.without_answers()));
     let (before, after) = (words(&first.without_answers()), words(&last.without_answers()));
     let against = || ledger.against(agent);
-    let of = |wanted: Answered| against().filter(|one| one.answer == wanted).count();
-    let (all, accepted, partly) = (against().count(), of(Answered::Accepted), of(Answered::Partly));
+    let of = |wanted: Response| against().filter(|one| one.response() == Some(wanted)).count();
+    let (all, accepted, partly) = (against().count(), of(Response::Accepted), of(Response::Partly));
     Some(html! {
         @if is_same { "left its text as it was" }
         @else {
@@ -324,13 +323,13 @@ fn ended(debate: &Debate) -> Markup {
 }
 
 fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {
-    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
+    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.is_open()).collect();
     let others: Vec<&Objection> =
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
-    let counts = Counts::of(&ledger.objections);
+    let counts = Tally::of(&ledger.objections);
     // A missing ruling counts as not met, but is not one.
-    let is_upheld = |one: &&&Objection| one.is_unmet() && one.ruling.as_ref().is_some_and(|ruling| !ruling.missing);
+    let is_upheld = |one: &&&Objection| one.is_unmet() && one.ruling().is_some_and(|ruling| !ruling.missing);
     let upheld = open.iter().filter(is_upheld).count();
     let solution = view.debate.final_solution.as_ref();
     let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());

@@ -12,7 +12,7 @@ pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
 
 /// The remaining work on points with rulings.
 pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
-    let ruled = ledger.objections.iter().filter_map(|one| Some((one, one.ruling.as_ref()?)));
+    let ruled = ledger.objections.iter().filter_map(|one| Some((one, one.ruling()?)));
     let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
     left.map(|(one, ruling)| {
         let remains = Some(ruling.remains.trim()).filter(|remains| !remains.is_empty());

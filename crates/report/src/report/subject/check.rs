@@ -2,7 +2,7 @@
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Answered, Contribution, Debate, Found, Ledger, Lens, ResultKind};
+use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, Response, ResultKind};
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
@@ -19,8 +19,8 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     let ledger = Ledger::of(debate);
     let of_draft = || ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
     let points = of_draft().count();
-    let said_met = of_draft().filter(|one| !one.open && one.answer == Answered::Accepted).count();
-    let remain = of_draft().filter(|one| one.open).count();
+    let said_met = of_draft().filter(|one| !one.is_open() && one.response() == Some(Response::Accepted)).count();
+    let remain = of_draft().filter(|one| one.is_open()).count();
     let dismissed = points - said_met - remain;
     let said = [
         Some(format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" })),
@@ -84,7 +84,7 @@ fn found(one: &Contribution) -> Phrase<'_> {
     };
     let verifications = reading.map(|reading| reading.verifications.as_slice()).unwrap_or_default();
     let kinds = [Found::Verified, Found::NotFound, Found::Moot];
-    let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.found == kind).count(), kind.name()));
+    let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.verdict == kind).count(), kind.name()));
     if !verifications.is_empty() {
         said = format!("{said}; of accepted points {}", some(&kinds));
     }

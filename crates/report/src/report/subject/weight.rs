@@ -4,18 +4,18 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use dialectic_record::debate::{AgentId, Answered, Ledger, Objection, RecheckStanding};
+use dialectic_record::debate::{AgentId, Ledger, Objection, RecheckStanding, Response};
 
 use super::course;
 
 /// How disputed a point was; 0 if its author accepted it at once.
 pub(crate) fn heat(one: &Objection) -> u8 {
-    let critics = if one.critic == Some(RecheckStanding::Maintained) { 3 } else { 0 };
-    let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
-    let author = match one.answer {
-        Answered::Rejected => 2,
-        Answered::Partly => 1,
-        Answered::Accepted | Answered::Unanswered => 0,
+    let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
+    let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
+    let author = match one.response() {
+        Some(Response::Rejected) => 2,
+        Some(Response::Partly) => 1,
+        Some(Response::Accepted) | None => 0,
     };
     critics + judge + author
 }
@@ -39,33 +39,32 @@ pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
 pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
     let mut points: Vec<&Objection> = ledger.objections.iter().collect();
     points.sort_by_key(|one| {
-        let is_taken_back = one.critic == Some(RecheckStanding::Withdrawn);
-        (is_taken_back, one.point.severity, !one.open, Reverse(heat(one)))
+        let is_taken_back = one.recheck() == Some(RecheckStanding::Withdrawn);
+        (is_taken_back, one.point.severity, !one.is_open(), Reverse(heat(one)))
     });
     alike(&points)
 }
 
 /// A point's outcome: `rejected, maintained by its critic; the judge: not met; it is open`.
 pub(crate) fn fate(one: &Objection) -> String {
-    let open = if one.open { "; it is open" } else { "" };
-    let critic = one.critic.map(|critic| match critic {
+    let open = if one.is_open() { "; it is open" } else { "" };
+    let critic = one.recheck().map(|critic| match critic {
         RecheckStanding::Maintained => "maintained by its critic",
         RecheckStanding::Withdrawn => "withdrawn by its critic",
         RecheckStanding::Verified => "verified by its critic",
     });
-    let check = one.check.as_ref().map(|check| format!("in the check {}", check.found.name()));
-    let answer = match one.answer {
-        Answered::Unanswered if one.is_final_word => "left to the judge",
-        Answered::Unanswered => "left unanswered",
-        Answered::Accepted | Answered::Partly | Answered::Rejected => one.answer_in_words(),
+    let check = one.found().map(|found| format!("in the check {}", found.name()));
+    let answer = match one.response() {
+        None if one.is_final_word => "left to the judge",
+        None => "left unanswered",
+        Some(_) => one.answer_in_words(),
     };
     let parts: Vec<String> =
         [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
-    if let Some(ruling) = one.ruling.as_ref().filter(|ruling| !ruling.missing && parts.len() == 1 && one.is_final_word)
-    {
+    if let Some(ruling) = one.ruling().filter(|ruling| !ruling.missing && parts.len() == 1 && one.is_final_word) {
         return format!("ruled {} by the judge{open}", ruling.in_words());
     }
-    let ruling = match &one.ruling {
+    let ruling = match one.ruling() {
         Some(ruling) if ruling.missing => "; the judge did not rule on it".to_owned(),
         Some(ruling) => format!("; the judge: {}", ruling.in_words()),
         None => String::new(),

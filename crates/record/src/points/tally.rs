@@ -1,143 +1,134 @@
-//! The ledger for people: texts, order and wording.
+//! Counts of points by what was said of them.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
-use crate::debate::{Debate, RecheckStanding};
-use dialectic_base::markdown::truncate;
-use dialectic_base::sanitize::one_line;
+use serde::Serialize;
+
 use dialectic_base::severity::Severity;
 
-use super::{Answered, Decision, Ledger, Objection, Ruling};
+use super::{Decision, Ledger, Move, Objection, RecheckStanding, RemarkTime, Response};
 
-/// The characters shown of a point's subject.
-const PLACE: usize = 60;
-
-/// Shown for an empty value.
-const NOTHING: &str = "-";
-
-/// A ledger for display.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Shown {
-    pub ledger: Ledger,
-    /// Whether the ledger was derived from the texts because the record is older than readings.
-    pub is_derived: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+/// Counts of points: of some points ([`Tally::of`]), or of those raised or answered in a round ([`Ledger::tally`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Tally {
+    #[serde(skip)]
     pub all: usize,
     pub accepted: usize,
-    /// Accepted points without a named change.
-    pub bare: usize,
     /// Points accepted in part.
     pub partly: usize,
     pub rejected: usize,
+    /// The points that the author ignored.
     pub unanswered: usize,
-    /// Points that the protocol does not answer.
+    /// The points without a later text in this round.
+    pub waiting: usize,
+    /// The points that the protocol does not answer.
+    #[serde(skip_serializing_if = "dialectic_base::call::is_default")]
     pub final_words: usize,
-    /// Points found met in a later text by their critic or the check.
-    pub verified: usize,
-    /// Accepted points whose change only the author claims.
-    pub claimed: usize,
     /// Points that a critic withdrew.
     pub withdrawn: usize,
     /// Points that a critic maintained.
     pub maintained: usize,
+    /// Points found met in a later text by their critic or the check.
+    pub verified: usize,
+    /// Accepted points without a named change.
+    #[serde(skip)]
+    pub bare: usize,
+    /// Accepted points whose change only the author claims.
+    #[serde(skip)]
+    pub claimed: usize,
     /// Points that were never rechecked or verified.
+    #[serde(skip)]
     pub unchecked: usize,
     /// Open points by severity: blocking, major, minor.
+    #[serde(skip)]
     pub open: [usize; 3],
     /// Points that the solution meets, by the judge's ruling.
+    #[serde(skip)]
     pub met: usize,
     /// Points that the solution partly meets.
+    #[serde(skip)]
     pub partly_met: usize,
     /// Points that the solution does not meet, or that have no ruling.
+    #[serde(skip)]
     pub unmet: usize,
+    #[serde(skip)]
     pub dismissed: usize,
 }
 
 impl Ledger {
-    /// The ledger to display: the recorded one, or for records of the older program one derived from the texts, which is
-    /// never saved.
-    pub fn shown(debate: &Debate) -> Shown {
-        let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
-        if has_readings {
-            Shown { ledger: Self::of(debate), is_derived: false }
-        } else {
-            let ledger = Self::of(&debate.read_for_showing());
-            let is_derived = !ledger.is_empty();
-            Shown { ledger, is_derived }
+    /// The state of the last round's points; `None` if no point was raised or answered in it.
+    pub fn tally(&self, round: u32) -> Option<Tally> {
+        let mut tally = Tally::default();
+        let moves: Vec<&Move> = self.moves_in(round).collect();
+        for one in &moves {
+            tally.accepted += one.accepted.len();
+            tally.partly += one.partly.len();
+            tally.rejected += one.rejected.len();
+            tally.unanswered += one.unanswered.len();
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.objections.is_empty()
-    }
-
-    /// The points in display order: open ones first, by severity.
-    pub fn in_order(&self) -> Vec<&Objection> {
-        let mut shown: Vec<&Objection> = self.objections.iter().collect();
-        shown.sort_by_key(|one| (!one.open, one.point.severity));
-        shown
+        for one in self.objections.iter().filter(|one| one.draft.is_none()) {
+            let is_waiting =
+                one.round == round && !one.is_final_word && !moves.iter().any(|moved| moved.names(&one.id));
+            tally.waiting += usize::from(is_waiting);
+            tally.final_words += usize::from(one.round == round && one.is_final_word);
+            if one.rechecked_in() == Some(RemarkTime::Round(round)) {
+                match one.recheck() {
+                    Some(RecheckStanding::Withdrawn) => tally.withdrawn += 1,
+                    Some(RecheckStanding::Maintained) => tally.maintained += 1,
+                    Some(RecheckStanding::Verified) => tally.verified += 1,
+                    None => {}
+                }
+            }
+        }
+        let Tally { accepted, partly, rejected, unanswered, waiting, final_words, .. } = tally;
+        tally.all = accepted + partly + rejected + unanswered + waiting + final_words;
+        (tally != Tally::default()).then_some(tally)
     }
 }
 
-impl Objection {
-    /// `D3 (Failover)`: its number with the changed section, otherwise its subject.
-    pub fn with_place(&self) -> String {
-        let named = |text: &&str| !text.trim().is_empty();
-        let place = self.section.as_deref().filter(named).or(self.point.about.as_deref()).map(one_line);
-        let Some(place) = place else { return self.number() };
-        let shown = truncate(&place, PLACE);
-        let more = if shown.len() < place.len() { "…" } else { "" };
-        format!("{} ({}{more})", self.number(), shown.trim_end())
-    }
-
-    /// The author's answer as text.
-    pub fn answer_in_words(&self) -> &'static str {
-        match self.answer {
-            Answered::Unanswered if self.is_final_word => NOTHING,
-            Answered::Accepted if self.reason.is_none() => "accepted, no change named",
-            Answered::Accepted => "accepted",
-            Answered::Partly => "accepted in part",
-            Answered::Rejected => "rejected",
-            Answered::Unanswered => "unanswered",
+impl fmt::Display for Tally {
+    /// `12 points · 7 accepted · 3 rejected · 2 unanswered`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} point{}", self.all, if self.all == 1 { "" } else { "s" })?;
+        for (count, what) in [
+            (self.accepted, "accepted"),
+            (self.partly, "partly"),
+            (self.rejected, "rejected"),
+            (self.unanswered, "unanswered"),
+            (self.waiting, "not answered yet"),
+            (self.withdrawn, "withdrawn"),
+            (self.maintained, "maintained"),
+            (self.verified, "verified"),
+        ] {
+            if count > 0 {
+                write!(f, " · {count} {what}")?;
+            }
         }
-    }
-
-    /// The later critics' recheck as text.
-    pub fn recheck_in_words(&self) -> &'static str {
-        let nobody = if self.is_final_word || self.draft.is_some() { NOTHING } else { "never rechecked" };
-        self.critic.map_or(nobody, RecheckStanding::name)
-    }
-
-    /// The judge's ruling as text; `None` if none was required.
-    pub fn ruling_in_words(&self) -> Option<&'static str> {
-        self.ruling.as_ref().map(Ruling::in_words)
+        Ok(())
     }
 }
 
-impl Counts {
+impl Tally {
     pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
         let mut counts = Self::default();
         for one in points {
             counts.all += 1;
-            match one.answer {
-                Answered::Accepted => counts.accepted += 1,
-                Answered::Partly => counts.partly += 1,
-                Answered::Rejected => counts.rejected += 1,
-                Answered::Unanswered if one.is_final_word => counts.final_words += 1,
-                Answered::Unanswered => counts.unanswered += 1,
+            match one.response() {
+                Some(Response::Accepted) => counts.accepted += 1,
+                Some(Response::Partly) => counts.partly += 1,
+                Some(Response::Rejected) => counts.rejected += 1,
+                None if one.is_final_word => counts.final_words += 1,
+                None => counts.unanswered += 1,
             }
-            match one.critic {
+            match one.recheck() {
                 Some(RecheckStanding::Withdrawn) => counts.withdrawn += 1,
                 Some(RecheckStanding::Maintained) => counts.maintained += 1,
                 Some(RecheckStanding::Verified) => {}
                 // Points of a council or a check are never rechecked.
                 None if one.is_final_word || one.draft.is_some() => {}
-                None => counts.unchecked += usize::from(one.check.is_none()),
+                None => counts.unchecked += usize::from(one.found().is_none()),
             }
-            match one.ruling.as_ref().map(|ruling| ruling.decision) {
+            match one.ruling().map(|ruling| ruling.decision) {
                 Some(Decision::NotMet) => counts.unmet += 1,
                 Some(Decision::Met) => counts.met += 1,
                 Some(Decision::Partly) => counts.partly_met += 1,
@@ -147,7 +138,7 @@ impl Counts {
             counts.verified += usize::from(one.is_verified());
             counts.claimed += usize::from(one.is_claimed());
             counts.bare += usize::from(one.is_bare_acceptance());
-            counts.open[one.point.severity as usize] += usize::from(one.open);
+            counts.open[one.point.severity as usize] += usize::from(one.is_open());
         }
         counts
     }
@@ -239,30 +230,31 @@ fn ruled<const N: usize>(counts: [(usize, &str); N]) -> String {
 mod tests {
     use super::*;
     use crate::debate::fixture::{argued, debate};
-    use crate::debate::{Found, Verification};
+    use crate::points::{Found, Remark, RemarkKind};
 
     #[test]
     fn what_is_said_is_counted() {
-        let Shown { ledger, is_derived } = Ledger::shown(&argued());
-        assert!(!is_derived);
-        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and not met.");
-        let one = Counts::of(ledger.objections.iter().take(1));
+        let ledger = Ledger::shown(&argued());
+        assert!(!ledger.is_derived);
+        insta::assert_snapshot!(Tally::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and not met.");
+        let one = Tally::of(ledger.objections.iter().take(1));
         insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is only claimed: only the author says that the text was changed. 1 was never rechecked: no critic mentioned it again.");
         let verified = ledger.objections.iter().take(1).map(|one| {
-            let found = Verification { point: one.id.clone(), found: Found::Verified, section: None, reason: None };
+            let (at, kind) = (RemarkTime::Check(1), RemarkKind::Checked(Found::Verified));
             let mut verified = one.clone();
-            verified.check = Some(found);
+            verified.remarks.push(Remark { at, by: None, kind, section: None, reason: None });
             verified
         });
         let verified: Vec<_> = verified.collect();
-        insta::assert_snapshot!(Counts::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: a recheck found the change in the text.");
-        insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points. None is open at the end.");
+        insta::assert_snapshot!(Tally::of(&verified).sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 is verified: a recheck found the change in the text.");
+        insta::assert_snapshot!(Tally::default().sentences(), @"The critics raised 0 points. None is open at the end.");
     }
 
     #[test]
     fn open_points_come_first_and_the_gravest_of_them_before() {
-        let ledger = Ledger::shown(&argued()).ledger;
-        let order: Vec<_> = ledger.in_order().into_iter().map(|one| (one.open, one.point.severity.name())).collect();
+        let ledger = Ledger::shown(&argued());
+        let order: Vec<_> =
+            ledger.in_order().into_iter().map(|one| (one.is_open(), one.point.severity.name())).collect();
         insta::assert_debug_snapshot!(order, @r#"
         [
             (
@@ -312,7 +304,7 @@ mod tests {
             }
         }
         let shown = Ledger::shown(&silent);
-        assert!(shown.ledger.is_empty() && !shown.is_derived, "{shown:?}");
+        assert!(shown.is_empty() && !shown.is_derived, "{shown:?}");
     }
 
     #[test]
@@ -322,7 +314,7 @@ mod tests {
         std::sync::Arc::make_mut(critique).content = "1. [blocking] Failover: a write is lost.".into();
         let before = older.clone();
         let shown = Ledger::shown(&older);
-        assert!(shown.is_derived && shown.ledger.objections.len() == 1, "{shown:?}");
+        assert!(shown.is_derived && shown.objections.len() == 1, "{shown:?}");
         assert_eq!(older, before);
     }
 }

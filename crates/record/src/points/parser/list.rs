@@ -7,7 +7,7 @@ use dialectic_base::severity::Severity;
 use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
 use super::title_level;
-use crate::debate::Point;
+use crate::points::Point;
 
 /// The maximum number of points per critique. The prompts ask for seven.
 const MOST: usize = 30;
@@ -226,7 +226,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
         return None;
     }
     let (about, text) = about(&text).map_or((None, &*text), |(about, rest)| (Some(about), rest));
-    Some(Point { severity, about, text: text.into(), resolution: resolution.map(Arc::from), target: None })
+    Some(Point { about, resolution: resolution.map(Arc::from), ..Point::new(severity, text) })
 }
 
 /// The text before `Resolved by:` or another such mark, and the remedy.
