@@ -120,5 +120,14 @@ export const STATUS = {
     unreadable: "unreadable",
 };
 
-/** How a debate ended is one word, its outcome; else where it stands. */
-export const badge = (status, outcome) => h(`span.badge.is-${outcome && outcome !== "full" ? "paused" : status}`, {}, outcome ?? STATUS[status] ?? status);
+/** Whether the run is complete, once it has ended; else where it stands. Green only where the answer has no fault either. */
+export function badge(status, debate) {
+    const run = status === "completed" ? debate?.run : null;
+    const look = run ? (debate.clean ? "completed" : debate.outcome === "full" ? "plain" : "paused") : status === "completed" ? "plain" : status;
+    return h(`span.badge.is-${look}`, {}, run ?? STATUS[status] ?? status);
+}
+
+/** What the answer is worth: the second of the two statements about a debate that has ended. */
+export const answerLine = (debate) => debate.answerInWords
+    ? h(`p.answer-state${debate.clean ? ".is-clean" : Object.values(debate.answer).some((one) => one.length) ? ".is-faulty" : ""}`, {}, h("strong", {}, "Answer: "), debate.answerInWords)
+    : "";

@@ -5,6 +5,7 @@
 //! format; field names are those of existing dialectic files.
 
 mod agreement;
+mod answer_state;
 mod attachment;
 mod call;
 mod change_set;
@@ -21,6 +22,7 @@ mod gathered;
 mod history;
 mod id;
 mod known_settings;
+mod named_texts;
 mod number;
 mod order;
 mod outcome;
@@ -52,6 +54,7 @@ pub use agreement::{
     Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation, RelatedPair, Relation,
     Relations, Wording,
 };
+pub use answer_state::AnswerState;
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
@@ -94,7 +97,7 @@ pub use voting::{Dissent, Undecided, VoteCount, Voting};
 
 pub use crate::points::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
-    Move, Objection, Past, Place, Point, PointHistory, PointId, ReadAnswers, ReadCritique, Reading, Reads,
+    Move, Objection, Past, Place, Point, PointHistory, PointId, PointStatus, ReadAnswers, ReadCritique, Reading, Reads,
     RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling, Stance,
     Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique, read_decisions, read_findings,
     read_given_up, read_opinions, read_review,

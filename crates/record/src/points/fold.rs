@@ -16,7 +16,7 @@ use super::{
 
 /// Identifies a text by its lines, without its answers to critics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint(u64);
+pub(super) struct Fingerprint(u64);
 
 impl Fingerprint {
     fn of(text: &Contribution) -> Self {

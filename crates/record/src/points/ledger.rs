@@ -134,10 +134,10 @@ impl Ledger {
         self.objections.is_empty()
     }
 
-    /// The points in display order: open ones first, by severity.
+    /// The points in display order: by status, open ones first, and by severity.
     pub fn in_order(&self) -> Vec<&Objection> {
         let mut shown: Vec<&Objection> = self.objections.iter().collect();
-        shown.sort_by_key(|one| (!one.is_open(), one.point.severity));
+        shown.sort_by_key(|one| (one.status(), one.point.severity));
         shown
     }
 

@@ -22,9 +22,9 @@ pub use parser::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_check, read_critique,
     read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };
-pub use point::{Decision, Objection, Point, PointHistory, PointId, Ruling};
+pub use point::{Decision, Objection, Point, PointHistory, PointId, PointStatus, Ruling};
 pub use reading::{Change, GivenUp, Reading, Reads};
-pub use remark::{Found, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Stance, Statement, StatementKeys};
+pub use remark::{Found, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Stance, Statement};
 pub use tally::Tally;
 
 #[cfg(test)]

@@ -217,6 +217,21 @@ pub struct PointHistory {
     pub is_final_word: bool,
 }
 
+dialectic_base::named! {
+    /// What a reader needs to know of a point, in one word. Open points stand first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum PointStatus {
+        /// It needs a change or a decision.
+        Open = "open",
+        /// Only the author says that the text was changed.
+        Claimed = "claimed",
+        /// Someone other than its author found the change, or the judge ruled it met.
+        Fixed = "fixed",
+        /// Its author or the judge rejected it, or its critic withdrew it.
+        Rejected = "rejected",
+    }
+}
+
 /// The state of a point: the fold of its remarks.
 #[derive(Debug, Clone, Copy, Default)]
 struct PointState<'a> {
@@ -310,6 +325,36 @@ impl Objection {
 
     fn state(&self) -> PointState<'_> {
         PointState::of(&self.remarks)
+    }
+
+    /// What became of it, in one word.
+    pub fn status(&self) -> PointStatus {
+        let PointState { answer, recheck, check, ruling, open, was_answered_last, .. } = self.state();
+        if let Some(ruling) = ruling {
+            return match ruling.decision {
+                Decision::Met => PointStatus::Fixed,
+                Decision::Dismissed => PointStatus::Rejected,
+                Decision::Partly | Decision::NotMet => PointStatus::Open,
+            };
+        }
+        let response = answer.map(|(response, _)| response);
+        // A rejection that was contradicted, or that has no reason, decides nothing.
+        let is_rejected =
+            response == Some(Response::Rejected) && answer.is_some_and(|(_, answer)| answer.reason().is_some());
+        let is_contradicted = recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Maintained);
+        let check = check.filter(|_| !was_answered_last).map(|(found, _)| found);
+        match (check, recheck.map(|(standing, _)| standing)) {
+            _ if open && is_rejected && !is_contradicted && check.is_none() => PointStatus::Rejected,
+            _ if open => PointStatus::Open,
+            (Some(Found::Verified | Found::Moot), _) | (None, Some(RecheckStanding::Verified)) => PointStatus::Fixed,
+            (None, Some(RecheckStanding::Withdrawn)) => match response {
+                Some(Response::Accepted | Response::Partly) => PointStatus::Fixed,
+                Some(Response::Rejected) | None => PointStatus::Rejected,
+            },
+            (Some(Found::NotFound) | None, Some(RecheckStanding::Maintained) | None) | (Some(Found::NotFound), _) => {
+                PointStatus::Claimed
+            }
+        }
     }
 
     /// The permanent number: `2.7`, `D3`.

@@ -219,9 +219,9 @@ impl Remark {
         self.section.as_deref().map(str::trim).filter(|section| !section.is_empty())
     }
 
-    /// The reason, if it gives one.
+    /// The reason as written, if it gives one.
     pub fn reason(&self) -> Option<&str> {
-        self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty())
+        self.reason.as_deref().filter(|reason| !reason.trim().is_empty())
     }
 }
 

@@ -88,7 +88,7 @@ fn only_a_stated_change_or_a_withdrawal_closes_a_point() {
     );
     assert!(ledger.objections[1].is_bare_acceptance() && !ledger.objections[0].is_bare_acceptance());
     let tally = ledger.tally(1).unwrap().to_string();
-    assert_eq!(tally, "5 points · 2 accepted · 1 partly · 1 rejected · 1 unanswered");
+    assert_eq!(tally, "5 points · 3 open · 1 claimed · 1 rejected");
     let decided: Vec<_> = ledger.to_decide().into_iter().map(|one| one.id.to_string()).collect();
     assert_eq!(decided, ["r1/a/b/2", "r1/a/b/3", "r1/a/b/5"], "a minor one is not the judge's");
 }
@@ -121,7 +121,7 @@ fn critics_of_the_next_round_whoever_they_are_withdraw_or_maintain() {
             "r1/a/b/3 rejected withdrawn closed",
         ]
     );
-    assert_eq!(ledger.tally(2).unwrap().to_string(), "0 points · 1 withdrawn · 2 maintained");
+    assert_eq!(ledger.tally(2).unwrap().to_string(), "3 points · 2 open · 1 rejected");
     // What is withdrawn stays closed, whatever its author says of it then.
     let third: &[_] = &[("b", None, answers(&[("r1/a/b/1", "accepted", Some("now")), ("r1/a/b/3", "rejected", None)]))];
     let ledger = Ledger::of(&debate(&[first, second, third]));
@@ -224,20 +224,54 @@ fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
     assert!(point.is_verified() && !point.is_claimed() && !point.is_open() && point.is_settled());
     assert_eq!(point.remarks.last().and_then(Remark::section), Some("Storage"));
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified");
-    let counts = Tally::of(&ledger.objections);
-    assert_eq!((counts.verified, counts.claimed), (1, 0));
+    assert_eq!(point.status(), PointStatus::Fixed);
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\n\nOne lease.  ", "verified");
     let point = &ledger.objections[0];
     assert!(!point.is_verified() && point.is_claimed(), "{point:?}");
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified in an unchanged text");
-    let counts = Tally::of(&ledger.objections);
-    assert_eq!((counts.verified, counts.claimed), (0, 1));
+    assert_eq!(point.status(), PointStatus::Claimed);
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nAnother lease.", "maintained");
     assert!(
         ledger.objections[0].is_open() && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed()
     );
+}
+
+#[test]
+fn a_point_is_open_claimed_fixed_or_rejected() {
+    let raised = || ("a", Some("b"), points(&["major"]));
+    let answered = |answer: &str, reason: Option<&str>| ("b", None, answers(&[("r1/a/b/1", answer, reason)]));
+    let again = |standing: &str| ("a", Some("b"), rechecks(&[("r1/a/b/1", standing)]));
+    let status = |rounds: &[&[(&str, Option<&str>, Value)]], ruling: Option<&str>| {
+        let mut debate = debate(rounds);
+        if let Some(decision) = ruling {
+            let ruling = json!({"point": "r1/a/b/1", "decision": decision, "reason": "why"});
+            debate.final_solution =
+                Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+        }
+        Ledger::of(&debate).objections[0].status()
+    };
+    let (accepted, rejected) = (|| answered("accepted", Some("a token")), || answered("rejected", Some("no")));
+    assert_eq!(status(&[&[raised()]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), answered("accepted", None)]], None), PointStatus::Open, "no change is named");
+    assert_eq!(status(&[&[raised(), answered("partly", Some("half"))]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), accepted()]], None), PointStatus::Claimed);
+    assert_eq!(status(&[&[raised(), accepted()], &[again("withdrawn")]], None), PointStatus::Fixed);
+    assert_eq!(status(&[&[raised(), accepted()], &[again("maintained")]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), rejected()]], None), PointStatus::Rejected);
+    assert_eq!(status(&[&[raised(), answered("rejected", None)]], None), PointStatus::Open, "no reason is given");
+    assert_eq!(status(&[&[raised(), rejected()], &[again("maintained"), rejected()]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), rejected()], &[again("withdrawn")]], None), PointStatus::Rejected);
+    // The judge has the last word.
+    for (decision, expected) in [
+        ("met", PointStatus::Fixed),
+        ("partly", PointStatus::Open),
+        ("notMet", PointStatus::Open),
+        ("dismissed", PointStatus::Rejected),
+    ] {
+        assert_eq!(status(&[&[raised(), rejected()]], Some(decision)), expected, "{decision}");
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 mod describe;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 

@@ -244,7 +244,7 @@ fn rechecks_name_the_section_and_are_no_points() {
         ## New points\n\n1. [major] Clocks: they drift.";
     let ReadCritique { points, said: rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
     let said = |one: &Statement<RecheckStanding, usize>| {
-        (NUMBERS[one.point], one.verdict, one.section.clone(), one.reason.clone())
+        (NUMBERS[one.point], one.verdict, one.section.clone(), one.reason.as_deref().map(str::to_owned))
     };
     assert_eq!(
         rechecks.iter().map(said).collect::<Vec<_>>(),

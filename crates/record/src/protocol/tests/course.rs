@@ -269,13 +269,8 @@ impl Course {
         };
         match (&step.answer, reply) {
             (OutputSpec::Check(lens), ScriptedReply::Checked(points)) => {
-                let points = points.into_iter().map(|severity| Point {
-                    severity,
-                    about: None,
-                    text: format!("It breaks in {}.", lens.name()).into(),
-                    resolution: None,
-                    target: None,
-                });
+                let points =
+                    points.into_iter().map(|severity| Point::new(severity, format!("It breaks in {}.", lens.name())));
                 let reading = Reading { points: Some(points.collect()), ..Reading::default() };
                 let metadata = Metadata { lens: Some(*lens), ..Metadata::default() };
                 let contribution = self.text(step, "1. It breaks.", metadata, Some(reading));

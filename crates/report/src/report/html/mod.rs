@@ -30,6 +30,8 @@ use super::{View, subject};
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
 pub fn html(view: &View<'_>) -> String {
+    let named = view.debate.with_named_texts();
+    let view = &view.on(&named);
     let participants = Participants::of(view);
     let debate = view.debate;
     let ledger = Ledger::shown(debate);

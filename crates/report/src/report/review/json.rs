@@ -21,6 +21,7 @@ pub fn review_json(debate: &Debate) -> String {
         "id": debate.id,
         "title": debate.given_title(),
         "outcome": debate.outcome,
+        "answer": debate.answer_state(),
         "note": voices.note(),
         "readers": readers.collect::<Vec<_>>(),
         "findings": findings,

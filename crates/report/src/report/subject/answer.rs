@@ -1,6 +1,9 @@
 //! The open issues of an answer, as texts that may contain a model's Markdown.
 
+use dialectic_base::figures::{list, percent};
 use dialectic_record::debate::{Ledger, PartlyFulfilled, Solution};
+
+use crate::report::View;
 
 /// Major requirements that hold except in one case.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
@@ -20,6 +23,23 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
         format!("{}, {}: {remains}", one.number(), ruling.in_words())
     })
     .collect()
+}
+
+/// What the judge's confidence is the chance of, and what it rests on; `None` without a model's estimate.
+pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
+    let chance = percent(view.confidence()?);
+    let solution = view.debate.final_solution.as_ref()?;
+    let has_faults = !solution.unfulfilled_major_requirements.is_empty() || !solution.partly_fulfilled.is_empty();
+    let other = if has_faults { "every other" } else { "every" };
+    let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
+    let is_unchecked = view.debate.is_unchecked() || !solution.unverified.is_empty();
+    let caveats = [
+        (view.debate.is_full() == Some(false), "the run is incomplete"),
+        (is_unchecked, "the answer is not fully checked"),
+    ];
+    let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
+    let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };
+    Some(format!("{chance} chance that it meets {other} major requirement, the judge estimates{limited}{caveats}"))
 }
 
 /// A text without its full stop, which is added later.

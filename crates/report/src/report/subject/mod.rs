@@ -13,10 +13,10 @@ mod verdict;
 mod vote;
 mod weight;
 
-pub(crate) use answer::{partly_fulfilled, remaining};
+pub(crate) use answer::{confidence, partly_fulfilled, remaining};
 pub(crate) use check::{check, status};
 pub(crate) use contest::{agreement, arguments, challenged, material, team};
-pub(crate) use objections::{by_text, changes, counts, course, given_up, is_met, point, table, title};
+pub(crate) use objections::{by_status, changes, counts, given_up, head, point, table, title};
 pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
 pub(crate) use run::{ending, extent};
@@ -24,4 +24,4 @@ pub(crate) use settings::{prompts, settings};
 pub(crate) use usage::{scores, usage};
 pub(crate) use verdict::{verdict, won};
 pub(crate) use vote::{elected, vote};
-pub(crate) use weight::{alike, fate, heat, weightiest};
+pub(crate) use weight::{alike, change, grounds, heat, status_line, strongest_followed, strongest_open};

@@ -57,7 +57,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
         None => rounds,
     };
     items.push(ListItem::of(line!["Rounds: ", figure(rounds)]));
-    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| figure(duration(to.millis_since(from))));
+    let took = debate.took_ms().map(|took| figure(duration(took)));
     items.push(ListItem::of(line!["Duration: ", took.unwrap_or_else(|| UNKNOWN.into())]));
     items
 }
