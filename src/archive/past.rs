@@ -1,7 +1,7 @@
 //! The memory of a debate.
 
 use dialectic_base::markdown::single_spaced;
-use dialectic_record::debate::{Debate, Decision, Ledger, Objection, Remark, Response};
+use dialectic_record::debate::{Debate, Decision, Ledger, Point, Remark, Response};
 
 use super::ratings::ballots;
 
@@ -41,19 +41,19 @@ impl PastDecision {
 }
 
 /// Whether an objection proved right and the answer follows it.
-fn is_evidence(one: &Objection) -> bool {
+fn is_evidence(one: &Point) -> bool {
     match one.ruling() {
         Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
         None => matches!(one.response(), Some(Response::Accepted | Response::Partly)) && !one.is_open(),
     }
 }
 
-fn met(one: &Objection) -> String {
+fn met(one: &Point) -> String {
     let why = one.ruling().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
     with_reason(&one.point.in_words(), why.or(one.answer().and_then(Remark::reason)))
 }
 
-fn unmet_objection(one: &Objection) -> String {
+fn unmet_objection(one: &Point) -> String {
     let ruled = one.ruling().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
     with_reason(
         &format!("{}: {}", one.critic_id, one.point.in_words()),

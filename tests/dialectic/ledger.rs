@@ -285,7 +285,7 @@ fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
     );
     let rejected = &record[record.find("## Rejected Objections").unwrap()..];
     assert!(rejected.contains("two workers hold one lease at once") && rejected.contains("it is there"), "{rejected}");
-    assert!(rejected.contains("Dismissed by the judge: Clients fence."), "{rejected}");
+    assert!(rejected.contains("Rejected by the judge: Clients fence."), "{rejected}");
     assert!(rejected.contains("Retries") && rejected.contains("the budget rules it out"), "{rejected}");
     assert!(!rejected.contains("Clocks"), "it was accepted in part: {rejected}");
     assert!(record.contains("- Latency for safety") && !record.contains("Judge Assessment"), "{record}");

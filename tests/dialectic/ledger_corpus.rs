@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    ANSWERS_HEADING, Point, ReadAnswers, ReadCritique, RecheckStanding, Response, read_answers, read_critique,
+    ANSWERS_HEADING, RaisedPoint, ReadAnswers, ReadCritique, RecheckStanding, Response, read_answers, read_critique,
 };
 
 #[derive(Deserialize)]
@@ -165,7 +165,7 @@ fn borrowed(numbers: &[String]) -> Vec<&str> {
 }
 
 /// All that is said of a point, on one line.
-fn whole(point: &Point) -> String {
+fn whole(point: &RaisedPoint) -> String {
     let parts = [Some(&*point.text), point.about.as_deref(), point.resolution.as_deref()];
     let parts: Vec<String> = parts.into_iter().flatten().map(one_line).collect();
     format!("{:?} {}", point.severity, parts.join(" | "))
@@ -199,7 +199,7 @@ fn texts_in_the_form_are_read_as_a_person_reads_them() {
                 let is_none = read.points.as_ref().is_some_and(Vec::is_empty);
                 if *form == Form::Other {
                     wrong.extend((is_none && !says_none).then(|| name.clone()));
-                    let is_same = |one: &ExpectedPoint, read: &Point| {
+                    let is_same = |one: &ExpectedPoint, read: &RaisedPoint| {
                         one.severity == read.severity && whole(read).contains(&one_line(&one.says))
                     };
                     others.push((name, read.points.as_ref().map(|points| subset(expected, points, is_same))));

@@ -13,7 +13,7 @@ use crate::error::{Error, UserError};
 use crate::status::Standing;
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{
-    Debate, DebateFile, FollowUp, Ledger, Move, Objection, PointStatus, ReviewText, ReviewedFinding,
+    Debate, DebateFile, FollowUp, Ledger, Move, Point, PointStatus, ReviewText, ReviewedFinding,
 };
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{objections, story};
@@ -138,7 +138,7 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
     }
     let ledger = Ledger::shown(view.debate);
     let found = ledger.objections.iter().find(|one| one.number().eq_ignore_ascii_case(number));
-    let found = found.ok_or_else(|| unknown(ledger.objections.iter().map(Objection::number).collect()))?;
+    let found = found.ok_or_else(|| unknown(ledger.objections.iter().map(Point::number).collect()))?;
     if args.json {
         return terminal.json(found);
     }
@@ -148,7 +148,7 @@ fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal
 /// The JSON output, with the keys of the state file.
 #[derive(Serialize)]
 struct PointsJson<'a> {
-    ledger: &'a [Objection],
+    ledger: &'a [Point],
     moves: &'a [Move],
     /// Whether the points were derived from the texts because the record has none.
     derived: bool,

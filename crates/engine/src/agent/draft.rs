@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{
-    Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Remark, Response, Solution,
+    Debate, Draft, Found, Ledger, Lens, PartlyFulfilled, Point, PointId, RaisedPoint, Remark, Response, Solution,
     Statement,
 };
 use dialectic_record::prompt::CheckedDraft;
@@ -108,8 +108,8 @@ fn accepted(debate: &Debate) -> ListedPoints {
 /// The points of the check of a draft.
 fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
-    let lens = |one: &Objection| one.lens.clone().unwrap_or_default();
-    let line = |one: &Objection| format!("- {} ({}) {}", one.number(), lens(one), whole(&one.point));
+    let lens = |one: &Point| one.lens.clone().unwrap_or_default();
+    let line = |one: &Point| format!("- {} ({}) {}", one.number(), lens(one), whole(&one.point));
     of_draft.map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -127,6 +127,6 @@ fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
 }
 
 /// A whole point on one line.
-fn whole(point: &Point) -> String {
+fn whole(point: &RaisedPoint) -> String {
     format!("[{}] {}", point.severity.name(), single_spaced(&point.in_full()))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{
-    AgentId, Debate, Decision, Draft, Found, Ledger, Objection, Remark, RemarkKind, ResultKind, Ruling, Settings,
+    AgentId, Debate, Decision, Draft, Found, Ledger, Point, Remark, RemarkKind, ResultKind, Ruling, Settings,
 };
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
@@ -20,7 +20,7 @@ pub(super) struct ListedPoints {
     /// A line for each point, followed by its history.
     pub(super) text: String,
     /// The points in the order of the lines.
-    pub(super) points: Vec<Objection>,
+    pub(super) points: Vec<Point>,
     /// The characters missing for points that the list left out.
     pub(super) room: usize,
 }
@@ -84,20 +84,20 @@ impl ListedPoints {
         let answered = answered_at_the_end(ledger, draft);
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
         let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
-        let is_meant = |one: &&Objection| {
+        let is_meant = |one: &&Point| {
             (one.is_open() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
         };
-        let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
+        let mut points: Vec<&Point> = ledger.objections.iter().filter(is_meant).collect();
         let number = debate.text_numbers();
         points.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
         let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
         // A point that does not fit keeps its ruling.
-        let points: Vec<Objection> = points.into_iter().cloned().collect();
+        let points: Vec<Point> = points.into_iter().cloned().collect();
         (!points.is_empty()).then_some(Self { points, ..shown })
     }
 
     /// As many points as fit, preferring severe and new ones, in the given order.
-    pub(super) fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
+    pub(super) fn new(points: &[&Point], entry: impl Fn(&Point) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
         let (mut room, mut kept) = (LIST, Vec::new());
@@ -118,7 +118,7 @@ impl ListedPoints {
 }
 
 /// A verbatim point and its history, a line for each event.
-fn told(one: &Objection) -> String {
+fn told(one: &Point) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
     for remark in &one.remarks {
         let Some(said) = said(remark) else { continue };
@@ -129,17 +129,16 @@ fn told(one: &Objection) -> String {
 }
 
 /// The points that the final text answers: raised by the check, or accepted but not found by it.
-pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Objection> {
+pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Point> {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();
-    let is_missing =
-        |one: &Objection| found.iter().any(|found| found.verdict == Found::NotFound && found.point == one.id);
-    let is_answered = |one: &&Objection| one.draft == Some(draft.number.into()) || is_missing(one);
+    let is_missing = |one: &Point| found.iter().any(|found| found.verdict == Found::NotFound && found.point == one.id);
+    let is_answered = |one: &&Point| one.draft == Some(draft.number.into()) || is_missing(one);
     ledger.objections.iter().filter(is_answered).cloned().collect()
 }
 
 /// A shortened point and the judge's ruling.
-fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
+fn with_ruling(one: &Point, ruling: Option<&Ruling>) -> String {
     let words = single_spaced(&one.point.in_words());
     let shown = truncate(&words, BRIEF);
     let more = if shown.len() < words.len() { "…" } else { "" };
@@ -161,7 +160,7 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
 }
 
 /// The point and its history for the judge, noting missing answers and rechecks.
-fn to_judge(one: &Objection) -> String {
+fn to_judge(one: &Point) -> String {
     let mut entry = told(one);
     if one.is_final_word {
         return entry;
@@ -178,7 +177,7 @@ fn to_judge(one: &Objection) -> String {
 }
 
 /// The point with the names of its critics and the text's author.
-fn with_names(debate: &Debate, one: &Objection) -> String {
+fn with_names(debate: &Debate, one: &Point) -> String {
     let name = |id: &AgentId| {
         let everybody = debate.settings.iter().flat_map(Settings::everybody);
         let known = everybody.into_iter().find(|agent| agent.id == *id);
@@ -206,7 +205,7 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
 
 /// The point's text and remedy. Continuation lines are indented, since numbers at the beginning of a line belong to
 /// points.
-fn in_full(one: &Objection) -> String {
+fn in_full(one: &Point) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 

@@ -12,7 +12,8 @@ use dialectic_base::markdown::single_spaced;
 use dialectic_base::severity::Severity;
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    AgentId, Debate, FindingDecision, FindingRuling, Point, ReviewedFinding, Solution, clean_title, describe_review,
+    AgentId, Debate, FindingDecision, FindingRuling, RaisedPoint, ReviewedFinding, Solution, clean_title,
+    describe_review,
 };
 use dialectic_record::protocol::{OutputSpec, Step};
 
@@ -47,7 +48,7 @@ impl ListedFindings {
     }
 }
 
-fn item(number: &str, finding: &Point, bullet: &str) -> String {
+fn item(number: &str, finding: &RaisedPoint, bullet: &str) -> String {
     let place = finding.place.as_ref().map(|place| format!("{}: ", single_spaced(&place.to_string())));
     let place = place.unwrap_or_default();
     let indent = " ".repeat(bullet.len());

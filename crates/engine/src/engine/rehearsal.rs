@@ -11,7 +11,7 @@ use dialectic_base::severity::Severity;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
     Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Found,
-    GivenUp, Judgement, Ledger, Metadata, Objection, Point, PointId, Reading, RecheckStanding, Recorded, RelatedPair,
+    GivenUp, Judgement, Ledger, Metadata, Point, PointId, RaisedPoint, Reading, RecheckStanding, Recorded, RelatedPair,
     Relation, Relations, Report, Response, ResultKind, Solution, StageId, Stance, Statement, Summary, SummaryMetadata,
     Timestamp,
 };
@@ -206,7 +206,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// Foresees the requests of a call with their lengths. Returns the points listed in it.
-    fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Objection>, EngineError> {
+    fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.shared, &self.debate, step, usize::MAX)?;
         if step.answer == OutputSpec::Text {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
@@ -228,14 +228,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The event of a call that is answered with filler.
-    fn answer(
-        &self,
-        step: &Step,
-        stage: &Stage,
-        agent: &Agent,
-        call: CallRecord,
-        listed: &[Objection],
-    ) -> Option<Event> {
+    fn answer(&self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord, listed: &[Point]) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler((self.answers.bytes)(settings));
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
@@ -369,14 +362,14 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The objections in a filler of `length` bytes: the maximum number of points.
-    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Objection]) -> Reading {
+    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> Reading {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
             let count = if target.is_none() { POINTS } else { POINTS_OF_EACH };
             let whole = length / texts.max(1);
             let bytes = if disputes { (whole + LABELS) / count } else { POINT_BYTES.min(whole / count) };
             let (text, target) = (self.filler(bytes), target.cloned());
-            vec![Point { target, ..Point::new(Severity::Major, text) }; count]
+            vec![RaisedPoint { target, ..RaisedPoint::new(Severity::Major, text) }; count]
         };
         let raising = |points| Reading { points: Some(points), ..Reading::default() };
         match (yields, &key.target_agent_id) {
@@ -394,7 +387,7 @@ impl<'a> Rehearsal<'a> {
             // A draft without findings is not rewritten.
             (ResultKind::Check, _) if demanding => {
                 // The checker finds none of the changes.
-                let verification = |one: &Objection| Statement {
+                let verification = |one: &Point| Statement {
                     point: one.id.clone(),
                     verdict: Found::NotFound,
                     section: None,
@@ -413,7 +406,7 @@ impl<'a> Rehearsal<'a> {
             // The whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
-                let finding = Point::new(Severity::Major, text);
+                let finding = RaisedPoint::new(Severity::Major, text);
                 Reading { findings: Some(vec![finding; POINTS]), ..Reading::default() }
             }
             (ResultKind::Opinion, Some(author)) => {
@@ -453,7 +446,7 @@ impl<'a> Rehearsal<'a> {
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_answer(agent_id));
         let due: Vec<_> = due.filter(|one| one.response().is_none()).collect();
-        let reply = |one: &&Objection| Statement {
+        let reply = |one: &&Point| Statement {
             point: one.id.clone(),
             verdict: Response::Partly,
             section: Some(String::new()),
@@ -468,7 +461,7 @@ impl<'a> Rehearsal<'a> {
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_recheck(agent_id, target));
         let due: Vec<_> = due.filter(|one| one.recheck().is_none()).collect();
-        let recheck = |one: &&Objection| Statement {
+        let recheck = |one: &&Point| Statement {
             point: one.id.clone(),
             verdict: RecheckStanding::Maintained,
             section: None,

@@ -8,7 +8,7 @@ use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_base::severity::Severity;
 
-use crate::points::{Ledger, Objection, PointStatus};
+use crate::points::{Ledger, Point, PointStatus};
 
 use super::{Debate, Failure, OutcomeKind, Status};
 
@@ -120,7 +120,7 @@ impl Debate {
             let open = ledger.in_order().into_iter().filter(|one| {
                 one.status() == PointStatus::Open && is_major(one.point.severity) && self.is_about_answer(one)
             });
-            (basis, open.map(Objection::number).collect())
+            (basis, open.map(Point::number).collect())
         };
         Some(AnswerState {
             unmet: solution.unfulfilled_major_requirements.clone(),
@@ -131,7 +131,7 @@ impl Debate {
     }
 
     /// Whether a point is about the answer rather than about a text that lost a vote.
-    fn is_about_answer(&self, point: &Objection) -> bool {
+    fn is_about_answer(&self, point: &Point) -> bool {
         let base = self.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
         point.draft.is_some() || point.ruling().is_some() || base.is_none_or(|base| *base == point.target_id)
     }

@@ -97,8 +97,8 @@ pub use voting::{Dissent, Undecided, VoteCount, Voting};
 
 pub use crate::points::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
-    Move, Objection, Past, Place, Point, PointHistory, PointId, PointStatus, ReadAnswers, ReadCritique, Reading, Reads,
-    RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling, Stance,
-    Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique, read_decisions, read_findings,
-    read_given_up, read_opinions, read_review,
+    Move, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers, ReadCritique, Reading,
+    Reads, RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling,
+    Stance, Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique, read_decisions,
+    read_findings, read_given_up, read_opinions, read_review,
 };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, Point, Reading, Settings, Solution, Statement};
+use super::{AgentId, Contribution, Debate, RaisedPoint, Reading, Settings, Solution, Statement};
 
 /// The words before a number in prompts: a text of a debate, a reader of a review.
 const LABELS: [&str; 2] = ["Text", "Reader"];
@@ -117,7 +117,7 @@ impl<'a> Names<'a> {
         reading.opinions.iter_mut().for_each(|one| self.in_statement(one));
     }
 
-    fn in_point(&self, point: &mut Point) {
+    fn in_point(&self, point: &mut RaisedPoint) {
         self.in_shared(&mut point.text);
         point.about.iter_mut().for_each(|about| self.in_text(about));
         point.resolution.iter_mut().chain(&mut point.evidence).for_each(|text| self.in_shared(text));

@@ -14,9 +14,9 @@ use dialectic_base::provider::OFFLINE;
 
 use super::{
     AgentClarifications, AgentId, AnswerState, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification,
-    Contribution, Convergence, DebateId, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection,
-    Observation, Outcome, OutcomeKind, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution,
-    StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    Contribution, Convergence, DebateId, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move,
+    Observation, Outcome, OutcomeKind, Past, Point, Poll, PromptSources, Relations, ResultKind, Selection, Settings,
+    Solution, StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
@@ -374,7 +374,7 @@ pub struct DebateFile<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    ledger: Vec<Objection>,
+    ledger: Vec<Point>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     moves: Vec<Move>,
 }

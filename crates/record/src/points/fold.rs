@@ -10,8 +10,8 @@ use crate::debate::{AgentId, Contribution, Debate, Lens, ResultKind, Solution, S
 
 use super::reading::lines;
 use super::{
-    Found, Ledger, Move, Objection, Point, PointId, Reading, RecheckStanding, Remark, RemarkKind, RemarkTime, Response,
-    Statement,
+    Found, Ledger, Move, Point, PointId, RaisedPoint, Reading, RecheckStanding, Remark, RemarkKind, RemarkTime,
+    Response, Statement,
 };
 
 /// Identifies a text by its lines, without its answers to critics.
@@ -49,17 +49,17 @@ pub(super) struct Folded {
 struct Criticised {
     text: Option<Fingerprint>,
     /// The points, each with its rank among all points of the debate.
-    points: Vec<(usize, Objection)>,
+    points: Vec<(usize, Point)>,
     /// The indices of the points by their ids.
     by_id: Arc<HashMap<PointId, usize>>,
 }
 
 impl Criticised {
-    fn all(&self) -> impl Iterator<Item = &Objection> {
+    fn all(&self) -> impl Iterator<Item = &Point> {
         self.points.iter().map(|(_, point)| point)
     }
 
-    fn add(&mut self, rank: usize, point: Objection) {
+    fn add(&mut self, rank: usize, point: Point) {
         let by_id = Arc::make_mut(&mut self.by_id);
         by_id.entry(point.id.clone()).or_insert(self.points.len());
         self.points.push((rank, point));
@@ -71,12 +71,12 @@ impl Folded {
         Arc::make_mut(self.authors.entry(author.clone()).or_default())
     }
 
-    fn point(&mut self, id: &PointId) -> Option<&mut Objection> {
+    fn point(&mut self, id: &PointId) -> Option<&mut Point> {
         let (index, criticised) = self.authors.values_mut().find_map(|one| Some((*one.by_id.get(id)?, one)))?;
         Arc::make_mut(criticised).points.get_mut(index).map(|(_, point)| point)
     }
 
-    fn add(&mut self, point: Objection) {
+    fn add(&mut self, point: Point) {
         let rank = self.raised;
         self.raised += 1;
         self.author(&point.target_id.clone()).add(rank, point);
@@ -96,7 +96,7 @@ impl<'a> Fold<'a> {
 
     /// The ledger so far.
     pub(crate) fn ledger(&self) -> Ledger {
-        let mut points: Vec<&(usize, Objection)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
+        let mut points: Vec<&(usize, Point)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
         points.sort_unstable_by_key(|(rank, _)| *rank);
         let objections = points.into_iter().map(|(_, point)| point.clone()).collect();
         Ledger { objections, moves: self.folded.moves.to_vec(), is_derived: false }
@@ -190,7 +190,7 @@ impl<'a> Fold<'a> {
             raised += 1;
             let id = PointId::of_check(draft, lens, &one.agent_id, number);
             let by = raised_by(RemarkTime::Check(draft), one);
-            let mut objection = Objection::raised(id, format!("D{raised}"), debate.current_round, target, point, by);
+            let mut objection = Point::raised(id, format!("D{raised}"), debate.current_round, target, point, by);
             objection.lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
             objection.draft = Some(draft);
             self.folded.add(objection);
@@ -204,13 +204,13 @@ impl<'a> Fold<'a> {
         one: &Contribution,
         target: &AgentId,
         reading: &Reading,
-        points: impl Iterator<Item = &'p Point>,
+        points: impl Iterator<Item = &'p RaisedPoint>,
     ) {
         let (at, debate) = (RemarkTime::Round(round), self.debate);
         let criticised = self.folded.author(target);
         let text = criticised.text;
         // Critics of one round speak simultaneously: only a later round rechecks answers.
-        let is_passed_over = |known: &Objection| {
+        let is_passed_over = |known: &Point| {
             let is_own = debate.is_none() || known.critic_id == one.agent_id;
             known.round < round && !known.was_passed_over && is_own
         };
@@ -240,7 +240,7 @@ impl<'a> Fold<'a> {
         for (number, point) in (1..).zip(points) {
             let id = PointId::new(round, &one.agent_id, target, before + number);
             let number = format!("{text_number}.{}", raised + number);
-            let mut objection = Objection::raised(id, number, round, target, point, raised_by(at, one));
+            let mut objection = Point::raised(id, number, round, target, point, raised_by(at, one));
             (objection.text, objection.is_final_word) = (text, is_final_word);
             self.folded.add(objection);
         }

@@ -6,7 +6,7 @@ use dialectic_base::severity::Severity;
 
 use crate::debate::{AgentId, CallKey, Contribution, Debate, ResultKind, StageInfo};
 
-use super::{Change, GivenUp, Objection, PointId, RecheckStanding, RemarkTime, Response};
+use super::{Change, GivenUp, Point, PointId, RecheckStanding, RemarkTime, Response};
 
 /// An agent's changes in a round, and the points that caused them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Move {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// The points in the order in which they were raised.
-    pub objections: Vec<Objection>,
+    pub objections: Vec<Point>,
     /// The authors' reactions.
     pub moves: Vec<Move>,
     /// Whether it was derived from the texts for display, because the record is older than readings.
@@ -91,7 +91,7 @@ impl Ledger {
     }
 
     /// The points against the texts of `target`.
-    pub fn against<'a>(&'a self, target: &AgentId) -> impl Iterator<Item = &'a Objection> {
+    pub fn against<'a>(&'a self, target: &AgentId) -> impl Iterator<Item = &'a Point> {
         self.objections.iter().filter(move |one| one.target_id == *target)
     }
 
@@ -102,7 +102,7 @@ impl Ledger {
     }
 
     /// The open points grouped by text, most severe first, then the points of the check.
-    pub fn to_rule(&self, debate: &Debate) -> Vec<&Objection> {
+    pub fn to_rule(&self, debate: &Debate) -> Vec<&Point> {
         let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_open()).collect();
         let number = debate.text_numbers();
         open.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
@@ -110,7 +110,7 @@ impl Ledger {
     }
 
     /// The open points of severity major or higher, the gravest first.
-    pub fn to_decide(&self) -> Vec<&Objection> {
+    pub fn to_decide(&self) -> Vec<&Point> {
         let grave = self.objections.iter().filter(|one| one.is_open() && one.point.severity <= Severity::Major);
         let mut grave: Vec<_> = grave.collect();
         grave.sort_by_key(|one| one.point.severity);
@@ -135,24 +135,24 @@ impl Ledger {
     }
 
     /// The points in display order: by status, open ones first, and by severity.
-    pub fn in_order(&self) -> Vec<&Objection> {
-        let mut shown: Vec<&Objection> = self.objections.iter().collect();
+    pub fn in_order(&self) -> Vec<&Point> {
+        let mut shown: Vec<&Point> = self.objections.iter().collect();
         shown.sort_by_key(|one| (one.status(), one.point.severity));
         shown
     }
 
     /// The unsettled points of `critic` against the text of `target`, which it rechecks.
-    pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Objection> {
+    pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Point> {
         let own = self.against(target).filter(|one| one.critic_id == *critic);
         own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
     }
 
     /// The accepted but unconfirmed points for the check, ordered by number: points against the text on which the draft
     /// is built, or against all texts.
-    pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
+    pub fn to_verify(&self, debate: &Debate) -> Vec<&Point> {
         let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
-        let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
-        let is_accepted = |one: &&Objection| {
+        let is_of_base = |one: &&Point| base.is_none_or(|base| one.target_id == *base);
+        let is_accepted = |one: &&Point| {
             let is_over = one.recheck().is_some_and(RecheckStanding::is_over);
             matches!(one.response(), Some(Response::Accepted | Response::Partly)) && !is_over
         };
@@ -165,11 +165,10 @@ impl Ledger {
     }
 
     /// The points accepted in the last round whose changes were not verified.
-    pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
+    pub fn claimed_last(&self, debate: &Debate) -> Vec<&Point> {
         let last = debate.final_round().map_or(0, |round| round.round_number);
-        let is_accepted = |one: &&Objection| {
-            one.is_claimed() && one.answer().is_some_and(|answer| answer.at == RemarkTime::Round(last))
-        };
+        let is_accepted =
+            |one: &&Point| one.is_claimed() && one.answer().is_some_and(|answer| answer.at == RemarkTime::Round(last));
         let mut claimed: Vec<_> = self.objections.iter().filter(is_accepted).collect();
         let number = debate.text_numbers();
         claimed.sort_by_key(|one| number(&one.target_id));
@@ -177,7 +176,7 @@ impl Ledger {
     }
 
     /// The open points against an author's text, which it must answer.
-    pub fn to_answer(&self, author: &AgentId) -> Vec<&Objection> {
+    pub fn to_answer(&self, author: &AgentId) -> Vec<&Point> {
         self.against(author).filter(|one| one.draft.is_none() && one.is_open()).collect()
     }
 }

@@ -62,7 +62,7 @@ impl fmt::Display for PointId {
 
 /// One objection of a critique, or one finding of a review. Cheap to clone: readings and ledgers share its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
+pub struct RaisedPoint {
     pub severity: Severity,
     /// The requirement or part that it concerns, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ pub struct Point {
     pub target: Option<AgentId>,
 }
 
-impl Point {
+impl RaisedPoint {
     /// A point without further parts.
     pub fn new(severity: Severity, text: impl Into<Arc<str>>) -> Self {
         Self { severity, about: None, place: None, text: text.into(), resolution: None, evidence: None, target: None }
@@ -173,9 +173,9 @@ dialectic_base::named! {
 
 /// A point with its history. Cheap to clone: ledgers share unchanged points.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Objection(Arc<PointHistory>);
+pub struct Point(Arc<PointHistory>);
 
-impl Deref for Objection {
+impl Deref for Point {
     type Target = PointHistory;
 
     fn deref(&self) -> &PointHistory {
@@ -183,7 +183,7 @@ impl Deref for Objection {
     }
 }
 
-impl DerefMut for Objection {
+impl DerefMut for Point {
     fn deref_mut(&mut self) -> &mut PointHistory {
         Arc::make_mut(&mut self.0)
     }
@@ -204,7 +204,7 @@ pub struct PointHistory {
     pub draft: Option<u32>,
     /// The lens of the check.
     pub lens: Option<String>,
-    pub point: Point,
+    pub point: RaisedPoint,
     /// What was said of it in order, beginning with the critic who raised it. Its state follows from this.
     pub remarks: Vec<Remark>,
     /// Whether its critic criticised the text again without mentioning it.
@@ -303,9 +303,16 @@ fn is_bare(answer: &Remark) -> bool {
     answer.section.as_ref().map_or(answer.reason.is_none(), |section| section.trim().is_empty())
 }
 
-impl Objection {
+impl Point {
     /// A point as its critic raises it.
-    pub(super) fn raised(id: PointId, number: String, round: u32, target: &AgentId, point: &Point, by: Remark) -> Self {
+    pub(super) fn raised(
+        id: PointId,
+        number: String,
+        round: u32,
+        target: &AgentId,
+        point: &RaisedPoint,
+        by: Remark,
+    ) -> Self {
         Self(Arc::new(PointHistory {
             id,
             number,
@@ -314,7 +321,7 @@ impl Objection {
             target_id: target.clone(),
             draft: None,
             lens: None,
-            point: Point { target: None, ..point.clone() },
+            point: RaisedPoint { target: None, ..point.clone() },
             remarks: vec![by],
             was_passed_over: false,
             text: None,
@@ -495,7 +502,7 @@ impl RecheckStanding {
 }
 
 /// As in the state file's `ledger`.
-impl Serialize for Objection {
+impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -510,7 +517,7 @@ impl Serialize for Objection {
             #[serde(skip_serializing_if = "Option::is_none")]
             lens: Option<&'a str>,
             #[serde(flatten)]
-            point: &'a Point,
+            point: &'a RaisedPoint,
             answer: &'static str,
             #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
             section: Option<&'a str>,

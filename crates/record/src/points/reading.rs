@@ -12,7 +12,7 @@ use dialectic_base::call::is_default;
 use crate::debate::{AgentId, CallKey, Contribution, Debate, Lens, ResultKind};
 
 use super::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Objection, Point, PointId, ReadAnswers, ReadCritique,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Point, PointId, RaisedPoint, ReadAnswers, ReadCritique,
     RecheckStanding, Response, Stance, Statement, read_answers, read_check, read_critique, read_decisions,
     read_findings, read_given_up, read_opinions, read_review,
 };
@@ -23,7 +23,7 @@ use super::{
 pub struct Reading {
     /// The points of a critique. Empty if it states that it has none; absent if none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<Vec<Point>>,
+    pub points: Option<Vec<RaisedPoint>>,
     /// Points of a critique beyond the limit.
     #[serde(skip_serializing_if = "is_default")]
     pub unread: usize,
@@ -50,7 +50,7 @@ pub struct Reading {
     pub change: Option<Change>,
     /// The findings of a reader of a change. Empty if it reported none; absent if none could be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub findings: Option<Vec<Point>>,
+    pub findings: Option<Vec<RaisedPoint>>,
     /// A reader's opinions on other readers' findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opinions: Vec<Statement<Stance>>,
@@ -154,7 +154,7 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    fn of(one: &Objection) -> Self {
+    fn of(one: &Point) -> Self {
         Self { number: one.number(), id: one.id.clone() }
     }
 }
@@ -300,9 +300,9 @@ fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) ->
     let unread_texts = read.iter().filter(|one| one.points.is_none()).count();
     let unread = read.iter().map(|one| one.unread).sum();
     let points = texts.iter().zip(read).flat_map(|((_, author), one)| {
-        one.points.into_iter().flatten().map(move |point| Point { target: Some(author.clone()), ..point })
+        one.points.into_iter().flatten().map(move |point| RaisedPoint { target: Some(author.clone()), ..point })
     });
-    let points: Vec<Point> = points.collect();
+    let points: Vec<RaisedPoint> = points.collect();
     let is_read = unread_texts < texts.len() || texts.is_empty();
     let author = |number: u32| texts.iter().chain(own).find(|(known, _)| *known == number).map(|(_, id)| id.clone());
     let given_up = read_given_up(text).into_iter();

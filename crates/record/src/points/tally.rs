@@ -7,7 +7,7 @@ use serde::Serialize;
 use dialectic_base::figures::counted;
 use dialectic_base::severity::Severity;
 
-use super::{Ledger, Move, Objection, PointStatus, RecheckStanding, RemarkTime, Response};
+use super::{Ledger, Move, Point, PointStatus, RecheckStanding, RemarkTime, Response};
 
 /// Counts of points: of some points ([`Tally::of`]), or of those of a debate at the end of a round ([`Ledger::tally`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -69,7 +69,7 @@ impl Ledger {
 }
 
 impl Tally {
-    pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
+    pub fn of<'a>(points: impl IntoIterator<Item = &'a Point>) -> Self {
         let mut tally = Self::default();
         for one in points {
             let status = one.status();

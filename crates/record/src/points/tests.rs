@@ -48,7 +48,7 @@ fn rechecks(given: &[(&str, &str)]) -> Value {
 
 /// The points with answer, critic and whether they are open.
 fn lives(ledger: &Ledger) -> Vec<String> {
-    let life = |one: &Objection| {
+    let life = |one: &Point| {
         let critic = one.recheck().map_or("-", RecheckStanding::name);
         format!(
             "{} {} {critic} {}",
@@ -154,7 +154,7 @@ fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
     let ledger = Ledger::of(&debate(&silent));
     assert!(!ledger.objections[0].is_settled() && ledger.objections[0].is_open());
     // Nobody but `a` and `c` spoke, who have the numbers 1 and 2; `b` has none.
-    assert_eq!(ledger.objections.iter().map(Objection::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
+    assert_eq!(ledger.objections.iter().map(Point::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
 }
 
 #[test]
@@ -356,10 +356,10 @@ fn finished_rounds_are_folded_once_and_anew_when_the_record_was_changed() {
 
 #[test]
 fn a_point_says_all_of_it_also_where_its_parts_share_words() {
-    let point = |about: &str, text: &str, remedy: &str| Point {
+    let point = |about: &str, text: &str, remedy: &str| RaisedPoint {
         about: Some(about.to_owned()),
         resolution: Some(remedy.into()),
-        ..Point::new(Severity::Major, text)
+        ..RaisedPoint::new(Severity::Major, text)
     };
     let said = point("99 %", "the share is below 99 % at night, with RSA-2048 or without.", "RSA-2048").in_full();
     assert_eq!(said, "99 %: the share is below 99 % at night, with RSA-2048 or without. Resolved by: RSA-2048");

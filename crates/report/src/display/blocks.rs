@@ -8,7 +8,7 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Ledger, Objection};
+use dialectic_record::debate::{Ledger, Point};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::{View, subject};
@@ -42,7 +42,7 @@ pub fn objections(ledger: &Ledger, view: &View<'_>, layout: Layout) -> String {
 }
 
 /// One point with everything that was said of it.
-pub fn story(point: &Objection, view: &View<'_>, layout: Layout) -> String {
+pub fn story(point: &Point, view: &View<'_>, layout: Layout) -> String {
     let blocks = [vec![subject::title(point)], subject::point(point)].concat();
     written(&blocks, view, layout)
 }

@@ -6,7 +6,7 @@ use console::measure_text_width;
 
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Contribution, Debate, Ledger, Objection, ResultKind};
+use dialectic_record::debate::{Contribution, Debate, Ledger, Point, ResultKind};
 
 use crate::report::{View, subject};
 
@@ -53,7 +53,7 @@ fn answer(debate: &Debate) -> String {
 /// strongest that changed the answer, and what it changed.
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
-    let first = |groups: Vec<Vec<&Objection>>| groups.first().and_then(|group| group.first().copied()).cloned();
+    let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
     let open = first(subject::strongest_open(&ledger));
     let followed = || first(subject::strongest_followed(&ledger));
     if let Some(one) = open {
@@ -77,7 +77,7 @@ fn objection(debate: &Debate) -> String {
 }
 
 /// `(2.3, blocking), Kiss to Architect: “A write is lost.”`
-fn quoted(debate: &Debate, one: &Objection) -> String {
+fn quoted(debate: &Debate, one: &Point) -> String {
     let view = View::new(debate, None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
     let said = inner_quotes(&cut(&first_sentence(&one.point.in_words()), SENTENCE));

@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, duration, named_cost, score, with_notional};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{
-    AgentId, Attachment, Debate, Ledger, Objection, PointStatus, Round, Tally, Winner, WonBy,
-};
+use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Point, PointStatus, Round, Tally, Winner, WonBy};
 
 use super::decision::{below, without_assessment};
 use super::prose::brief;
@@ -30,7 +28,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     let mut page = format!("# {}\n\n{}", heading(title), facts(view));
     let ledger = Ledger::shown(debate);
     decided(&mut page, view);
-    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
     let points = open.iter().map(|one| {
         let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
         let (number, severity) = (one.number(), one.point.severity.name());

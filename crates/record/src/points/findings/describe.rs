@@ -56,7 +56,7 @@ impl<'a> ReviewText<'a> {
         };
         let dismissed = match self.dismissed().count() {
             0 => String::new(),
-            count => format!("; {count} dismissed"),
+            count => format!("; {count} rejected"),
         };
         if read == 0 && readers > 0 {
             return "No findings could be read.".to_owned();
@@ -90,10 +90,10 @@ impl<'a> ReviewText<'a> {
     pub fn dismissed_in_words(&self) -> String {
         let line = |finding: &ReviewedFinding| {
             let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
-            format!("- {}: {} Dismissed: {why}\n", self.title(finding), defused_line(&finding.lead().text))
+            format!("- {}: {} Rejected: {why}\n", self.title(finding), defused_line(&finding.lead().text))
         };
         let lines: String = self.dismissed().map(line).collect();
-        if lines.is_empty() { lines } else { format!("\n## Dismissed\n\n{lines}") }
+        if lines.is_empty() { lines } else { format!("\n## Rejected\n\n{lines}") }
     }
 
     /// `[major] src/store.rs:42-48`
@@ -131,7 +131,7 @@ impl<'a> ReviewText<'a> {
         let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
-            FindingDecision::Dismissed => "dismissed",
+            FindingDecision::Dismissed => "rejected",
             FindingDecision::Open => "open: the material shown is not enough to decide",
         };
         let reason = defused_line(&ruling.reason);

@@ -12,7 +12,7 @@ use dialectic_base::severity::Severity;
 
 use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Lines, Placed, ResultKind};
 
-use super::{Point, Remark, RemarkKind, RemarkTime, Stance};
+use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
 
 pub use describe::{ReviewText, describe_review};
 
@@ -76,14 +76,14 @@ pub struct Report {
     pub number: String,
     /// The reader who found it.
     pub by: AgentId,
-    pub finding: Point,
+    pub finding: RaisedPoint,
     /// The other readers' opinions on it.
     pub opinions: Vec<Remark>,
 }
 
 impl ReviewedFinding {
     /// The shown words of the finding, from the gravest report.
-    pub fn lead(&self) -> &Point {
+    pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
     }
 
@@ -165,7 +165,7 @@ impl Debate {
     pub fn findings_of(&self, by: &AgentId) -> Option<Vec<Report>> {
         let text = self.texts_yielding(ResultKind::Findings).find(|text| text.agent_id == *by)?;
         let findings = text.reading.as_ref()?.findings.as_ref()?;
-        let report = |(place, finding): (usize, &Point)| {
+        let report = |(place, finding): (usize, &RaisedPoint)| {
             let number = self.finding_number(by, place);
             Report { opinions: self.opinions_on(&number), number, by: by.clone(), finding: finding.clone() }
         };
@@ -229,7 +229,7 @@ impl Debate {
 }
 
 /// The number of lines that two findings share.
-fn overlap(one: &Point, other: &Point) -> Option<u32> {
+fn overlap(one: &RaisedPoint, other: &RaisedPoint) -> Option<u32> {
     let (one, other) = (one.place.as_ref()?, other.place.as_ref()?);
     (one.path == other.path).then(|| one.lines?.shared(other.lines?)).flatten().map(Lines::count)
 }

@@ -9,7 +9,7 @@ use super::blocks::Page;
 use super::entries::{Entries, after_separator, strip_word, tidy};
 use super::list::{self, Form};
 use crate::debate::Lines;
-use crate::points::{Place, Point, PointId, Stance, Statement};
+use crate::points::{Place, PointId, RaisedPoint, Stance, Statement};
 
 const FORM: Form = Form {
     remedy: "to see it",
@@ -31,7 +31,7 @@ const CLOSING_MARKS: &str = "*_`\"')]>}";
 
 /// Parses the findings of a text, and the number of further ones. `paths` are the change's paths. The findings are
 /// `None` if none can be parsed, unless the text states that there are none.
-pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<Point>>, usize) {
+pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {
         let (said, evidence) = list::resolution(text, FORM.remedy);
@@ -40,10 +40,10 @@ pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<Point>>, usize) 
         // An item that names neither is not a finding, whichever list contains it.
         let severity = severity.or(in_section).or(place.as_ref().map(|_| Severity::Major))?;
         let text = tidy(said);
-        text.contains(char::is_alphanumeric).then(|| Point {
+        text.contains(char::is_alphanumeric).then(|| RaisedPoint {
             place,
             evidence: evidence.map(Arc::from),
-            ..Point::new(severity, text)
+            ..RaisedPoint::new(severity, text)
         })
     };
     list::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
@@ -135,7 +135,7 @@ mod tests {
     const PATHS: [&str; 3] = ["src/store.rs", "src/a file.py", "Makefile"];
 
     fn read(text: &str) -> Option<Vec<String>> {
-        let shown = |one: Point| {
+        let shown = |one: RaisedPoint| {
             let place = one.place.map_or_else(|| "?".to_owned(), |place| place.to_string());
             let evidence = one.evidence.map(|evidence| format!(" / {evidence}")).unwrap_or_default();
             format!("{} {place} | {}{evidence}", one.severity.name(), one.text)

@@ -17,7 +17,7 @@ use std::ops::Range;
 use blocks::{BlockKind, BlockLine, Page};
 use entries::{Entries, spoken, strip_word, tidy, without_bullet};
 
-use super::{Found, Point, RecheckStanding, Response, Statement};
+use super::{Found, RaisedPoint, RecheckStanding, Response, Statement};
 
 pub use decisions::read_decisions;
 pub use findings::{read_findings, read_opinions};
@@ -56,7 +56,7 @@ const RESPONSES: &[(&str, Response)] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
     /// The points in order. Empty if it states that it has none; `None` if none can be read in other text.
-    pub points: Option<Vec<Point>>,
+    pub points: Option<Vec<RaisedPoint>>,
     /// Points beyond the limit.
     pub unread: usize,
     /// The statements about shown points, one for each, by their places among the possible numbers.

@@ -10,8 +10,9 @@ const NUMBERS: [&str; 5] = ["2.1", "2.2", "2.7", "2.10", "D3"];
 
 fn points(text: &str) -> Vec<(Severity, Option<String>, String, Option<String>)> {
     let points = read_critique(text, &[]).points.unwrap_or_default();
-    let parts =
-        |one: Point| (one.severity, one.about, one.text.to_string(), one.resolution.map(|remedy| remedy.to_string()));
+    let parts = |one: RaisedPoint| {
+        (one.severity, one.about, one.text.to_string(), one.resolution.map(|remedy| remedy.to_string()))
+    };
     points.into_iter().map(parts).collect()
 }
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Objection, PointStatus};
+use dialectic_record::debate::{Point, PointStatus};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
 
@@ -105,7 +105,7 @@ fn pill(severity: Severity) -> Markup {
 }
 
 /// A point's severity, as a pill only while the point is open.
-pub(super) fn severity(point: &Objection) -> Markup {
+pub(super) fn severity(point: &Point) -> Markup {
     if point.status() == PointStatus::Open {
         return pill(point.point.severity);
     }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::prose::{gist, opening};
 use crate::report::{View, subject};
 use dialectic_base::figures::counted;
-use dialectic_record::debate::{Ledger, Objection, PartlyFulfilled};
+use dialectic_record::debate::{Ledger, PartlyFulfilled, Point};
 
 use super::blocks::{blocks, line, severity};
 use super::participants::Participants;
@@ -71,7 +71,7 @@ fn faults(view: &View<'_>) -> Markup {
     }
 }
 
-fn objections(groups: &[Vec<&Objection>], participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+fn objections(groups: &[Vec<&Point>], participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     html! {
         @if !groups.is_empty() {
             ul {
@@ -87,7 +87,7 @@ fn objections(groups: &[Vec<&Objection>], participants: &Participants<'_>, ledge
 }
 
 /// A point, its status, and what it changed or why it is open.
-fn objection(one: &Objection, group: &[&Objection], participants: &Participants<'_>) -> Markup {
+fn objection(one: &Point, group: &[&Point], participants: &Participants<'_>) -> Markup {
     let grounds = subject::grounds(one).map(|text| gist(text, CHANGE)).filter(|text| !text.trim().is_empty());
     html! {
         (one.number()) " " (severity(one)) " " (point(one)) " "

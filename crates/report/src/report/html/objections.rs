@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::View;
 use crate::report::subject;
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Ledger, Objection, PointStatus, Tally};
+use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Tally};
 
 use super::blocks::{anchor, blocks, line, severity};
 use super::elements::{ColumnHeading, table};
@@ -48,7 +48,7 @@ fn mark(status: PointStatus) -> Markup {
 /// The points and their outcomes: critics as rows, authors as columns, a mark for each point.
 fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     let points = ledger.in_order();
-    let of = |id: fn(&Objection) -> &AgentId| {
+    let of = |id: fn(&Point) -> &AgentId| {
         let members = participants.members().iter();
         members.filter(|one| points.iter().any(|point| id(point) == one.id)).collect::<Vec<_>>()
     };
@@ -74,7 +74,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
 }
 
 /// The filters of the list, which need only the stylesheet.
-fn filters(objections: &[Objection]) -> Markup {
+fn filters(objections: &[Point]) -> Markup {
     let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
     html! {
@@ -101,7 +101,7 @@ fn filters(objections: &[Objection]) -> Markup {
 }
 
 /// A point against one or several texts: its status on one line, and its collapsed history.
-fn point(group: &[&Objection], participants: &Participants<'_>) -> Markup {
+fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(one) = group.first() else { return Markup::default() };
     let status = one.status();
     // The filter of the list knows two states.

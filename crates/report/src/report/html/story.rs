@@ -11,7 +11,7 @@ use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Contribution, Debate, Ledger, Objection, PointStatus, Polls, Response, ResultKind, StageId, Status, Tally,
+    AgentId, Contribution, Debate, Ledger, Point, PointStatus, Polls, Response, ResultKind, StageId, Status, Tally,
 };
 
 use super::blocks::{anchor, blocks, line};
@@ -147,7 +147,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
 /// The sentences about the points, and the points named.
 struct Fought<'l> {
     said: Markup,
-    named: Vec<&'l Objection>,
+    named: Vec<&'l Point>,
 }
 
 fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, ledger: &'l Ledger) -> Fought<'l> {
@@ -155,7 +155,7 @@ fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, ledger: &'l
         return Fought { said: without_points(view.debate), named: Vec::new() };
     }
     let counts = Tally::of(&ledger.objections);
-    let mut named: Vec<&Objection> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
+    let mut named: Vec<&Point> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
     named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));
     let mut groups = subject::alike(&named);
     let is_more = groups.len() > NAMED;
@@ -202,7 +202,7 @@ fn without_points(debate: &Debate) -> Markup {
 }
 
 /// A point against one or several texts, its status, and the reason for it.
-fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
+fn contested(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
     let reason = subject::grounds(first).map(|reason| gist(reason, REASON)).filter(|reason| !reason.trim().is_empty());
     html! {
@@ -215,7 +215,7 @@ fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
 }
 
 /// The critics and targets of a group of points.
-pub(super) fn parties(group: &[&Objection], participants: &Participants<'_>) -> Markup {
+pub(super) fn parties(group: &[&Point], participants: &Participants<'_>) -> Markup {
     html! {
         @for (place, one) in group.iter().enumerate() {
             @if place == 0 { (participants.chip(&one.critic_id)) " on " } @else { ", " }
@@ -225,7 +225,7 @@ pub(super) fn parties(group: &[&Objection], participants: &Participants<'_>) -> 
 }
 
 /// The words as a link to its row.
-pub(super) fn point(one: &Objection) -> Markup {
+pub(super) fn point(one: &Point) -> Markup {
     html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
@@ -322,10 +322,9 @@ fn ended(debate: &Debate) -> Markup {
     }
 }
 
-fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {
-    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
-    let others: Vec<&Objection> =
-        open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
+fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Point]) -> Markup {
+    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let others: Vec<&Point> = open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
     let counts = Tally::of(&ledger.objections);
     let solution = view.debate.final_solution.as_ref();

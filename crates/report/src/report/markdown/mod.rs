@@ -15,7 +15,7 @@ use chrono::Local;
 
 use dialectic_base::figures::UNKNOWN;
 use dialectic_base::markdown::{fence, heading, inline};
-use dialectic_record::debate::{Answerer, Ledger, Objection, PointStatus};
+use dialectic_record::debate::{Answerer, Ledger, Point, PointStatus};
 
 use super::block::{Block, ListItem, TableBlock, foreign, line};
 use super::decision::below;
@@ -94,7 +94,7 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
         None => out.line("There is no answer.\n"),
     }
     let ledger = Ledger::of(debate);
-    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
     if !open.is_empty() {
         out.line("## Open Points\n");
         let items = open.into_iter().map(|one| {

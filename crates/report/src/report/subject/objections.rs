@@ -2,8 +2,8 @@
 
 use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_record::debate::{
-    Change, Debate, Ledger, Move, Objection, PointId, PointStatus, Remark, RemarkKind, RemarkTime, Response,
-    ResultKind, Tally,
+    Change, Debate, Ledger, Move, Point, PointId, PointStatus, Remark, RemarkKind, RemarkTime, Response, ResultKind,
+    Tally,
 };
 
 use super::weight::{grounds, status_line};
@@ -77,10 +77,10 @@ pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
 }
 
 /// The points by status, open ones first: what each says, and why it has its status.
-pub(crate) fn by_status<'l>(points: &[&'l Objection]) -> Vec<Block<'l>> {
+pub(crate) fn by_status<'l>(points: &[&'l Point]) -> Vec<Block<'l>> {
     let mut blocks = Vec::new();
     for status in PointStatus::ALL {
-        let of_status: Vec<&Objection> = points.iter().copied().filter(|one| one.status() == status).collect();
+        let of_status: Vec<&Point> = points.iter().copied().filter(|one| one.status() == status).collect();
         if of_status.is_empty() {
             continue;
         }
@@ -92,18 +92,18 @@ pub(crate) fn by_status<'l>(points: &[&'l Objection]) -> Vec<Block<'l>> {
 }
 
 /// `2.1 · major · *agent-kiss* on *agent-architect*`
-pub(crate) fn head(one: &Objection) -> Phrase<'_> {
+pub(crate) fn head(one: &Point) -> Phrase<'_> {
     let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
     let parties = line![" · ", &one.critic_id, " on ", &one.target_id];
     [line![number(one), " · "], severity(one), parties, lens].concat()
 }
 
 /// The severity, set off only while the point is open.
-fn severity<'a>(one: &Objection) -> Phrase<'a> {
+fn severity<'a>(one: &Point) -> Phrase<'a> {
     if one.status() == PointStatus::Open { line![one.point.severity] } else { line![one.point.severity.name()] }
 }
 
-fn in_brief(one: &Objection) -> Vec<Block<'_>> {
+fn in_brief(one: &Point) -> Vec<Block<'_>> {
     let asked = one.point.resolution.as_deref().filter(|_| one.status() == PointStatus::Open);
     let asked = asked.map(|text| Block::said(line!["Asks for"], text));
     let why = match one.status() {
@@ -116,7 +116,7 @@ fn in_brief(one: &Objection) -> Vec<Block<'_>> {
 }
 
 /// Whose words explain why a point is open.
-fn why_open(one: &Objection) -> Phrase<'_> {
+fn why_open(one: &Point) -> Phrase<'_> {
     match one.ruling().filter(|ruling| !ruling.missing) {
         Some(ruling) if !ruling.remains.trim().is_empty() => line!["What remains"],
         Some(ruling) => line!["The judge, ", ruling.in_words()],
@@ -132,7 +132,7 @@ fn capitalized_line(mut line: Phrase<'_>) -> Phrase<'_> {
 }
 
 /// A point's whole history in order.
-pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
+pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
     blocks.push(Block::said([line!["Objection ("], severity(one), line![")"]].concat(), &*one.point.text));
@@ -155,7 +155,7 @@ pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
 }
 
 /// `Round 2, *agent-kiss*, accepted (Limits):` and the reason.
-fn happened<'l>(one: &'l Objection, remark: &'l Remark) -> Vec<Block<'l>> {
+fn happened<'l>(one: &'l Point, remark: &'l Remark) -> Vec<Block<'l>> {
     let when = match remark.at {
         RemarkTime::Round(round) => line![figure(format!("Round {round}"))],
         RemarkTime::Check(draft) => line![figure(format!("Check of draft {draft}"))],
@@ -206,11 +206,11 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
 }
 
 /// A point's number, as a piece of a line.
-fn number<'a>(one: &Objection) -> Piece<'a> {
+fn number<'a>(one: &Point) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
 /// A point's number, status and parties, as the heading of its story.
-pub(crate) fn title(one: &Objection) -> Block<'_> {
+pub(crate) fn title(one: &Point) -> Block<'_> {
     Block::Heading([head(one), line![": "], status_line(one)].concat())
 }

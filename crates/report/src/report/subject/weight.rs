@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use dialectic_record::debate::{
-    AgentId, Decision, Ledger, Objection, PointStatus, RecheckStanding, Remark, Response, Ruling,
+    AgentId, Decision, Ledger, Point, PointStatus, RecheckStanding, Remark, Response, Ruling,
 };
 
 use crate::report::block::{Phrase, foreign, line};
 
 /// How disputed a point was; 0 if its author accepted it at once.
-pub(crate) fn heat(one: &Objection) -> u8 {
+pub(crate) fn heat(one: &Point) -> u8 {
     let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
     let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
     let author = match one.response() {
@@ -23,8 +23,8 @@ pub(crate) fn heat(one: &Objection) -> u8 {
 }
 
 /// Points in order; merges a critic's points against several texts with the same words and outcome.
-pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
-    let mut groups: Vec<Vec<&Objection>> = Vec::new();
+pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
     let mut known: HashMap<(&AgentId, Cow<'_, str>, PointStatus, Option<&str>), usize> = HashMap::new();
     for one in points {
         let key = (&one.critic_id, one.point.in_words(), one.status(), grounds(one));
@@ -38,23 +38,23 @@ pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
 }
 
 /// The open points, merged, the gravest and most disputed first.
-pub(crate) fn strongest_open(ledger: &Ledger) -> Vec<Vec<&Objection>> {
+pub(crate) fn strongest_open(ledger: &Ledger) -> Vec<Vec<&Point>> {
     strongest(ledger, |status| status == PointStatus::Open)
 }
 
 /// The points that changed the answer, merged, the gravest and most disputed first.
-pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Objection>> {
+pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     strongest(ledger, |status| matches!(status, PointStatus::Fixed | PointStatus::Claimed))
 }
 
-fn strongest(ledger: &Ledger, is_meant: impl Fn(PointStatus) -> bool) -> Vec<Vec<&Objection>> {
-    let mut points: Vec<&Objection> = ledger.objections.iter().filter(|one| is_meant(one.status())).collect();
+fn strongest(ledger: &Ledger, is_meant: impl Fn(PointStatus) -> bool) -> Vec<Vec<&Point>> {
+    let mut points: Vec<&Point> = ledger.objections.iter().filter(|one| is_meant(one.status())).collect();
     points.sort_by_key(|one| (one.point.severity, Reverse(heat(one))));
     alike(&points)
 }
 
 /// What a point changed: the section of the text and the change, as far as they are stated.
-pub(crate) fn change(one: &Objection) -> (Option<&str>, Option<&str>) {
+pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
     let by_author = one.answer().filter(|_| one.response() != Some(Response::Rejected));
     match (by_author, one.ruling().filter(|ruling| !ruling.missing)) {
         (Some(answer), _) => (answer.section(), answer.reason()),
@@ -64,7 +64,7 @@ pub(crate) fn change(one: &Objection) -> (Option<&str>, Option<&str>) {
 }
 
 /// Why a point has its status: the reason of the one who rejected it, or what remains of an open one.
-pub(crate) fn grounds(one: &Objection) -> Option<&str> {
+pub(crate) fn grounds(one: &Point) -> Option<&str> {
     let ruling = one.ruling().filter(|ruling| !ruling.missing);
     match (one.status(), ruling) {
         (PointStatus::Open, Some(ruling)) => named(&ruling.remains).or_else(|| named(&ruling.reason)),
@@ -76,7 +76,7 @@ pub(crate) fn grounds(one: &Objection) -> Option<&str> {
 }
 
 /// A point's status, and who rejected it: `open`, `rejected by System Architect`.
-pub(crate) fn status_line(one: &Objection) -> Phrase<'_> {
+pub(crate) fn status_line(one: &Point) -> Phrase<'_> {
     let status = one.status();
     let is_dismissed = one.ruling().is_some_and(|ruling| ruling.decision == Decision::Dismissed);
     match status {
