@@ -32,7 +32,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
     let finished = sandbox.run(["debate", "--max-cost", "0.70", "Design a queue"]).expect_code(0);
     assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for more"), "{finished}");
-    assert!(finished.stderr.contains("this debate ended stopped"), "{finished}");
+    assert!(finished.stderr.contains("this run is stopped"), "{finished}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["kind"], "stopped");
     let rounds = state["rounds"].as_array().unwrap().len();

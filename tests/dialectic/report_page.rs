@@ -225,7 +225,7 @@ fn the_solution_is_first_and_says_what_it_lacks() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not on the page"));
     let reason = outcome.reasons[0].clone();
     let order = [
-        place("<span class=\"pill warn\">degraded</span>"),
+        place("<span class=\"pill warn\">incomplete: "),
         place(&reason),
         place("<h2 id=\"solution-title\">"),
         place("<h3>Open questions</h3>"),

@@ -93,12 +93,11 @@ fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Resu
 
 /// The points by status, or only the open ones; in a review, the findings.
 fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let mut ledger = Ledger::shown(view.debate);
-    if args.open {
-        ledger.objections.retain(|one| one.status() == PointStatus::Open);
-    }
+    let ledger = Ledger::shown(view.debate);
+    let is_shown = |one: &Point| !args.open || one.status() == PointStatus::Open;
     if args.json {
-        return terminal.json(&PointsJson::of(&ledger));
+        let objections = ledger.objections.into_iter().filter(is_shown).collect();
+        return terminal.json(&PointsJson::of(&Ledger { objections, ..ledger }));
     }
     if view.debate.change.is_some() {
         let review = ReviewText::of(view.debate, view.debate.findings());
@@ -106,14 +105,10 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
         return terminal.pages(&format!("**{}**\n{}{rejected}", review.verdict(), review.kept_in_words(|_| true)));
     }
     if ledger.is_empty() {
-        terminal.notice(if args.open {
-            "No point is open."
-        } else {
-            "The record has no objections, and none could be derived from its texts."
-        });
+        terminal.notice("The record has no objections, and none could be derived from its texts.");
         return Ok(());
     }
-    terminal.clean_pages(&objections(&ledger, view, terminal.layout()))
+    terminal.clean_pages(&objections(&ledger, is_shown, view, terminal.layout()))
 }
 
 /// One point with its history.

@@ -33,11 +33,12 @@ pub struct Layout {
     pub color: bool,
 }
 
-/// The points of a debate by status, open ones first. Contains no escape codes except its own colours.
-pub fn objections(ledger: &Ledger, view: &View<'_>, layout: Layout) -> String {
-    let points = ledger.in_order();
-    let blocks =
-        [subject::counts(view.debate, ledger), subject::by_status(&points), subject::given_up(view.debate)].concat();
+/// The counts of all points of a debate, and those of them that `is_shown`, by status, open ones first. Contains no escape
+/// codes except its own colours.
+pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
+    let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
+    let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };
+    let blocks = [subject::counts(view.debate, ledger), subject::by_status(&points), given_up].concat();
     written(&blocks, view, layout)
 }
 
@@ -214,7 +215,7 @@ mod tests {
     use dialectic_record::debate::{Debate, Ledger};
 
     fn shown(debate: &Debate, width: Option<usize>) -> String {
-        objections(&Ledger::shown(debate), &View::new(debate, None), Layout { width, color: false })
+        objections(&Ledger::shown(debate), |_| true, &View::new(debate, None), Layout { width, color: false })
     }
 
     #[test]
@@ -296,8 +297,8 @@ mod tests {
         }
         let ledger = Ledger::shown(&debate);
         let view = View::new(&debate, None);
-        let colored = objections(&ledger, &view, Layout { width: Some(80), color: true });
-        let plain = objections(&ledger, &view, Layout { width: Some(80), color: false });
+        let colored = objections(&ledger, |_| true, &view, Layout { width: Some(80), color: true });
+        let plain = objections(&ledger, |_| true, &view, Layout { width: Some(80), color: false });
         assert!(colored.contains("\u{1b}[1m") && !plain.contains('\u{1b}'), "{plain:?}");
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
         assert!(plain.contains("a[2J31m\u{fffd}b"), "{plain}");

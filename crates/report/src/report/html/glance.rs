@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::prose::{gist, opening};
 use crate::report::{View, subject};
 use dialectic_base::figures::counted;
-use dialectic_record::debate::{Ledger, PartlyFulfilled, Point};
+use dialectic_record::debate::{Ledger, PartlyFulfilled, Point, PointStatus};
 
 use super::blocks::{blocks, line, severity};
 use super::participants::Participants;
@@ -63,7 +63,7 @@ fn faults(view: &View<'_>) -> Markup {
                 @for PartlyFulfilled { requirement, fails, .. } in partly {
                     li {
                         "Only in part: " bdi { (plain(&gist(requirement, CHANGE), CHANGE)) }
-                        @if !fails.trim().is_empty() { " Fails: " bdi { (plain(&gist(fails, CHANGE), CHANGE)) } }
+                        @if !fails.trim().is_empty() { "; fails: " bdi { (plain(&gist(fails, CHANGE), CHANGE)) } }
                     }
                 }
             }
@@ -92,8 +92,14 @@ fn objection(one: &Point, group: &[&Point], participants: &Participants<'_>) -> 
     html! {
         (one.number()) " " (severity(one)) " " (point(one)) " "
         span.fate-words {
-            (parties(group, participants)) ": " (line(&subject::status_line(one), participants)) "."
-            @if let Some(grounds) = &grounds { " " (quote(grounds, CHANGE)) }
+            (parties(group, participants))
+            // The title says that these are open.
+            @if one.status() != PointStatus::Open { ": " (line(&subject::status_line(one), participants)) }
+            "."
+            @if let Some(grounds) = &grounds {
+                @if one.status() == PointStatus::Open { " " (line(&subject::why_open(one), participants)) ":" }
+                " " (quote(grounds, CHANGE))
+            }
         }
     }
 }

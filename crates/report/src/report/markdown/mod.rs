@@ -87,7 +87,7 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     if let Some(confidence) = subject::confidence(view) {
         out.line(format_args!("**Confidence:** {}\n", inline(&confidence)));
     }
-    out.line(format_args!("## {}\n", heading(&capitalized(stages::answer(debate)))));
+    out.line("## Answer\n");
     match &debate.final_solution {
         // Its headings stay below this one, and its HTML becomes text.
         Some(solution) => out.line(format_args!("{}\n", below(&solution.description).trim())),

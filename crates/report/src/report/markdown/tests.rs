@@ -25,16 +25,16 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed: only the author says that the text was changed. 1 is fixed. 1 is rejected.
 
-    | Point | Severity | Status | Raised by | Against | Objection |
-    | --- | --- | --- | --- | --- | --- |
-    | 1.1 | blocking | open | agent-kiss | agent-architect | Failover: A write that is in flight while the leader changes is lost. |
-    | 1.3 | major | open | agent-kiss | agent-architect | Nobody knows what a lease costs. |
-    | 1.6 | major | open | agent-kiss | agent-architect | Operation: Who is called at night? |
-    | 1.4 | minor | open | agent-kiss | agent-architect | Names: A bucket is a window elsewhere. |
-    | 1.5 | minor | open | agent-kiss | agent-architect | The table has no index. |
-    | 2.1 | major | claimed | agent-architect | agent-kiss | Restart: Counters are gone after a restart. |
-    | 1.2 | major | fixed | agent-kiss | agent-architect | Operation: Three stores are two too many. |
-    | 2.2 | minor | rejected by agent-kiss | agent-architect | agent-kiss | The header has no name. |
+    | Point | Severity | Status | Raised by | Against |
+    | --- | --- | --- | --- | --- |
+    | 1.1 | blocking | open | agent-kiss | agent-architect |
+    | 1.3 | major | open | agent-kiss | agent-architect |
+    | 1.6 | major | open | agent-kiss | agent-architect |
+    | 1.4 | minor | open | agent-kiss | agent-architect |
+    | 1.5 | minor | open | agent-kiss | agent-architect |
+    | 2.1 | major | claimed | agent-architect | agent-kiss |
+    | 1.2 | major | fixed | agent-kiss | agent-architect |
+    | 2.2 | minor | rejected by agent-kiss | agent-architect | agent-kiss |
 
     ### 2.1 · major · *agent-architect* on *agent-kiss*: claimed
 

@@ -15,12 +15,12 @@ pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
 
 /// The remaining work on points with rulings.
 pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
-    let ruled = ledger.objections.iter().filter_map(|one| Some((one, one.ruling()?)));
+    let ruled = ledger.in_order().into_iter().filter_map(|one| Some((one, one.ruling()?)));
     let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
     left.map(|(one, ruling)| {
         let remains = Some(ruling.remains.trim()).filter(|remains| !remains.is_empty());
         let remains = remains.map_or_else(|| one.point.in_words().into_owned(), str::to_owned);
-        format!("{}, {}: {remains}", one.number(), ruling.in_words())
+        format!("{} ({}): {remains}", one.number(), one.point.severity.name())
     })
     .collect()
 }

@@ -16,7 +16,7 @@ mod weight;
 pub(crate) use answer::{confidence, partly_fulfilled, remaining};
 pub(crate) use check::{check, status};
 pub(crate) use contest::{agreement, arguments, challenged, material, team};
-pub(crate) use objections::{by_status, changes, counts, given_up, head, point, table, title};
+pub(crate) use objections::{by_status, changes, counts, given_up, head, point, table, title, why_open};
 pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
 pub(crate) use run::{ending, extent};

@@ -116,7 +116,7 @@ fn in_brief(one: &Point) -> Vec<Block<'_>> {
 }
 
 /// Whose words explain why a point is open.
-fn why_open(one: &Point) -> Phrase<'_> {
+pub(crate) fn why_open(one: &Point) -> Phrase<'_> {
     match one.ruling().filter(|ruling| !ruling.missing) {
         Some(ruling) if !ruling.remains.trim().is_empty() => line!["What remains"],
         Some(ruling) => line!["The judge, ", ruling.in_words()],

@@ -151,7 +151,7 @@ fn expected(text: &str) -> Vec<String> {
         "li Status: failed".to_owned(),
         "li Error:".to_owned(),
         format!("li {one}"),
-        "li Outcome: stopped".to_owned(),
+        "li Run: failed".to_owned(),
         format!("li {one}"),
         format!("li {one}"),
         "li Check of the answer: not checked".to_owned(),
