@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::resume::recorded_calls;
-use crate::support::{Gate, Incoming, MockServer, Reply, Sandbox, answer, config};
+use crate::support::{Gate, Incoming, MockServer, Reply, Sandbox, answer, config, sample};
 use crate::timing::without_times;
 
 /// With one major requirement.
@@ -188,7 +188,7 @@ fn a_dry_run_bounds_whatever_the_judge_makes_of_it() {
         (json!({"trickster": true, "observer": true}), &[Related::Same, Related::Not, Related::Same], true, &[GRAVE]),
         (json!({"trickster": true, "extendedRounds": 0}), &[Related::Same], false, &[]),
     ];
-    for (settings, agreements, challenges, misses) in cases {
+    for (settings, agreements, challenges, misses) in sample(cases, 3) {
         let rounds = AtomicUsize::new(0);
         let server = MockServer::with(move |request| match request.task() {
             "relate the decisions" => {
@@ -479,7 +479,7 @@ fn a_run_that_was_killed_ends_as_if_nothing_had_been() {
     let sandbox = arena(&server, &json!({"observer": false}));
     sandbox.run(["debate", PROBLEM]).expect_code(0);
     let (expected, calls) = (without_times(&sandbox.state(&sandbox.only_debate())), server.requests().len());
-    for requests in [2, 8, 13, 20, 27, 31, 40, 47] {
+    for requests in sample([2, 8, 13, 20, 27, 31, 40, 47], 2) {
         let server = MockServer::with(move |request| reply(request).after(Duration::from_millis(15)));
         let sandbox = arena(&server, &json!({"observer": false}));
         let running = sandbox.spawn(["debate", PROBLEM]);

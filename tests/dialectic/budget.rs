@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::arena;
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, sample};
 
 /// A configuration whose models all cost one dollar for a million input tokens and ten for a million output tokens.
 pub(crate) fn priced(roles: &[&str], debate: &Value) -> Value {
@@ -374,16 +374,8 @@ fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
         let amounts: Vec<f64> = refused.split('$').skip(1).map(|text| text[..6].parse().unwrap()).collect();
         let [_, _, one, _, all] = amounts[..] else { panic!("{refused}") };
         assert!(one < all, "{refused}");
-        for (limit, is_bought) in [
-            (one, false),
-            (all - 0.0001, false),
-            (all, true),
-            (1.05 * all, true),
-            (1.2 * all, true),
-            (1.5 * all, true),
-            (2.0 * all, true),
-            (4.0 * all, true),
-        ] {
+        let more = sample([1.05, 1.2, 1.5, 2.0, 4.0], 1).into_iter().map(|times| (times * all, true));
+        for (limit, is_bought) in [(one, false), (all - 0.0001, false), (all, true)].into_iter().chain(more) {
             let (sandbox, limit) = (motion(&server), format!("{limit:.4}"));
             let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, MOTION]).expect_code(0).stderr;
             server.forget();
@@ -420,7 +412,7 @@ fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
         let sandbox = || Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
         let refused = sandbox().run(["debate", "--max-cost", "0.01", MOTION]).expect_code(2).stderr;
         let all: f64 = refused.split('$').next_back().unwrap()[..6].parse().unwrap();
-        for limit in [all, 1.3 * all] {
+        for limit in sample([all, 1.3 * all], 1) {
             let (sandbox, limit) = (sandbox(), format!("{limit:.4}"));
             let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, MOTION]).expect_code(0).stderr;
             assert!(dry.contains(&format!("buys all {} rounds", debate["rounds"])), "{dry}");

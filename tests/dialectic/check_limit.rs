@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::budget::priced;
-use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, default_reply};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, answer, default_reply, sample};
 
 fn assessed(text: &str) -> Reply {
     let assessment = json!({
@@ -83,7 +83,7 @@ fn the_check_is_bought_whole_and_before_a_second_round() {
     let debate = json!({"rounds": 2, "check": 3});
     let (one, all, _) = prices(&server, &debate);
     let mut seen = Vec::new();
-    for step in 0..=12 {
+    for step in sample(0..=12, 7) {
         let limit = one + (1.4 * all - one) * f64::from(step) / 12.0;
         let (state, kinds, told) = run(&server, &debate, limit);
         let rounds = state["rounds"].as_array().unwrap().len();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, short_reply};
+use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, sample, short_reply};
 
 /// Long texts, so that the second round begins with summaries and the judge scores each.
 fn long(request: &Incoming) -> Reply {
@@ -41,14 +41,15 @@ fn reasons(configured: &Value, purpose: Purpose, ending: Ending) -> Vec<String> 
 #[test]
 fn whatever_call_it_was() {
     for ending in [Ending::ContentFilter, Ending::OutputLimit] {
-        for (purpose, subject, count) in [
+        let calls = [
             (Purpose::Propose, "agent-architect's proposal in round 1", 2),
             (Purpose::Critique, "agent-kiss's critique in round 2", 4),
             (Purpose::Refine, "agent-architect's refinement in round 2", 4),
             (Purpose::Summarize, "agent-kiss's answer in the summarization of round 2", 3),
             (Purpose::Confidence, "judge's answer in the evaluation of round 1", 2),
             (Purpose::Synthesize, "the solution", 1),
-        ] {
+        ];
+        for (purpose, subject, count) in sample(calls, 3) {
             let reasons = reasons(&two_rounds(), purpose, ending);
             assert!(reasons.iter().any(|reason| reason.starts_with(subject)), "{subject}: {reasons:?}");
             assert_eq!(reasons.len(), count, "{reasons:?}");

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply};
+use crate::support::{
+    Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, sample, short_reply,
+};
 use crate::timing::without_times;
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
@@ -85,7 +87,7 @@ fn a_fork_takes_over_what_was_made_before_and_pays_for_the_rest() {
         ("2.evaluation", 3),
         ("2.synthesis", 2),
     ];
-    for (point, calls) in points {
+    for (point, calls) in sample(points, 4) {
         let before = server.requests().len();
         let new = forked(&sandbox, &[&id, "--at", point]);
         let made = server.requests()[before..].to_vec();

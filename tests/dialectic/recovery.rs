@@ -264,7 +264,7 @@ fn sent_cost(whole: &Went, length: usize) -> Usd {
 
 /// Continues the debate after each of some prefixes of its journal.
 fn check_prefixes(case: &Case, whole: &Went, offset: usize) {
-    for length in spread(whole.journal.len() - 1, 5, offset) {
+    for length in spread(whole.journal.len() - 1, 3, offset) {
         let length = length + 1;
         let last = &whole.journal[length - 1];
         let name = format!("{}, after event {length} ({last:.200})", case.name());
@@ -374,7 +374,7 @@ fn no_fault_makes_a_debate_complete_that_is_not() {
             }
         }
     }
-    for place in spread(cells.len(), 60, 7) {
+    for place in spread(cells.len(), 24, 7) {
         let (protocol, task, fault, when) = cells[place];
         check_fault(protocol, task, fault, when, place);
     }

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
 
 use crate::fixtures;
-use crate::support::Plan;
+use crate::support::{Plan, thoroughness};
 use dialectic_record::debate::{Debate, Event, Recorded, Status, fold};
 
 fn plans() -> impl Strategy<Value = Plan> {
@@ -122,7 +122,7 @@ fn full_plan() -> Plan {
 /// Whatever happened to a state file, loading it gives a state that can be saved again, or an error: never a panic.
 #[test]
 fn damaged_states_never_panic() {
-    const MUTATIONS: u64 = 10_000;
+    let mutations = 2_000 * thoroughness() as u64;
     let mut originals: Vec<Value> =
         fixtures::states().iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
     originals.push(serde_json::to_value(fold(&full_plan().events(1)).unwrap()).unwrap());
@@ -130,7 +130,7 @@ fn damaged_states_never_panic() {
     originals.iter_mut().for_each(shorten);
     let texts: Vec<String> = originals.iter().map(Value::to_string).collect();
     let (mut accepted, mut refused) = (0_u64, 0_u64);
-    for seed in 0..MUTATIONS {
+    for seed in 0..mutations {
         let mut random = ChaCha12Rng::seed_from_u64(seed);
         let original = random.random_range(0..originals.len());
         let damaged = if random.random() {
@@ -144,7 +144,7 @@ fn damaged_states_never_panic() {
         *(if loaded { &mut accepted } else { &mut refused }) += 1;
     }
     // Both must occur in numbers, else the mutations are too tame or too wild to say anything.
-    assert!(accepted > MUTATIONS / 20 && refused > MUTATIONS / 4, "{accepted} accepted, {refused} refused");
+    assert!(accepted > mutations / 20 && refused > mutations / 4, "{accepted} accepted, {refused} refused");
 }
 
 fn load_and_save(text: &[u8]) -> bool {

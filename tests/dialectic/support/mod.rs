@@ -39,6 +39,12 @@ pub(crate) fn thoroughness() -> usize {
     (cases.unwrap_or_default() / 32).max(1)
 }
 
+/// `few` times the thoroughness of the cases, spread evenly.
+pub(crate) fn sample<T>(cases: impl IntoIterator<Item = T>, few: usize) -> Vec<T> {
+    let mut cases: Vec<Option<T>> = cases.into_iter().map(Some).collect();
+    spread(cases.len(), few, 0).filter_map(|place| cases[place].take()).collect()
+}
+
 /// `few` times the thoroughness of the places up to `count`, spread evenly. Other places for each `offset`.
 pub(crate) fn spread(count: usize, few: usize, offset: usize) -> impl Iterator<Item = usize> {
     let places = (few * thoroughness()).min(count);
