@@ -174,7 +174,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
     let server = MockServer::with(|request| reply(request).usage(1000, 0, 200));
     let finished = sandbox(&server).run(["debate", "Design a queue", "--quiet", "-v"]).expect_code(0);
     let _redacted = redactions().bind_to_scope();
-    insta::assert_snapshot!(finished, @"
+    insta::assert_snapshot!(finished, @r"
     exit: 0
     --- stdout
     ## Queue
@@ -236,7 +236,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
     - Protocol: dialectic
     - Rounds: 1 of 1
     - Duration: [time]
-    - Outcome: full
+    - Run: complete
     - Check of the answer: not checked
 
     Saved debate to ./debates/[id].json

@@ -129,7 +129,7 @@ fn protocols_and_winners_are_listed_where_they_are_not_the_usual_ones() {
     let columns = head(&sandbox).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
         columns,
-        ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROTOCOL", "WINNER", "PROBLEM"]
+        ["ID", "WHEN", "STATUS", "OUTCOME", "ANSWER", "ROUNDS", "CONFIDENCE", "COST", "PROTOCOL", "WINNER", "PROBLEM"]
     );
     let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
     let rows = rows.as_array().unwrap();

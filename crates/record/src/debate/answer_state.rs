@@ -10,7 +10,7 @@ use dialectic_base::severity::Severity;
 
 use crate::points::{Ledger, Point, PointStatus};
 
-use super::{Debate, Failure, OutcomeKind, Status};
+use super::{Debate, Failure, OutcomeKind, ResultKind, Status};
 
 /// The characters shown of a requirement.
 const REQUIREMENT: usize = 80;
@@ -106,7 +106,8 @@ fn shortened(text: &String) -> String {
 }
 
 impl Debate {
-    /// What its answer does not achieve; `None` without an answer.
+    /// What its answer does not achieve; `None` without an answer, or if the record of an older program has no points, so
+    /// that nothing is known to be open.
     pub fn answer_state(&self) -> Option<AnswerState> {
         let solution = self.final_solution.as_ref()?;
         let is_major = |severity: Severity| severity <= Severity::Major;
@@ -122,12 +123,19 @@ impl Debate {
             });
             (basis, open.map(Point::number).collect())
         };
-        Some(AnswerState {
+        let state = AnswerState {
             unmet: solution.unfulfilled_major_requirements.clone(),
             partly: solution.partly_fulfilled.iter().map(|one| one.requirement.clone()).collect(),
             open_major,
             basis,
-        })
+        };
+        (self.has_points_on_record() || !state.is_clean()).then_some(state)
+    }
+
+    /// Whether its critiques, if it has any, were read for points when they were recorded.
+    fn has_points_on_record(&self) -> bool {
+        let critiques = || self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Critique));
+        critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
     }
 
     /// Whether a point is about the answer rather than about a text that lost a vote.

@@ -9,7 +9,7 @@ use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Point, Point
 use super::decision::{below, without_assessment};
 use super::prose::brief;
 use super::stages::said_in;
-use super::{ParticipantView, View, subject};
+use super::{View, subject};
 
 /// The characters of the solution's beginning.
 const BEGINNING: usize = 400;
@@ -46,9 +46,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
         format!("{}: {length}, SHA-256 {}", inline(name), inline(truncate(sha256, HASH)))
     });
     list(&mut page, "Attachments", attached.collect());
-    let mut agents: Vec<&ParticipantView> = view.agents.iter().collect();
-    agents.sort_by_key(|one| view.number_of(&one.id).unwrap_or(u32::MAX));
-    let participants = agents.into_iter().chain([&view.judge]).map(|one| {
+    let participants = view.by_number().into_iter().chain([&view.judge]).map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
         let number = view.number_of(&one.id).map(|number| format!("{number}: ")).unwrap_or_default();
         format!("{number}{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))

@@ -91,6 +91,13 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The agents by their numbers.
+    pub fn by_number(&self) -> Vec<&ParticipantView> {
+        let mut agents: Vec<&ParticipantView> = self.agents.iter().collect();
+        agents.sort_by_key(|one| self.number_of(&one.id).unwrap_or(u32::MAX));
+        agents
+    }
+
     /// The number of an agent: of its text in prompts, and of the points against it.
     pub fn number_of(&self, id: &AgentId) -> Option<u32> {
         self.debate.text_number(id)

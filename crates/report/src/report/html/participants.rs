@@ -34,10 +34,8 @@ impl<'v> Participants<'v> {
     pub(super) fn of(view: &'v View<'_>) -> Self {
         let mut participants = Self { members: Vec::new(), places: HashMap::new() };
         let number = |id: &AgentId| view.number_of(id).map(|number| number as usize);
-        let mut agents: Vec<_> = view.agents.iter().map(|agent| (number(&agent.id), agent)).collect();
-        agents.sort_by_key(|(number, _)| number.unwrap_or(usize::MAX));
-        for (number, agent) in agents {
-            participants.add_agent(&agent.id, number, Some(agent));
+        for agent in view.by_number() {
+            participants.add_agent(&agent.id, number(&agent.id), Some(agent));
         }
         let contributions = view.debate.rounds.iter().flat_map(|round| &round.contributions);
         let spoken_of = contributions.flat_map(|one| [Some(&one.agent_id), one.target_agent_id.as_ref()]).flatten();
