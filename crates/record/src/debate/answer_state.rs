@@ -69,7 +69,7 @@ impl fmt::Display for AnswerState {
         let findings = counted(self.open_major.len() as u64, "major finding");
         let what = if self.basis == AnswerBasis::Change { findings } else { format!("{points} open") };
         let open =
-            (!self.open_major.is_empty()).then(|| format!("{what} ({})", named(&self.open_major, String::clone)));
+            (!self.open_major.is_empty()).then(|| format!("{what} ({})", named(&self.open_major, str::to_owned)));
         let faults = [requirements(&self.unmet, "not met"), requirements(&self.partly, "only in part"), open];
         let faults: Vec<String> = faults.into_iter().flatten().collect();
         if !faults.is_empty() {
@@ -84,9 +84,9 @@ impl fmt::Display for AnswerState {
 }
 
 /// The first of several texts, and the number of the others.
-fn named(all: &[String], shown: impl Fn(&String) -> String) -> String {
+fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
     let separator = if all.iter().any(|one| one.contains(',')) { " / " } else { ", " };
-    let first = all.iter().take(NAMED).map(shown).collect::<Vec<_>>().join(separator);
+    let first = all.iter().take(NAMED).map(|one| shown(one)).collect::<Vec<_>>().join(separator);
     match all.len().saturating_sub(NAMED) {
         0 => first,
         more => format!("{first} and {more} more"),
@@ -94,7 +94,7 @@ fn named(all: &[String], shown: impl Fn(&String) -> String) -> String {
 }
 
 /// A requirement on one line, cut at a word.
-fn shortened(text: &String) -> String {
+fn shortened(text: &str) -> String {
     let line = single_spaced(text);
     let line = line.trim_end_matches('.');
     let kept = truncate(line, REQUIREMENT);
@@ -184,7 +184,7 @@ impl Debate {
             (false, 0) => format!("{} missing", list(&missing)),
             (false, more) => format!("{} missing, and {more} more", list(&missing)),
             (true, _) => {
-                let first = reasons.clone().next().map(shortened).unwrap_or_default();
+                let first = reasons.clone().next().map(|one| shortened(one)).unwrap_or_default();
                 let more = if others > 1 { format!(" (and {} more)", others - 1) } else { String::new() };
                 first + &more
             }

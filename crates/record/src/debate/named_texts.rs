@@ -139,9 +139,9 @@ impl<'a> Names<'a> {
         ];
         lists.into_iter().flatten().for_each(|text| self.in_text(text));
         for ruling in &mut solution.rulings {
-            [&mut ruling.section, &mut ruling.remains, &mut ruling.reason]
-                .into_iter()
-                .for_each(|text| self.in_text(text));
+            for text in [&mut ruling.section, &mut ruling.remains, &mut ruling.reason] {
+                self.in_text(text);
+            }
         }
         solution.finding_rulings.iter_mut().for_each(|ruling| self.in_text(&mut ruling.reason));
     }

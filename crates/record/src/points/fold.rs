@@ -286,7 +286,7 @@ impl<'a> Fold<'a> {
     fn rule(&mut self, solution: &Solution) {
         for ruling in &solution.rulings {
             let Some(objection) = self.folded.point(&ruling.point) else { continue };
-            let named = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
+            let named = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
             objection.remarks.push(Remark {
                 at: RemarkTime::Ruling,
                 by: None,

@@ -421,7 +421,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
         ],
     );
     assert!(!page.contains("<store>"), "{page}");
-    assert_says(&text, &["What remains of objections", ", partly met: Clients that are gone."]);
+    assert_says(&text, &["What remains of objections", "1.1 (blocking): Clients that are gone."]);
     let shown = overview(&view, "x");
     assert_says(
         &shown,

@@ -82,6 +82,12 @@ pub struct Report {
 }
 
 impl ReviewedFinding {
+    fn of(number: String, mut reports: Vec<Report>) -> Self {
+        reports.sort_by_key(|report| report.finding.severity);
+        let severity = reports.iter().map(|report| report.finding.severity).min().unwrap_or(Severity::Minor);
+        Self { number, severity, reports, ruling: None }
+    }
+
     /// The shown words of the finding, from the gravest report.
     pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
@@ -140,7 +146,7 @@ impl Debate {
                 finding.reports.into_iter().partition(|report| of(&report.number).is_some());
             let apart = apart.into_iter().map(|report| (report.number.clone(), vec![report]));
             let together = Some((finding.number, together)).filter(|(_, reports)| !reports.is_empty());
-            together.into_iter().chain(apart).map(|(number, reports)| self.finding(number, reports)).collect()
+            together.into_iter().chain(apart).map(|(number, reports)| ReviewedFinding::of(number, reports)).collect()
         };
         findings = findings.into_iter().flat_map(told_apart).collect();
         for finding in &mut findings {
@@ -194,7 +200,8 @@ impl Debate {
                 None => groups.push(vec![report]),
             }
         }
-        let mut findings: Vec<_> = groups.into_iter().map(|reports| self.finding(String::new(), reports)).collect();
+        let mut findings: Vec<_> =
+            groups.into_iter().map(|reports| ReviewedFinding::of(String::new(), reports)).collect();
         findings.sort_by_cached_key(|finding| {
             let place = finding.lead().place.as_ref();
             (finding.severity, place.map(|place| (place.path.clone(), place.lines)))
@@ -219,12 +226,6 @@ impl Debate {
         let mut opinions: Vec<Remark> = given.collect();
         opinions.sort_by_cached_key(|one| one.by.as_ref().and_then(|by| self.text_number(by)));
         opinions
-    }
-
-    fn finding(&self, number: String, mut reports: Vec<Report>) -> ReviewedFinding {
-        reports.sort_by_key(|report| report.finding.severity);
-        let severity = reports.iter().map(|report| report.finding.severity).min().unwrap_or(Severity::Minor);
-        ReviewedFinding { number, severity, reports, ruling: None }
     }
 }
 

@@ -5,6 +5,8 @@ use dialectic_record::debate::{Ledger, PartlyFulfilled, Solution};
 
 use crate::report::View;
 
+use super::is_unchecked;
+
 /// Major requirements that hold except in one case.
 pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
     let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
@@ -32,10 +34,11 @@ pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let has_faults = !solution.unfulfilled_major_requirements.is_empty() || !solution.partly_fulfilled.is_empty();
     let other = if has_faults { "every other" } else { "every" };
     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
-    let is_unchecked = view.debate.is_unchecked() || !solution.unverified.is_empty();
+    let is_unchecked = is_unchecked(view.debate);
     let caveats = [
         (view.debate.is_full() == Some(false), "the run is incomplete"),
-        (is_unchecked, "the answer is not fully checked"),
+        (is_unchecked, "nobody checked the answer"),
+        (!is_unchecked && !solution.unverified.is_empty(), "its last changes are not checked"),
     ];
     let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
     let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };

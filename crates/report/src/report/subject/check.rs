@@ -6,6 +6,14 @@ use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, Result
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
+/// The status of an answer that nobody checked.
+const NOT_CHECKED: &str = "not checked";
+
+/// Whether nobody checked an answer that could have been checked.
+pub(crate) fn is_unchecked(debate: &Debate) -> bool {
+    status(debate).is_some_and(|status| status == NOT_CHECKED)
+}
+
 /// `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` without a checkable answer.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
@@ -15,7 +23,7 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     let draft = debate.newest_draft();
     let lenses =
         draft.as_ref().map_or(0, |draft| Lens::ALL.iter().filter(|lens| draft.read_through(**lens).is_some()).count());
-    let Some(draft) = draft.filter(|_| lenses > 0) else { return Some("not checked".to_owned()) };
+    let Some(draft) = draft.filter(|_| lenses > 0) else { return Some(NOT_CHECKED.to_owned()) };
     let ledger = Ledger::of(debate);
     let tally = Tally::of(ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into())));
     let points = if tally.all() == 0 { "no point".to_owned() } else { counted(tally.all() as u64, "point") };

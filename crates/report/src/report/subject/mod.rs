@@ -14,7 +14,7 @@ mod vote;
 mod weight;
 
 pub(crate) use answer::{confidence, partly_fulfilled, remaining};
-pub(crate) use check::{check, status};
+pub(crate) use check::{check, is_unchecked, status};
 pub(crate) use contest::{agreement, arguments, challenged, material, team};
 pub(crate) use objections::{by_status, changes, counts, given_up, head, point, table, title, why_open};
 pub(crate) use participants::{agents, everybody, judge};

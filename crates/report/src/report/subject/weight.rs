@@ -1,12 +1,9 @@
 //! Ranks points by weight, and says what became of them.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use dialectic_record::debate::{
-    AgentId, Decision, Ledger, Point, PointStatus, RecheckStanding, Remark, Response, Ruling,
-};
+use dialectic_record::debate::{Decision, Ledger, Point, PointStatus, RecheckStanding, Remark, Response, Ruling};
 
 use crate::report::block::{Phrase, foreign, line};
 
@@ -25,7 +22,7 @@ pub(crate) fn heat(one: &Point) -> u8 {
 /// Points in order; merges a critic's points against several texts with the same words and outcome.
 pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     let mut groups: Vec<Vec<&Point>> = Vec::new();
-    let mut known: HashMap<(&AgentId, Cow<'_, str>, PointStatus, Option<&str>), usize> = HashMap::new();
+    let mut known = HashMap::new();
     for one in points {
         let key = (&one.critic_id, one.point.in_words(), one.status(), grounds(one));
         let place = *known.entry(key).or_insert(groups.len());
@@ -68,9 +65,8 @@ pub(crate) fn grounds(one: &Point) -> Option<&str> {
     let ruling = one.ruling().filter(|ruling| !ruling.missing);
     match (one.status(), ruling) {
         (PointStatus::Open, Some(ruling)) => named(&ruling.remains).or_else(|| named(&ruling.reason)),
-        (PointStatus::Open, None) => one.answer().and_then(Remark::reason),
         (PointStatus::Rejected, Some(Ruling { decision: Decision::Dismissed, reason, .. })) => named(reason),
-        (PointStatus::Rejected, _) => one.answer().and_then(Remark::reason),
+        (PointStatus::Open, None) | (PointStatus::Rejected, _) => one.answer().and_then(Remark::reason),
         (PointStatus::Fixed | PointStatus::Claimed, _) => change(one).1,
     }
 }
