@@ -100,7 +100,8 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
 
     ✓ Run: complete · 1 round · 7 calls · [time] · cost unknown · not checked
     ✓ Answer: every major requirement met, nothing major open
-      82 % chance that it meets every major requirement, the judge estimates
+      82 % chance that it meets every major requirement, the judge estimates; nobody checked
+      the answer
 
     Design a queue: Keep the order, and ack.
     Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index
@@ -184,7 +185,7 @@ fn warnings_stand_above_the_block_and_stay() {
       refused (400): no
       Answer: every major requirement met, nothing major open
       82 % chance that it meets every major requirement, the judge estimates; the run is
-      incomplete
+      incomplete and nobody checked the answer
 
     Design a queue: Keep the order, and ack.
     Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index
@@ -251,7 +252,8 @@ fn the_end_fits_every_width() {
             ✓ Answer: every major requirement met, nothing
               major open
               82 % chance that it meets every major
-              requirement, the judge estimates
+              requirement, the judge estimates; nobody
+              checked the answer
 
             Design a queue: Keep the order, and ack.
             Strongest open objection (2.1, minor), The
@@ -273,7 +275,8 @@ fn the_end_fits_every_width() {
 
             ✓ Run: complete · 1 round · 7 calls · [time] · cost unknown · not checked
             ✓ Answer: every major requirement met, nothing major open
-              82 % chance that it meets every major requirement, the judge estimates
+              82 % chance that it meets every major requirement, the judge estimates;
+              nobody checked the answer
 
             Design a queue: Keep the order, and ack.
             Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot
@@ -293,7 +296,7 @@ fn the_end_fits_every_width() {
 
             ✓ Run: complete · 1 round · 7 calls · [time] · cost unknown · not checked
             ✓ Answer: every major requirement met, nothing major open
-              82 % chance that it meets every major requirement, the judge estimates
+              82 % chance that it meets every major requirement, the judge estimates; nobody checked the answer
 
             Design a queue: Keep the order, and ack.
             Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index request

@@ -132,7 +132,7 @@ mod tests {
         let glance = glance.split("</dl>").next().unwrap();
         let parts = glance.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
         let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        insta::assert_snapshot!(text, @"Decided One store, one leader. All of it Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : open. A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect : open. Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect : open. All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
+        insta::assert_snapshot!(text, @"Decided One store, one leader. All of it Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect . The judge, not met: A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect . The judge, partly met: Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect . All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
         assert_eq!(glance.matches("<li>").count(), STRONGEST);
     }
 
