@@ -54,7 +54,6 @@ pub struct CallerLimits {
 /// A model with everything around its calls. Account and observer belong to one call; the caller sets them.
 #[derive(Clone)]
 pub struct Caller {
-    /// The model.
     pub chat: Arc<dyn ChatModel>,
     /// The configured provider's name.
     pub provider: Arc<str>,
@@ -64,7 +63,6 @@ pub struct Caller {
     pub timeouts: Timeouts,
     /// The shared idle limit of related calls, if any.
     pub silence: Option<Arc<IdleTimeout>>,
-    /// Shared limits.
     pub limits: CallerLimits,
     /// The account that pays for the attempts, if any.
     pub account: Option<Arc<dyn Account>>,
@@ -75,9 +73,7 @@ pub struct Caller {
 /// A call with its reply.
 #[derive(Debug, Clone)]
 pub struct CompletedCall {
-    /// The reply.
     pub reply: Reply,
-    /// The usage.
     pub record: CallRecord,
 }
 
@@ -87,7 +83,6 @@ pub struct CompletedCall {
 pub struct FailedCall {
     /// The failure of the last attempt.
     pub error: ModelError,
-    /// Attempts made.
     pub attempts: u32,
     /// The usage of failed attempts with figures from a server; boxed because it is rare.
     pub spent: Option<Box<AttemptUsage>>,

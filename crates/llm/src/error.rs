@@ -26,83 +26,54 @@ pub enum ModelError {
     /// 429, and 402 with a delay; other refusals that name a rate.
     #[error("rate limited ({status}): {message}")]
     RateLimited {
-        /// The HTTP status.
         status: u16,
         /// The server's requested delay.
         retry_after: Option<Duration>,
-        /// The server's message.
         message: String,
     },
     /// 408, 409, 424, 425, 499, 5xx, except for [`Unavailable`](Self::Unavailable), and refusals for a failure of the
     /// model.
     #[error("the server failed ({status}): {message}")]
     ServerFailed {
-        /// The HTTP status.
         status: u16,
         /// The server's requested delay.
         retry_after: Option<Duration>,
-        /// The server's message.
         message: String,
     },
     /// 502, 503, 504, 529 before any part of an answer: a proxy cannot reach the model, or all servers of the model are
     /// busy.
     #[error("the server failed ({status}): {message}")]
     Unavailable {
-        /// The HTTP status.
         status: u16,
         /// The server's requested delay.
         retry_after: Option<Duration>,
-        /// The server's message.
         message: String,
     },
     /// 401, and other refusals that name the key.
     #[error("the key was refused ({status}): {message}")]
     Unauthorized {
-        /// The HTTP status.
         status: u16,
         /// The server's message, without the key.
         message: String,
     },
     /// The account's quota, balance or spending limit is exhausted.
     #[error("the account has no credit ({status}): {message}")]
-    NoCredit {
-        /// The HTTP status.
-        status: u16,
-        /// The server's message.
-        message: String,
-    },
+    NoCredit { status: u16, message: String },
     /// 400, 403, 404, 410, 422, and all other refusals.
     #[error("the request was refused ({status}): {message}")]
-    Refused {
-        /// The HTTP status.
-        status: u16,
-        /// The server's message.
-        message: String,
-    },
+    Refused { status: u16, message: String },
     /// The request and its output limit exceed the model's context window. A shorter one may be accepted.
     #[error("the request exceeds the model's context window: {message}")]
-    ContextExceeded {
-        /// The server's message.
-        message: String,
-    },
+    ContextExceeded { message: String },
     /// The server could not be reached.
     #[error("cannot reach the server: {message}")]
-    Unreachable {
-        /// The cause.
-        message: String,
-    },
+    Unreachable { message: String },
     /// No token came in time.
     #[error("no answer within {after:?}")]
-    TimedOut {
-        /// The limit.
-        after: Duration,
-    },
+    TimedOut { after: Duration },
     /// The answer was interrupted or does not match the API.
     #[error("the answer is broken: {message}")]
-    Broken {
-        /// The fault.
-        message: String,
-    },
+    Broken { message: String },
     /// The answer has neither text nor tool calls.
     #[error("the answer is empty")]
     Empty,
@@ -117,36 +88,23 @@ pub enum ModelError {
     OutputLimit,
     /// The provider's filter or the model refused.
     #[error("the model refused: {message}")]
-    Filtered {
-        /// The message.
-        message: String,
-    },
+    Filtered { message: String },
     /// A provider's program failed for another reason.
     #[error("the program failed: {message}")]
-    ProgramFailed {
-        /// The message.
-        message: String,
-    },
+    ProgramFailed { message: String },
     /// The program has no login, or its key was refused.
     #[error("the program is not logged in: {message}")]
-    LoggedOut {
-        /// The message.
-        message: String,
-    },
+    LoggedOut { message: String },
     /// The subscription's limit is reached.
     #[error("the usage limit is reached{}: {message}", until.map(goes_on).unwrap_or_default())]
     UsageLimit {
         /// The end of the limit, if reported.
         until: Option<DateTime<Utc>>,
-        /// The program's message.
         message: String,
     },
     /// A program's model used a tool although it has none.
     #[error("the program used a tool, `{tool}`, with unknown results")]
-    ToolUsed {
-        /// The tool.
-        tool: String,
-    },
+    ToolUsed { tool: String },
     /// Two attempts failed that were charged in full under the cost limit. A third could cost as much again, so the
     /// call ends as if the server were unreachable.
     #[error("two attempts that may have been billed failed, the last one with: {last}")]
@@ -156,19 +114,13 @@ pub enum ModelError {
     },
     /// Not sent: the limit of cost or calls has no room for it.
     #[error("the {limit} has no room for this call")]
-    OverBudget {
-        /// The limit.
-        limit: BudgetLimit,
-    },
+    OverBudget { limit: BudgetLimit },
     /// Not sent: its round was idle for too long.
     #[error("the round reached its time limit before the call was sent")]
     OutOfTime,
     /// The request cannot be sent as configured.
     #[error("the request cannot be sent: {message}")]
-    Unsendable {
-        /// The reason.
-        message: String,
-    },
+    Unsendable { message: String },
 }
 
 impl ModelError {

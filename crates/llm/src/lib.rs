@@ -5,9 +5,11 @@
 
 mod account;
 mod caller;
+mod ends;
 mod error;
 mod idle_timeout;
 mod live;
+mod programs;
 mod request;
 mod schema;
 

@@ -60,7 +60,6 @@ pub trait Listener: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedAttempt {
-    /// The error.
     pub error: ModelError,
     /// The usage that the server stated.
     pub usage: StatedUsage,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use dialectic_base::money::{LongPrice, Price};
 use dialectic_base::provider::OFFLINE;
 
-use crate::command::program_preset;
+use crate::programs::program_preset;
 
 mod near;
 

@@ -114,7 +114,6 @@ impl Turn {
 /// A tool as offered to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// The name.
     pub name: String,
     /// What the tool does, for the model.
     pub description: String,
@@ -132,7 +131,6 @@ pub struct Reply {
     /// The message in the form of its API, with unknown fields, if it says more than text and calls: the conversation
     /// continues with it.
     pub message: Option<Value>,
-    /// Why it ended.
     pub finish: FinishReason,
     /// The server's finish reason, if `finish` does not express it.
     pub finish_word: Option<String>,
@@ -151,7 +149,6 @@ impl Reply {
     }
 }
 
-/// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FinishReason {
     /// The answer was complete, or the server did not report otherwise.

@@ -7,12 +7,24 @@ use dialectic_base::money::Usd;
 
 use crate::{Listener, Request};
 
+use super::call::{Ask, Calls, Login, Workplace};
+use super::json::{count, json_in, text_at};
 use super::transcript::{Transcript, UNSAID};
-use super::workplace::Workplace;
-use super::{count, text_at};
+
+pub(super) const CALLS: Calls = Calls {
+    arguments,
+    read,
+    environment: ENVIRONMENT,
+    output_limit: Some("CLAUDE_CODE_MAX_OUTPUT_TOKENS"),
+    takes_schemas: false,
+    login,
+    help: &["--help"],
+    fence: &FENCE,
+    stuck: |_| None,
+};
 
 /// Disables features that no command-line argument can disable. The first one prevents `@/file` in a text from being read.
-pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
+const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
     ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
@@ -27,17 +39,24 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
-/// The arguments that keep tools, servers and the user's settings from a call.
-pub(super) const FENCE: [&str; 5] =
+const FENCE: [&str; 5] =
     ["--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands", "--no-chrome"];
 
 /// The key sources in the first line of output that mean the program's own login.
 const LOGINS: [&str; 2] = ["none", "oauth"];
 
-/// The variable with the output limit of a request.
-pub(super) const OUTPUT_LIMIT: &str = "CLAUDE_CODE_MAX_OUTPUT_TOKENS";
+fn login(ask: Ask<'_>, _: bool) -> Login {
+    let said = json_in(&ask(&["auth", "status"], None)).unwrap_or_default();
+    let is_subscription = said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string();
+    match said["loggedIn"].as_bool() {
+        Some(true) if is_subscription => Login::Subscription,
+        Some(true) => Login::Account,
+        Some(false) => Login::Nobody,
+        None => Login::Unsaid,
+    }
+}
 
-pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
+fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
     let fixed = [
         "-p",
         "--output-format=stream-json",
@@ -52,7 +71,7 @@ pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
     arguments
 }
 
-pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
+fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");

@@ -6,15 +6,26 @@ use dialectic_base::call::Tokens;
 
 use crate::{Listener, Request};
 
+use super::call::{Ask, Calls, Login, Workplace};
+use super::json::{count, text_at};
 use super::transcript::Transcript;
-use super::workplace::Workplace;
-use super::{count, text_at};
 
-/// The arguments that keep the user's settings, servers and commands from a call.
-pub(super) const FENCE: [&str; 3] = ["--sandbox=read-only", "--ignore-user-config", "--ignore-rules"];
+pub(super) const CALLS: Calls = Calls {
+    arguments,
+    read,
+    environment: &[],
+    output_limit: None,
+    takes_schemas: true,
+    login,
+    help: &["exec", "--help"],
+    fence: &FENCE,
+    stuck,
+};
+
+const FENCE: [&str; 3] = ["--sandbox=read-only", "--ignore-user-config", "--ignore-rules"];
 
 /// The features that give a model tools.
-pub(super) const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 14] = [
     "apps",
     "browser_use",
     "code_mode_host",
@@ -38,12 +49,49 @@ const OTHER_FEATURES: [&str; 4] =
 /// Kinds of items without tool use.
 const PLAIN: [&str; 3] = ["agent_message", "reasoning", "error"];
 
+/// The login does not cover calls paid with a key or by another provider.
+fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
+    if has_arguments {
+        return Login::Unsaid;
+    }
+    let said = ask(&["login", "status"], None);
+    if said.contains("Logged in using ChatGPT") {
+        Login::Subscription
+    } else if said.contains("Logged in") {
+        Login::Account
+    } else if said.contains("Not logged in") {
+        Login::Nobody
+    } else {
+        Login::Unsaid
+    }
+}
+
+/// The switch of the first feature with tools that cannot be switched off. A row of its list is
+/// `name  stage  true|false`; a feature of the stage `removed` is what it is, whatever its switch says.
+fn stuck(ask: Ask<'_>) -> Option<String> {
+    let list = |switches: Vec<String>| {
+        let arguments: Vec<&str> = switches.iter().map(String::as_str).chain(["features", "list"]).collect();
+        ask(&arguments, Some("CODEX_HOME"))
+    };
+    let row = |listed: &str, feature: &str| {
+        let mut words = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let row = words.rfind(|words| words.first() == Some(&feature))?;
+        Some((row.contains(&"removed"), *row.last()? != "false"))
+    };
+    let (usual, off) = (list(Vec::new()), list(switched_off().collect()));
+    let stuck = TOOLS.into_iter().find(|feature| {
+        let (usual, off) = (row(&usual, feature), row(&off, feature));
+        usual.is_none_or(|(is_removed, is_on)| is_removed && is_on) || off.is_none_or(|(_, is_on)| is_on)
+    })?;
+    Some(format!("--config=features.{stuck}=false"))
+}
+
 /// The arguments that switch features off.
-pub(super) fn switched_off() -> impl Iterator<Item = String> {
+fn switched_off() -> impl Iterator<Item = String> {
     TOOLS.iter().chain(&OTHER_FEATURES).map(|feature| format!("--config=features.{feature}=false"))
 }
 
-pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
+fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
     let fixed = ["exec", "--json", "--skip-git-repo-check", "--ephemeral", "--color=never"];
     let mut arguments: Vec<String> = fixed.into_iter().chain(FENCE).map(str::to_owned).collect();
     arguments.extend(switched_off());
@@ -71,7 +119,7 @@ pub(super) fn arguments(request: &Request, place: &Workplace) -> Vec<String> {
     arguments
 }
 
-pub(super) fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
+fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     match line["type"].as_str() {
         Some("item.started" | "item.updated" | "item.completed") => {
             let item = &line["item"];

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::presets::ProgramKind;
-use super::{Program, claude, codex};
+use super::call::{Calls, Login};
+use super::program::Program;
 
 /// The time limit for a program to report its version or login.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,32 +25,13 @@ pub enum ProgramFault {
     Relative(String),
     /// It reports no version.
     #[error("`{program} --version` reports no version: {said}")]
-    NoVersion {
-        /// The name.
-        program: String,
-        /// The output.
-        said: String,
-    },
+    NoVersion { program: String, said: String },
     /// This version is known to be unsafe.
     #[error("{program} {version} is unsafe: {reason}")]
-    Unsafe {
-        /// The name.
-        program: String,
-        /// The version.
-        version: String,
-        /// The reason.
-        reason: &'static str,
-    },
+    Unsafe { program: String, version: String, reason: &'static str },
     /// It lacks a switch that keeps tools from the model.
     #[error("{program} {version} lacks `{switch}`, which keeps tools from the model")]
-    NoSwitch {
-        /// The name.
-        program: String,
-        /// The version.
-        version: String,
-        /// The switch.
-        switch: String,
-    },
+    NoSwitch { program: String, version: String, switch: String },
 }
 
 /// The directories of `PATH` to search: absolute ones outside the project's directories.
@@ -162,7 +143,7 @@ impl Program {
             if let Some((_, reason)) = preset.unsafe_versions.iter().find(|(one, _)| *one == version) {
                 return Err(ProgramFault::Unsafe { program, version, reason });
             }
-            if let Some(switch) = self.missing_switch(preset.kind) {
+            if let Some(switch) = self.calls().and_then(|calls| self.missing_switch(calls)) {
                 return Err(ProgramFault::NoSwitch { program, version, switch });
             }
             checked().insert(key, version.clone());
@@ -175,43 +156,25 @@ impl Program {
     }
 
     /// The first switch against tools that the program's own help does not list, or that has no effect.
-    fn missing_switch(&self, kind: ProgramKind) -> Option<String> {
-        let (help, fence) = match kind {
-            ProgramKind::Claude => (output(self, &["--help"], None), &claude::FENCE[..]),
-            ProgramKind::Codex => (output(self, &["exec", "--help"], None), &codex::FENCE[..]),
-        };
+    fn missing_switch(&self, calls: &Calls) -> Option<String> {
+        let help = output(self, calls.help, None);
         let listed: Vec<&str> = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
-        let names = fence.iter().map(|argument| argument.split('=').next().unwrap_or_default());
+        let names = calls.fence.iter().map(|argument| argument.split('=').next().unwrap_or_default());
         let missing = names.map(str::to_owned).find(|name| !listed.contains(&name.as_str()));
-        missing.or_else(|| match kind {
-            ProgramKind::Claude => None,
-            ProgramKind::Codex => self.stuck_feature().map(|feature| format!("--config=features.{feature}=false")),
-        })
+        missing.or_else(|| (calls.stuck)(&|arguments, home| output(self, arguments, home)))
     }
 
-    /// The first feature of codex with tools that cannot be switched off. A row of its list is
-    /// `name  stage  true|false`; a feature of the stage `removed` is what it is, whatever its switch says.
-    fn stuck_feature(&self) -> Option<&'static str> {
-        let list = |switches: Vec<String>| {
-            let arguments: Vec<&str> = switches.iter().map(String::as_str).chain(["features", "list"]).collect();
-            output(self, &arguments, Some("CODEX_HOME"))
-        };
-        let row = |listed: &str, feature: &str| {
-            let mut words = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-            let row = words.rfind(|words| words.first() == Some(&feature))?;
-            Some((row.contains(&"removed"), *row.last()? != "false"))
-        };
-        let (usual, off) = (list(Vec::new()), list(codex::switched_off().collect()));
-        codex::TOOLS.into_iter().find(|feature| {
-            let (usual, off) = (row(&usual, feature), row(&off, feature));
-            usual.is_none_or(|(is_removed, is_on)| is_removed && is_on) || off.is_none_or(|(_, is_on)| is_on)
-        })
+    /// The login as the program reports it, without calling a model. Ask only checked programs: another one may take the
+    /// arguments for a prompt.
+    pub fn login(&self) -> Login {
+        let ask = |arguments: &[&str], home: Option<&str>| output(self, arguments, home);
+        self.calls().map_or(Login::Unsaid, |calls| (calls.login)(&ask, !self.leading.is_empty()))
     }
 }
 
 /// The output of a query about the program itself, within its time limit: standard output, then standard error. The
 /// variable `home`, if any, names an empty directory.
-pub(super) fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
+fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     let environment: &[(String, SecretString)] = &program.environment;
     let Ok(place) = tempfile::Builder::new().prefix("dialectic-").tempdir() else { return String::new() };
     let file = |name: &str| std::fs::File::create(place.path().join(name)).map_or_else(|_| Stdio::null(), Stdio::from);

@@ -4,64 +4,46 @@
 //! The program must act as a plain model: it starts in an empty directory, without the user's settings, keys, servers
 //! and tools, and a call that uses a tool fails. `docs/models.md` lists what cannot be prevented.
 
+mod call;
 mod claude;
 mod codex;
 mod find;
+mod json;
 mod limits;
-mod presets;
 mod process;
+mod program;
 mod prompt;
 mod transcript;
-mod workplace;
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
-use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use dialectic_base::program::ProgramSettings;
-
 use crate::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request};
 
+use call::Workplace;
 use find::Stamp;
 use process::{Heard, Invocation};
 use transcript::Transcript;
-use workplace::Workplace;
 
+pub use crate::programs::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
+pub use call::Login;
 pub use find::{ProgramFault, find, searched};
-pub use presets::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
 pub use process::{ProcessGroup, end_all};
+pub use program::Program;
 
 /// The default number of concurrent processes of a program.
 pub const CONCURRENCY: usize = 2;
 /// The delay after a program reports its limit without a time.
 const UNTOLD_LIMIT: TimeDelta = TimeDelta::minutes(5);
-
-/// A program that was found, with everything for its calls.
-#[derive(Debug, Clone)]
-pub struct Program {
-    /// The provider's name.
-    pub name: Arc<str>,
-    /// The preset; `None` for the user's own program.
-    pub preset: Option<&'static ProgramPreset>,
-    /// The user's settings for it.
-    pub settings: ProgramSettings,
-    /// The path.
-    pub executable: PathBuf,
-    /// The arguments before ours; for the user's own program, all.
-    pub leading: Vec<String>,
-    /// The complete environment.
-    pub environment: Vec<(String, SecretString)>,
-}
 
 /// Models called through a command-line program.
 pub struct CommandModel {
@@ -99,8 +81,8 @@ impl CommandModel {
         self.check_again().await?;
         self.ask_for_login().await;
         let program = &self.program;
-        let kind = program.preset.map(|preset| preset.kind);
-        let place = Workplace::new(kind, request).map_err(|error| ModelError::Unsendable {
+        let calls = program.calls();
+        let place = Workplace::new(calls, request).map_err(|error| ModelError::Unsendable {
             message: format!("cannot create a directory for the program: {error}"),
         })?;
         let invocation = Invocation {
@@ -108,21 +90,18 @@ impl CommandModel {
             arguments: program.arguments(request, &place),
             environment: program.environment_of(request),
             directory: &place.work(),
-            input: prompt::text(request, kind.is_none()),
+            input: prompt::text(request, calls.is_none()),
             idle: live.timeouts.idle,
         };
         let mut heard = Transcript::default();
         let exit = process::run(&invocation, |line| {
-            match kind {
+            match calls {
                 // The output of the user's own program is the answer.
                 None if heard.has_spoken() => heard.say(&format!("\n{line}"), live.listener),
                 None => heard.say(line, live.listener),
-                Some(kind) => {
+                Some(calls) => {
                     if let Ok(value) = serde_json::from_str::<Value>(line) {
-                        match kind {
-                            ProgramKind::Claude => claude::read(&value, &mut heard, live.listener),
-                            ProgramKind::Codex => codex::read(&value, &mut heard, live.listener),
-                        }
+                        (calls.read)(&value, &mut heard, live.listener);
                     }
                 }
             }
@@ -140,7 +119,7 @@ impl CommandModel {
             }
         })
         .await?;
-        if kind.is_none() {
+        if calls.is_none() {
             // Only the exit code tells whether a text is whole.
             heard.is_complete = exit.is_whole && exit.code == Some(0);
         }
@@ -210,93 +189,4 @@ impl ChatModel for CommandModel {
         };
         Box::pin(async { outcome })
     }
-}
-
-/// The login of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Login {
-    /// A subscription: its calls are not billed.
-    Subscription,
-    /// An account that pays for each call.
-    Account,
-    /// No user is logged in.
-    Nobody,
-    /// The program does not report its login, or its report does not apply to our calls.
-    Unsaid,
-}
-
-impl Program {
-    /// The login as the program reports it, without calling a model. Ask only checked programs: another one may take the
-    /// arguments for a prompt.
-    pub fn login(&self) -> Login {
-        match self.preset.map(|preset| preset.kind) {
-            Some(ProgramKind::Claude) => {
-                let said = json_in(&find::output(self, &["auth", "status"], None)).unwrap_or_default();
-                let is_subscription = said["authMethod"] == "claude.ai" && said["subscriptionType"].is_string();
-                match said["loggedIn"].as_bool() {
-                    Some(true) if is_subscription => Login::Subscription,
-                    Some(true) => Login::Account,
-                    Some(false) => Login::Nobody,
-                    None => Login::Unsaid,
-                }
-            }
-            // The login does not cover calls paid with a key or by another provider.
-            Some(ProgramKind::Codex) => {
-                if !self.leading.is_empty() {
-                    return Login::Unsaid;
-                }
-                let said = find::output(self, &["login", "status"], None);
-                if said.contains("Logged in using ChatGPT") {
-                    Login::Subscription
-                } else if said.contains("Logged in") {
-                    Login::Account
-                } else if said.contains("Not logged in") {
-                    Login::Nobody
-                } else {
-                    Login::Unsaid
-                }
-            }
-            None => Login::Unsaid,
-        }
-    }
-
-    fn arguments(&self, request: &Request, place: &Workplace) -> Vec<String> {
-        let own = match self.preset.map(|preset| preset.kind) {
-            Some(ProgramKind::Claude) => claude::arguments(request, place),
-            Some(ProgramKind::Codex) => codex::arguments(request, place),
-            None => return self.leading.iter().map(|one| one.replace("{model}", &request.model)).collect(),
-        };
-        self.leading.iter().cloned().chain(own).collect()
-    }
-
-    /// The variables that switch features off for every call.
-    fn switched_off(&self) -> &'static [(&'static str, &'static str)] {
-        match self.preset.map(|preset| preset.kind) {
-            Some(ProgramKind::Claude) => claude::ENVIRONMENT,
-            Some(ProgramKind::Codex) | None => &[],
-        }
-    }
-
-    /// The environment of a call: also switched-off features, and the output limit of claude.
-    fn environment_of(&self, request: &Request) -> Vec<(String, SecretString)> {
-        let is_claude = self.preset.is_some_and(|preset| preset.kind == ProgramKind::Claude);
-        let limit = request.max_tokens.filter(|_| is_claude);
-        let limit = limit.map(|limit| (claude::OUTPUT_LIMIT.to_owned(), limit.to_string().into()));
-        let fixed = self.switched_off().iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
-        self.environment.iter().cloned().chain(fixed).chain(limit).collect()
-    }
-}
-
-/// The JSON object between the first and last brace of a text.
-fn json_in(text: &str) -> Option<Value> {
-    let (start, end) = (text.find('{')?, text.rfind('}')?);
-    serde_json::from_str(text.get(start..=end)?).ok()
-}
-
-fn text_at(value: &Value, pointer: &str) -> Option<String> {
-    value.pointer(pointer)?.as_str().map(str::to_owned)
-}
-
-fn count(value: &Value, key: &str) -> Option<u64> {
-    value[key].as_u64()
 }

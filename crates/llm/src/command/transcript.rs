@@ -6,7 +6,7 @@ use dialectic_base::call::Tokens;
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
 
-use crate::openai::finish_word;
+use crate::ends::finish;
 use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
@@ -88,7 +88,7 @@ impl Transcript {
         }
         let (finish, word) = match self.finish {
             Some(said) if said == UNSAID => (FinishReason::Complete, Some(said)),
-            said => finish_word(said.as_deref()),
+            said => finish(said.as_deref()),
         };
         Ok(Reply {
             text: self.whole.unwrap_or(self.text),

@@ -22,6 +22,13 @@ enum RefusalCause {
     Elsewhere,
 }
 
+/// What may be the cause of an unexplained failure.
+#[derive(Clone, Copy)]
+enum Doubt {
+    Schema,
+    Streaming,
+}
+
 impl OpenAiClient {
     /// Asks with the model's known API, or finds out the API.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
@@ -89,7 +96,7 @@ impl OpenAiClient {
     /// What `failure` implies about the Responses API, which has not answered for the model yet. A missing API is
     /// remembered at once.
     fn verdict(&self, failure: &RequestFailure, request: &Request, live: Live<'_>) -> RefusalCause {
-        let serves = self.known.serves_responses();
+        let serves = self.known.serves_responses;
         let refusal = match &failure.cause {
             FailureCause::Foreign if serves => return RefusalCause::Elsewhere,
             FailureCause::Foreign => return RefusalCause::Doubtful,
@@ -137,7 +144,7 @@ impl OpenAiClient {
             };
             let adjustment = refusal.and_then(|refusal| refusal.adjustment(&request, api, capabilities));
             if let Some(adjustment) = adjustment.filter(|_| turns < MOST_TURNS) {
-                known.update(model, |capabilities| capabilities.apply(adjustment));
+                known.update(model, adjustment);
                 // A server that complains about parameters has the API, so others need not wait.
                 known.settle(api);
                 charge(&failure, live, &mut request).await?;
@@ -156,34 +163,30 @@ impl OpenAiClient {
                 };
             let may_be_the_schema = request.answer.is_some()
                 && capabilities.schemas != Schemas::None
-                // Another call may have had its schema accepted in the meantime.
-                && known.capabilities(model).schema_doubts > 0
-                && !known.serves_responses()
+                && !known.serves_responses
                 && refusal.is_some_and(|it| it.may_be_about_a_schema() && (!is_open || it.status >= 500));
-            if may_be_the_schema {
-                known.update(model, |capabilities| {
-                    capabilities.schema_doubts = capabilities.schema_doubts.saturating_sub(1);
-                });
-                let without = Capabilities { schemas: Schemas::None, ..capabilities };
+            for doubt in [Doubt::Schema, Doubt::Streaming] {
+                // Another call may have had its schema accepted in the meantime.
+                let current = known.capabilities(model);
+                let without = match doubt {
+                    Doubt::Schema if may_be_the_schema && current.schema_doubts > 0 => {
+                        known.update(model, |it| it.schema_doubts = it.schema_doubts.saturating_sub(1));
+                        Capabilities { schemas: Schemas::None, ..capabilities }
+                    }
+                    Doubt::Streaming if may_be_streaming && known.may_fail_on_streams() => {
+                        Capabilities { streaming: Streaming::Never, ..current }
+                    }
+                    Doubt::Schema | Doubt::Streaming => continue,
+                };
                 charge(&failure, live, &mut request).await?;
                 match self.ask_once(&request, api, without, live).await {
                     Ok(reply) => {
-                        known.update(model, |capabilities| capabilities.schemas = Schemas::None);
+                        match doubt {
+                            Doubt::Schema => known.update(model, |it| it.schemas = Schemas::None),
+                            Doubt::Streaming => known.answers_as_a_whole(),
+                        }
                         known.reached(model, api);
-                        return Ok(reply);
-                    }
-                    Err(other) if other.names_cause() => return Err(other),
-                    Err(other) => failure = failure.charged_as(&other),
-                }
-            }
-            if may_be_streaming && known.may_fail_on_streams() {
-                let whole = Capabilities { streaming: Streaming::Never, ..known.capabilities(model) };
-                charge(&failure, live, &mut request).await?;
-                match self.ask_once(&request, api, whole, live).await {
-                    Ok(reply) => {
-                        known.answers_as_a_whole();
-                        known.reached(model, api);
-                        self.note_schema(api, &request, whole, &reply);
+                        self.note_schema(api, &request, without, &reply);
                         return Ok(reply);
                     }
                     Err(other) if other.names_cause() => return Err(other),

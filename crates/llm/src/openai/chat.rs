@@ -5,45 +5,19 @@ mod chunks;
 
 use serde_json::{Value, json};
 
+use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
-use super::capabilities::{Capabilities, LimitField, Streaming};
-use super::ends::{finish, is_unfinished};
+use super::capabilities::{Capabilities, Streaming};
 use super::failure::error_field;
-use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text};
+use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text, take_word};
 use super::{ApiAnswer, Heard, object, texts};
 
 pub(super) use chunks::Chunks;
 
 /// Fields with reasoning beside the content: DeepSeek's, OpenRouter's and vLLM's, gateways'.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
-
-/// The request body for a model with these capabilities.
-pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
-    let limit = |field| request.max_tokens.filter(|_| capabilities.limit == field);
-    let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
-        json!({
-            "type": "json_schema",
-            "json_schema": { "name": answer.name, "schema": answer.schema, "strict": true },
-        })
-    });
-    object([
-        ("model", json!(&*request.model)),
-        ("messages", messages(request, capabilities)),
-        ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
-        ("max_completion_tokens", json!(limit(LimitField::MaxCompletionTokens))),
-        ("max_tokens", json!(limit(LimitField::MaxTokens))),
-        ("response_format", json!(schema)),
-        ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
-        ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
-        // Without this option the API omits the token counts of a stream.
-        (
-            "stream_options",
-            json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),
-        ),
-    ])
-}
 
 /// Shared parts come first: providers discount identical beginnings.
 fn messages(request: &Request, capabilities: Capabilities) -> Value {
@@ -105,6 +79,29 @@ fn complete(raw: &mut Value, call: &ToolCall) {
 impl ApiAnswer for Chunks {
     const PATH: &'static str = "/chat/completions";
 
+    fn body(request: &Request, capabilities: Capabilities) -> Value {
+        let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
+            json!({
+                "type": "json_schema",
+                "json_schema": { "name": answer.name, "schema": answer.schema, "strict": true },
+            })
+        });
+        object([
+            ("model", json!(&*request.model)),
+            ("messages", messages(request, capabilities)),
+            ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
+            (capabilities.limit, json!(request.max_tokens)),
+            ("response_format", json!(schema)),
+            ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
+            ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
+            // Without this option the API omits the token counts of a stream.
+            (
+                "stream_options",
+                json!((capabilities.streaming == Streaming::WithUsage).then(|| json!({ "include_usage": true }))),
+            ),
+        ])
+    }
+
     fn is_foreign(answer: &Value) -> bool {
         !answer["choices"].is_array()
     }
@@ -123,7 +120,7 @@ impl ApiAnswer for Chunks {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
         let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
         let mut choice = take_choice(&mut answer);
-        let reason = take_text(&mut choice, "finish_reason");
+        let reason = take_word(&mut choice, "finish_reason");
         let mut message = take(&mut choice, "message");
         read_content(message["content"].clone(), &mut text, &mut refusal);
         refusal.push_str(&take_text(&mut message, "refusal").unwrap_or_default());

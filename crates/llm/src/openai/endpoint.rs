@@ -54,12 +54,7 @@ pub enum EndpointError {
     Key(Arc<str>),
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]
-    Header {
-        /// The provider.
-        provider: Arc<str>,
-        /// The header's name.
-        header: String,
-    },
+    Header { provider: Arc<str>, header: String },
     /// The certificate cannot be checked as configured.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),
@@ -95,20 +90,22 @@ impl Endpoint {
 
 /// A checked [`Endpoint`].
 pub(super) struct Address {
-    base: Url,
+    /// The base of the server's URLs, without its query.
+    pub(super) base: Url,
     query: Vec<(String, String)>,
-    headers: HeaderMap,
+    /// The headers of every request.
+    pub(super) headers: HeaderMap,
     secrets: Vec<SecretString>,
 }
 
 impl Address {
     /// Checks `endpoint`.
-    pub(super) fn new(endpoint: Endpoint) -> Result<Self, EndpointError> {
-        let provider = endpoint.name;
+    pub(super) fn new(endpoint: &Endpoint) -> Result<Self, EndpointError> {
+        let provider = &endpoint.name;
         let mut base = Url::parse(endpoint.base_url.trim())
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or_else(|| EndpointError::BaseUrl(Arc::clone(&provider)))?;
+            .ok_or_else(|| EndpointError::BaseUrl(Arc::clone(provider)))?;
         let query: Vec<(String, String)> = base.query_pairs().into_owned().collect();
         base.set_query(None);
         base.set_fragment(None);
@@ -126,10 +123,10 @@ impl Address {
             headers.insert(AUTHORIZATION, value);
             secrets.push(SecretString::from(key));
         }
-        for (header, value) in endpoint.headers {
+        for (header, value) in &endpoint.headers {
             let value = value.expose_secret().trim();
             let (Ok(name), Some(sent)) = (HeaderName::try_from(header.as_str()), sensitive(value)) else {
-                return Err(EndpointError::Header { provider, header });
+                return Err(EndpointError::Header { provider: Arc::clone(provider), header: header.clone() });
             };
             if !LABELS.contains(&name.as_str()) {
                 // `Bearer <key>`: a server that echoes the key omits the scheme.
@@ -152,11 +149,6 @@ impl Address {
         without_userinfo(&text)
     }
 
-    /// The base of the server's URLs, without its query.
-    pub(super) fn base(&self) -> &Url {
-        &self.base
-    }
-
     /// The URL of `path`, with the query of the base URL.
     pub(super) fn url(&self, path: &str) -> Url {
         let mut url = self.base.clone();
@@ -165,11 +157,6 @@ impl Address {
             url.query_pairs_mut().extend_pairs(&self.query);
         }
         url
-    }
-
-    /// The headers of every request.
-    pub(super) fn headers(&self) -> &HeaderMap {
-        &self.headers
     }
 
     /// Whether requests carry credentials.
@@ -256,28 +243,28 @@ mod tests {
             ("http://h", "http://h/responses"),
             ("https://h:8443/openai/v1?api-version=preview#x", "https://h:8443/openai/v1/responses"),
         ] {
-            let address = Address::new(endpoint(base, "k").meant()).unwrap();
+            let address = Address::new(&endpoint(base, "k").meant()).unwrap();
             let mut asked = address.url("/responses");
             asked.set_query(None);
             assert_eq!(asked.as_str(), url);
         }
-        let address = Address::new(endpoint("https://h/v1?api-version=preview", "k")).unwrap();
+        let address = Address::new(&endpoint("https://h/v1?api-version=preview", "k")).unwrap();
         assert_eq!(address.url("/responses").as_str(), "https://h/v1/responses?api-version=preview");
     }
 
     #[test]
     fn what_is_not_a_url_is_a_typed_error() {
         for base in ["", "localhost:11434/v1", "ftp://h/v1", "http://", "/v1"] {
-            assert!(matches!(Address::new(endpoint(base, "k")), Err(EndpointError::BaseUrl(_))), "{base:?}");
+            assert!(matches!(Address::new(&endpoint(base, "k")), Err(EndpointError::BaseUrl(_))), "{base:?}");
         }
     }
 
     #[test]
     fn white_space_around_the_key_is_dropped_and_inside_it_is_a_typed_error() {
-        let address = Address::new(endpoint("http://h", " sk-1\r\n")).unwrap();
-        assert_eq!(address.headers()[AUTHORIZATION], "Bearer sk-1");
-        assert!(Address::new(endpoint("http://h", "\n")).unwrap().headers().is_empty());
-        let error = Address::new(endpoint("http://h", "sk-geheim\nx")).err().unwrap();
+        let address = Address::new(&endpoint("http://h", " sk-1\r\n")).unwrap();
+        assert_eq!(address.headers[AUTHORIZATION], "Bearer sk-1");
+        assert!(Address::new(&endpoint("http://h", "\n")).unwrap().headers.is_empty());
+        let error = Address::new(&endpoint("http://h", "sk-geheim\nx")).err().unwrap();
         assert!(matches!(error, EndpointError::Key(_)));
         assert!(!format!("{error} {error:?}").contains("geheim"));
     }
@@ -290,15 +277,15 @@ mod tests {
             ("X-Title".to_owned(), SecretString::from("dialectic")),
         ];
         assert!(!format!("{with:?}").contains("header-secret"));
-        let address = Address::new(with).unwrap();
-        assert_eq!(address.headers()["x-key"], "Token header-secret");
-        assert!(!format!("{:?}", address.headers()).contains("header-secret"));
+        let address = Address::new(&with).unwrap();
+        assert_eq!(address.headers["x-key"], "Token header-secret");
+        assert!(!format!("{:?}", address.headers).contains("header-secret"));
         assert_eq!(address.redact("sk-1, header-secret of dialectic"), "[redacted], [redacted] of dialectic");
         let url = "https://user-secret:pass-secret@h/v1?api-version=preview&subscription-key=query-secret";
-        let address = Address::new(endpoint(url, "k/ey+1")).unwrap();
+        let address = Address::new(&endpoint(url, "k/ey+1")).unwrap();
         let said = r"user-secret pass-secret query-secret k\/ey+1 preview k";
         assert_eq!(address.redact(said), "[redacted] [redacted] [redacted] [redacted] preview k");
-        let address = Address::new(endpoint("http://h", "k")).unwrap();
+        let address = Address::new(&endpoint("http://h", "k")).unwrap();
         for (said, shown) in [
             ("502 from http://me:p@ss@vllm:8000/v1.", "502 from http://[redacted]@vllm:8000/v1."),
             ("\"http:\\/\\/me@h\" or redis://:x@h, a@b.c", "\"http://[redacted]@h\" or redis://[redacted]@h, a@b.c"),
@@ -309,7 +296,7 @@ mod tests {
         for (name, value) in [("bad name", "v"), ("", "v"), ("x-a", "a\nb-secret")] {
             let mut bad = endpoint("http://h", "k");
             bad.headers = vec![(name.to_owned(), SecretString::from(value))];
-            let error = Address::new(bad).err().unwrap();
+            let error = Address::new(&bad).err().unwrap();
             assert!(matches!(error, EndpointError::Header { .. }), "{name:?}");
             assert!(!format!("{error:?}").contains("b-secret"));
         }
@@ -324,7 +311,7 @@ mod tests {
             ("https://api.openai.com/v1", false),
             ("http://10.0.0.1", false),
         ] {
-            assert_eq!(Address::new(endpoint(base, "k")).unwrap().is_loopback(), expected, "{base}");
+            assert_eq!(Address::new(&endpoint(base, "k")).unwrap().is_loopback(), expected, "{base}");
         }
     }
 }

@@ -22,8 +22,6 @@ pub(super) struct ServerRefusal {
     pub(super) status: u16,
     /// The server's requested delay.
     pub(super) retry_after: Option<Duration>,
-    /// The error's code and type, since servers use them interchangeably.
-    pub(super) codes: Vec<String>,
     /// The faulty parameter.
     pub(super) param: Option<String>,
     /// The server's message: one line, without secrets and control characters.
@@ -41,7 +39,11 @@ pub(super) struct ServerRefusal {
 impl ServerRefusal {
     /// A refusal with an error status.
     pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
-        let body: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let body: Option<Value> = serde_json::from_slice(&answer.body).ok().or_else(|| {
+            // LiteLLM's, for streams.
+            let lines = std::str::from_utf8(&answer.body).ok()?.lines();
+            lines.filter_map(|line| line.strip_prefix("data:")).find_map(|data| serde_json::from_str(data).ok())
+        });
         let said = body.as_ref().and_then(fault_in).unwrap_or_default();
         let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
@@ -68,7 +70,7 @@ impl ServerRefusal {
             })
         };
         let retry_after = wait_in(&answer.headers, SystemTime::now()).or(retry_after).or_else(in_words);
-        Self { status, retry_after, codes, param, message, said, url: None, in_answer: false, is_http_status: false }
+        Self { status, retry_after, param, message, said, url: None, in_answer: false, is_http_status: false }
     }
 
     /// A refusal inside an answer with a success status.

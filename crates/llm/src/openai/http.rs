@@ -50,13 +50,6 @@ pub struct HttpClient {
     certificates: Result<(), CertificateFileError>,
 }
 
-/// The route to a server.
-pub(super) struct Route {
-    pub(super) client: Client,
-    /// The proxy, without user and password.
-    pub(super) proxy: Option<String>,
-}
-
 /// Creates the client for all calls of the program.
 ///
 /// It trusts the system's roots, or Mozilla's if the system has none, as in bare containers. It follows no redirects,
@@ -104,15 +97,15 @@ impl HttpClient {
         }
     }
 
-    /// The route to `url`.
+    /// The client for `url`, and its proxy, without user and password.
     ///
     /// # Errors
     /// It uses TLS, and the user's certificates cannot be read.
-    pub(super) fn route(&self, url: &Url) -> Result<Route, CertificateFileError> {
+    pub(super) fn route(&self, url: &Url) -> Result<(Client, Option<String>), CertificateFileError> {
         if url.scheme() == "https" {
             self.certificates.clone()?;
         }
-        Ok(Route { client: self.client_for(url).clone(), proxy: self.proxy_for(url) })
+        Ok((self.client_for(url).clone(), self.proxy_for(url)))
     }
 
     fn proxy_for(&self, url: &Url) -> Option<String> {

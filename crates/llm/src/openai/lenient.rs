@@ -28,6 +28,15 @@ pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
     }
 }
 
+/// Takes a word; any other value is a word that nobody knows.
+pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
+    match take(object, key) {
+        Value::Null => None,
+        Value::String(word) => Some(word),
+        other => Some(other.to_string()),
+    }
+}
+
 /// A text that is copied only if it contains escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -52,6 +61,34 @@ fn count(value: &Value) -> Option<u64> {
     figure(value).map(|count| count as u64)
 }
 
+/// Places of the usage in an answer.
+#[rustfmt::skip]
+const USAGE: &[&str] = &[
+    "/usage", // OpenAI and most others
+    "/choices/0/usage", "/choices/0/message/usage", "/choices/0/delta/usage", // Moonshot, gateways
+    "/x_groq/usage", // Groq
+    "/usage_metadata", "/usageMetadata", "/token_usage", // gateways to Google, others
+];
+
+/// Places of a cost beside the usage.
+#[rustfmt::skip]
+const COSTS: &[&str] = &[
+    "/cost", "/estimated_cost", // OpenCode, gateways
+    "/response_cost", "/_hidden_params/response_cost", // LiteLLM
+    "/provider_metadata/gateway/cost", "/choices/0/message/provider_metadata/gateway/cost", // Vercel
+    "/choices/0/delta/provider_metadata/gateway/cost", // the same in a stream
+];
+
+/// Places of a cost in the usage.
+#[rustfmt::skip]
+const USAGE_COSTS: &[&str] = &[
+    "/cost", // OpenRouter and most others
+    "/cost/total_cost", "/total_cost", // Perplexity, gateways
+    "/estimated_cost", // DeepInfra
+    "/cost_usd", "/cost_usd_total", "/total_cost_usd", // LLM Gateway, others
+    "/cost_details/total_cost", // LLM Gateway
+];
+
 /// Token counts and costs under the names of all known servers.
 ///
 /// Sources: the references of OpenAI (Chat Completions, Responses), Anthropic (Messages, "Prompt caching"), OpenRouter
@@ -59,15 +96,13 @@ fn count(value: &Value) -> Option<u64> {
 /// caching"), Portkey, Perplexity.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
-pub(super) struct ReportedUsage(Value);
+pub(super) struct ReportedUsage(pub(super) Value);
 
 impl ReportedUsage {
-    /// The usage in an answer, if it is stated: in its own field, in the choice (Moonshot) or beside it (Groq), and a cost
-    /// beside either (`OpenCode`).
+    /// The usage in an answer, if it is stated, with a cost beside it.
     pub(super) fn of(answer: &Value) -> Option<Self> {
-        let places = ["/usage", "/choices/0/usage", "/x_groq/usage", "/choices/0/message/usage"];
-        let usage = places.into_iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());
-        let costs = ["cost", "response_cost"].into_iter().filter_map(|place| answer.get(place));
+        let usage = USAGE.iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());
+        let costs = COSTS.iter().filter_map(|place| answer.pointer(place));
         let cost = costs.into_iter().find(|cost| figure(cost).is_some());
         let mut usage = usage.cloned();
         if let Some(cost) = cost {
@@ -77,11 +112,6 @@ impl ReportedUsage {
             }
         }
         usage.map(Self)
-    }
-
-    /// The figures as JSON.
-    pub(super) fn into_json(self) -> Value {
-        self.0
     }
 
     /// The largest of the figures for the same quantity, by their pointers.
@@ -104,11 +134,11 @@ impl ReportedUsage {
     /// Reasoning counts as output. Most servers include it there; some (Google, xAI) omit it from the completion, but
     /// not from the total.
     fn counted(&self) -> (Tokens, bool) {
-        let stated = self.stated(["/input_tokens", "/prompt_tokens"]);
+        let stated = self.stated(["/input_tokens", "/prompt_tokens", "/promptTokenCount", "/promptTokens"]);
         let completion = self.completion();
         let read = self.count(["/cache_read_input_tokens"]);
         let (of_input, output) = (stated.unwrap_or(0), completion.unwrap_or(0));
-        let total = self.stated(["/total_tokens"]);
+        let total = self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"]);
         let known = of_input.saturating_add(output);
         // Ignores a total smaller than its parts.
         let outside = total.unwrap_or(0).saturating_sub(known);
@@ -178,7 +208,7 @@ impl ReportedUsage {
         let both = read.saturating_add(written);
         let details = ["prompt_tokens_details", "input_tokens_details"].map(|name| &self.0[name]);
         let details = details.into_iter().find(|details| details.is_object());
-        let has_total = self.stated(["/total_tokens"]).is_some();
+        let has_total = self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"]).is_some();
         let Some(details) = details.filter(|_| has_total && outside < both) else { return both };
         let has_read = count(&details["cached_tokens"]).unwrap_or(0) >= read && read <= input;
         let states_writes =
@@ -189,12 +219,12 @@ impl ReportedUsage {
 
     /// The output as counted against the limit.
     pub(super) fn completion(&self) -> Option<u64> {
-        self.stated(["/output_tokens", "/completion_tokens"])
+        self.stated(["/output_tokens", "/completion_tokens", "/candidatesTokenCount", "/completionTokens"])
     }
 
     /// Whether it has an output count or a cost, as at the end of an answer.
     pub(super) fn is_of_an_end(&self) -> bool {
-        let has_total = self.stated(["/total_tokens"]).is_some();
+        let has_total = self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"]).is_some();
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 
@@ -214,8 +244,7 @@ impl ReportedUsage {
     fn cost(&self) -> Option<f64> {
         let stated = |place: &str| figure(self.0.pointer(place)?);
         let ticks = || Some(self.0["cost_in_usd_ticks"].as_f64()? / TICKS_PER_DOLLAR);
-        let places = ["/cost", "/cost/total_cost", "/total_cost", "/estimated_cost"];
-        let cost = places.into_iter().find_map(stated).or_else(ticks);
+        let cost = USAGE_COSTS.iter().find_map(|place| stated(place)).or_else(ticks);
         let upstream = stated("/cost_details/upstream_inference_cost").filter(|cost| *cost > 0.0);
         match (self.0["is_byok"].as_bool(), upstream) {
             (Some(false), _) | (None, None) => cost,
@@ -274,7 +303,12 @@ pub(super) fn grow(known: &mut Value, more: Value) {
         (Value::Array(known), Value::Array(more)) => {
             for part in more {
                 let index = part["index"].as_u64();
-                let place = known.iter_mut().find(|known| index.is_some() && known["index"].as_u64() == index);
+                let is_thought = index.is_none() && is_thought(&part);
+                let place = known.iter_mut().rfind(|known| match index {
+                    Some(_) => known["index"].as_u64() == index,
+                    // LiteLLM's thinking blocks.
+                    None => is_thought && known["type"] == part["type"] && !known["signature"].is_string(),
+                });
                 match place {
                     Some(place) => grow(place, part),
                     None => known.push(part),
@@ -288,9 +322,12 @@ pub(super) fn grow(known: &mut Value, more: Value) {
 /// The types of parts with reasoning.
 const THOUGHTS: [&str; 4] = ["thinking", "reasoning", "reasoning_text", "summary_text"];
 
+fn is_thought(part: &Value) -> bool {
+    part["type"].as_str().is_some_and(|kind| THOUGHTS.contains(&kind))
+}
+
 /// Whether a part of a message's content is reasoning, as from Mistral.
 pub(super) fn has_thoughts(content: &Value) -> bool {
-    let is_thought = |part: &Value| part["type"].as_str().is_some_and(|kind| THOUGHTS.contains(&kind));
     content.as_array().is_some_and(|parts| parts.iter().any(is_thought))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Sources: chat templates of the models; the tool parsers of vLLM, `SGLang` and llama.cpp.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// Marks of the end of a turn.
@@ -13,23 +14,25 @@ const ENDS_OF_TURN: &[&str] = &[
     "<end_of_turn>", "<turn|>", "<eos>", // Gemma
     "<|return|>", "<|end|>", "<|call|>", // gpt-oss, Phi
     "<｜end▁of▁sentence｜>", "<|end▁of▁sentence|>", "<|end_of_sentence|>", // DeepSeek, Ernie
-    "<|user|>", "<|observation|>", // GLM
+    "<|user|>", "<|observation|>", "<|assistant|>", "<|system|>", // GLM
     "<|END_OF_TURN_TOKEN|>", // Cohere
     "<|end_of_turn|>", "<|end_of_msg|>", // OpenChat, Kimi K3
     "[e~[", // MiniMax
     "<|role_end|>", // Ling
-    "<|eos|>", "[EOS]", // others
+    "[|endofturn|]", "<|end_of_role|>", "<end_of_utterance>", // EXAONE, Granite, SmolVLM
+    "<extra_id_1>", "<|EOT|>", "<|im_start|>", // Nemotron, DeepSeek's coder, Qwen
+    "<|eos|>", "[EOS]", "<eot>", "<EOS>", // others
 ];
 
 /// The marks around GLM's final answers.
 const BOX: [&str; 2] = ["<|begin_of_box|>", "<|end_of_box|>"];
 
-/// The beginnings of tool calls, in lower case with `|` for every bar, each with its end; an empty end is that of the
-/// text.
+/// The beginnings of tool calls, in lower case with `|` for every bar, each with its end. An empty end is that of the
+/// JSON in the same line, else that of the text.
 #[rustfmt::skip]
 const TOOL_CALLS: &[(&str, &str)] = &[
-    ("<tool_call>", "</tool_call>"), // Hermes, Qwen, GLM
-    ("<tool_calls>", "</tool_calls>"), // Ernie, gateways
+    ("<tool_call>", "</tool_call>"), ("<tool_call ", "</tool_call>"), // Hermes, Qwen, GLM
+    ("<tool_calls>", "</tool_calls>"), ("[tool_call]", "[/tool_call]"), // Ernie, gateways
     ("<toolcall>", "</toolcall>"), // Nemotron
     ("<tool_use>", "</tool_use>"), ("<use_mcp_tool>", "</use_mcp_tool>"), // prompts of clients
     ("<longcat_tool_call>", "</longcat_tool_call>"), // LongCat
@@ -43,7 +46,10 @@ const TOOL_CALLS: &[(&str, &str)] = &[
     ("<|tool▁calls▁begin|>", "<|tool▁calls▁end|>"), // DeepSeek V3
     ("<|tool▁call▁begin|>", "<|tool▁call▁end|>"), // DeepSeek V3
     ("<|tool_calls_begin|>", "<|tool_calls_end|>"), // DeepSeek V3, with plain underscores
-    ("<|dsml|", ""), ("<||dsml||", ""), // DeepSeek V4
+    ("<|dsml|tool_calls>", "</|dsml|tool_calls>"), ("<||dsml||tool_calls>", "</||dsml||tool_calls>"), // DeepSeek V4
+    ("<|dsml|function_calls>", "</|dsml|function_calls>"), // DeepSeek V3.2
+    ("<|dsml|invoke ", "</|dsml|invoke>"), ("<||dsml||invoke ", "</||dsml||invoke>"), // the same without the section
+    ("<|dsml|", ""), ("<||dsml||", ""), ("< | dsml | ", ""), ("<dsml ", ""), // the same, damaged
     ("<function_calls>", "</function_calls>"), ("<invoke name=", "</invoke>"), // Anthropic, DeepSeek V3.2
     ("<function=", "</function>"), ("<function_call>", "</function_call>"), // Llama, Qwen3-Coder, gateways
     ("[tool_calls]", ""), // Mistral
@@ -51,30 +57,46 @@ const TOOL_CALLS: &[(&str, &str)] = &[
     ("<|python_tag|>", ""), // Llama
     ("<|start_action|>", "<|end_action|>"), // Cohere
     ("<|action_start|>", "<|action_end|>"), // InternLM
-    ("<|channel|>commentary to=", ""), // gpt-oss
+    ("<|channel|>commentary to=", ""), ("<|start|>assistant<|channel|>commentary to=", ""), // gpt-oss
+    ("to=functions.", ""), ("commentary to=functions.", ""), ("assistantcommentary to=functions.", ""), // without marks
     ("functools[", ""), // Phi
-    ("```tool_call", "```"), // prompts of clients
+    ("```tool_call", "```"), ("```tool_code", "```"), // prompts of clients, Google
 ];
 
 /// Whether `text` is nothing but calls of tools that its server did not recognize.
 pub(super) fn is_tool_call(text: &str) -> bool {
-    let text = text.to_lowercase().replace('｜', "|");
+    let text = text.to_lowercase().replace(['｜', '‖'], "|");
     let mut rest = text.trim();
     while let Some((begin, end)) = TOOL_CALLS.iter().find(|(begin, _)| rest.starts_with(begin)) {
         let inside = &rest[begin.len()..];
-        let after = inside.find(end).filter(|_| !end.is_empty()).map_or("", |at| &inside[at + end.len()..]);
-        rest = after.trim_start();
-        if rest.is_empty() {
+        let after = if end.is_empty() { json_end(inside) } else { inside.find(end).map(|at| at + end.len()) };
+        rest = after.map_or("", |at| &inside[at..]).trim_start();
+        if without_end_of_turn(rest).is_empty() {
             return true;
         }
     }
     // Llama and Mistral write a call without marks.
-    let call: Option<Value> = rest.strip_suffix('}').and_then(|_| serde_json::from_str(rest).ok());
-    call.is_some_and(|call| {
-        let arguments = call.get("arguments").or_else(|| call.get("parameters"));
-        let fields = call.as_object().map_or(0, serde_json::Map::len);
-        call["name"].is_string() && arguments.is_some_and(Value::is_object) && fields <= 3
-    })
+    let plain = rest.strip_prefix("```json").and_then(|rest| rest.strip_suffix("```")).unwrap_or(rest);
+    serde_json::from_str(plain).is_ok_and(|json| is_call(&json))
+}
+
+/// The end of the JSON that begins in the first line of `text`.
+fn json_end(text: &str) -> Option<usize> {
+    let start = text.lines().next()?.find(['{', '['])?;
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    Some(start + values.byte_offset())
+}
+
+/// Whether JSON is a call or a list of calls. The fields of others are the answer's.
+fn is_call(json: &Value) -> bool {
+    if let Some(list) = json.as_array() {
+        return !list.is_empty() && list.iter().all(is_call);
+    }
+    let call = if json["function"].is_object() { &json["function"] } else { json };
+    let arguments = call.get("arguments").or_else(|| call.get("parameters"));
+    let fields = json.as_object().map_or(0, serde_json::Map::len);
+    call["name"].is_string() && arguments.is_some_and(Value::is_object) && fields <= 3
 }
 
 /// `text` without marks of the end of a turn at its end.
@@ -107,12 +129,20 @@ mod tests {
             "<function=f>\n<parameter=a>\n1\n</parameter>\n</function>",
             "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]",
             "{\"name\": \"file_read\", \"parameters\": {\"path\": \"a\"}}",
+            "[{\"name\": \"f\", \"arguments\": {}}, {\"function\": {\"name\": \"g\", \"arguments\": {}}}]",
+            "```json\n{\"name\": \"f\", \"arguments\": {}}\n```",
+            "<‖DSML‖tool_calls>\n<‖DSML‖invoke name=\"f\">",
+            "<｜DSML｜function_calls></｜DSML｜function_calls><|im_end|>",
+            "to=functions.file_read <|constrain|>json<|message|>{\"path\": \"a\"}",
         ] {
             assert!(is_tool_call(text), "{text}");
         }
         for text in [
             "",
             "<tool_call>{}</tool_call> The answer.",
+            "<｜DSML｜tool_calls>\n</｜DSML｜tool_calls>\n\nThe answer.",
+            "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {}}]\n\nThe answer.",
+            "[]",
             "The tags <tool_call> and </tool_call> surround it.",
             "{\"name\": \"f\", \"score\": 1}",
             "{\"name\": \"f\", \"arguments\": \"x\"}",

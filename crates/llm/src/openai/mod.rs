@@ -3,14 +3,14 @@
 //! One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the configuration says
 //! otherwise. Features that a model rejects are remembered for the run.
 //!
-//! What servers say in words of their own stands in four tables, each row with its source: why an answer ended (`ends`),
-//! what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a text (`marks`).
+//! What servers say in words of their own stands in tables, each row with its source: why an answer ended
+//! ([`ends`](crate::ends)), what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a
+//! text (`marks`).
 
 mod asking;
 mod capabilities;
 mod chat;
 mod endpoint;
-mod ends;
 mod errors;
 mod failure;
 mod http;
@@ -30,15 +30,11 @@ mod transport;
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-pub(crate) use ends::finish as finish_word;
-
 use super::{ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
-use dialectic_base::provider::serves_responses;
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{
@@ -46,19 +42,14 @@ pub use http::{
 };
 pub use offered::Offered;
 
-use capabilities::{
-    Api, Capabilities, KnownCapabilities, LOOPBACK_PROBE_TIMEOUT, LimitField, PROBE_TIMEOUT, Presumed, Streaming,
-};
+use capabilities::{Api, Capabilities, KnownCapabilities, Streaming};
 use endpoint::Address;
 use failure::{Fault, ServerRefusal, error_field, excerpt, one_line};
 use lenient::{ReportedUsage, stated_cost};
 use reasoning::{Spoken, told_apart};
-use streaming::{Pieces, StreamEnding, StreamOutcome, follow, pieces_in};
+use streaming::{Pieces, StreamOutcome, follow};
 use text::{parsed, readable};
-use transport::{HttpAnswer, Posted, Transport, broken};
-
-/// The provider whose Chat Completions use the new name for the output limit.
-const RENAMED_LIMIT: &str = "openai";
+use transport::{HttpAnswer, Transport, broken};
 
 /// A client for one server, shared by all its models.
 pub struct OpenAiClient {
@@ -73,19 +64,8 @@ impl OpenAiClient {
     /// The endpoint's URL, key or headers are invalid, or the user's certificates cannot be read.
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let endpoint = endpoint.meant();
-        let limit =
-            if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
-        let presumed = Presumed {
-            api: endpoint.api,
-            limit,
-            streams: endpoint.streams,
-            takes_schemas: endpoint.takes_schemas,
-            provider: Arc::clone(&endpoint.name),
-            serves_responses: serves_responses(&endpoint.name, &endpoint.base_url),
-        };
-        let address = Address::new(endpoint)?;
-        let probe_timeout = if address.is_loopback() { LOOPBACK_PROBE_TIMEOUT } else { PROBE_TIMEOUT };
-        let known = KnownCapabilities::new(presumed, probe_timeout);
+        let address = Address::new(&endpoint)?;
+        let known = KnownCapabilities::new(endpoint, address.is_loopback());
         Ok(Self { transport: Transport::new(address, http)?, known })
     }
 
@@ -96,39 +76,28 @@ impl OpenAiClient {
         capabilities: Capabilities,
         live: Live<'_>,
     ) -> Result<Reply, RequestFailure> {
-        let posted = match api {
-            Api::Responses => {
-                self.transport.post(responses::Events::PATH, &responses::body(request, capabilities)).await?
-            }
-            Api::Chat => self.transport.post(chat::Chunks::PATH, &chat::body(request, capabilities)).await?,
-        };
-        let spoken = Spoken::new(capabilities.begins_within);
         match api {
-            Api::Responses => self.receive::<responses::Events>(request, posted, live, spoken).await,
-            Api::Chat => self.receive::<chat::Chunks>(request, posted, live, spoken).await,
+            Api::Responses => self.ask_by::<responses::Events>(request, capabilities, live).await,
+            Api::Chat => self.ask_by::<chat::Chunks>(request, capabilities, live).await,
         }
     }
 
-    async fn receive<P: Pieces>(
+    async fn ask_by<P: Pieces>(
         &self,
         request: &Request,
-        posted: Posted,
+        capabilities: Capabilities,
         live: Live<'_>,
-        spoken: Spoken,
     ) -> Result<Reply, RequestFailure> {
-        let mut streamed = match posted {
-            Posted::Whole(answer) => return self.read::<P>(request, &answer),
-            Posted::Streamed(streamed) => streamed,
-        };
-        match follow::<P>(&mut streamed, live, spoken).await {
+        let mut streamed = self.transport.post(P::PATH, &P::body(request, capabilities)).await?;
+        match follow::<P>(&mut streamed, live, Spoken::new(capabilities.begins_within)).await {
             StreamOutcome::Whole(answer) => self.read::<P>(request, &answer),
             StreamOutcome::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 // Figures from before an interruption are incomplete.
-                let ending = ended.map_err(RequestFailure::broken_stream)?;
+                let is_whole = ended.map_err(RequestFailure::broken_stream)?;
                 let reply = self.accept::<P>(request, whole, &head)?;
                 self.known.streams();
-                if ending == StreamEnding::Regular && reply.tokens.is_none() {
+                if is_whole && reply.tokens.is_none() {
                     // The cost of a debate is more important than streaming.
                     self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
                 }
@@ -138,15 +107,11 @@ impl OpenAiClient {
     }
 
     fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
-        let address = self.transport.address();
+        let address = &self.transport.address;
         if !answer.status.is_success() {
             let refusal = ServerRefusal::of_answer(answer, address, P::PATH);
             let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             return Err(RequestFailure::refused(refusal, usage_of(&body, answer)));
-        }
-        if let Some(pieces) = pieces_in::<P>(&answer.body) {
-            let pieces = pieces.map_err(RequestFailure::broken_stream)?;
-            return self.accept::<P>(request, pieces.into_whole(), answer);
         }
         let whole: Map<String, Value> = parsed(&readable(&answer.body)).map_err(|error| {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
@@ -165,7 +130,7 @@ impl OpenAiClient {
         read: Value,
         answer: &HttpAnswer,
     ) -> Result<Reply, RequestFailure> {
-        let address = self.transport.address();
+        let address = &self.transport.address;
         let usage = usage_of(&read, answer);
         if let Some(fault) = A::error(&read).and_then(Fault::of) {
             let in_answer = !A::is_foreign(&read);
@@ -191,16 +156,14 @@ impl OpenAiClient {
         let has_more = |message: &Value| told.answer.len() != length || A::has_more(message);
         reply.message = message.filter(has_more);
         reply.text = marks::without(told.answer);
-        let unusable = match reply.finish {
-            FinishReason::Filtered => None,
-            _ if !reply.tool_calls.is_empty() => None,
-            _ if marks::is_tool_call(&reply.text) => Some("it is nothing but the markup of a tool call"),
-            FinishReason::Length => None,
-            FinishReason::Complete | FinishReason::Interrupted | FinishReason::Unknown => {
-                is_reasoning.then_some("all of it came as reasoning, none as text")
-            }
+        let is_answer = reply.finish == FinishReason::Filtered || !reply.tool_calls.is_empty();
+        let unusable = if marks::is_tool_call(&reply.text) {
+            Some("it is nothing but the markup of a tool call")
+        } else {
+            let is_uncut = reply.finish != FinishReason::Length;
+            (is_reasoning && is_uncut).then_some("all of it came as reasoning, none as text")
         };
-        if let Some(message) = unusable {
+        if let Some(message) = unusable.filter(|_| !is_answer) {
             let error = ModelError::Unusable { message: message.to_owned() };
             return Err(FailedAttempt::with_usage(error, usage).into());
         }
@@ -251,6 +214,9 @@ trait ApiAnswer {
     /// The path of the API.
     const PATH: &'static str;
 
+    /// The request for a model with these capabilities.
+    fn body(request: &Request, capabilities: Capabilities) -> Value;
+
     /// Whether it contains no field of the API.
     fn is_foreign(answer: &Value) -> bool;
 
@@ -267,14 +233,12 @@ trait ApiAnswer {
         error_field(answer)
     }
 
-    /// What the answer says.
     fn into_reply(answer: Value) -> Heard;
 
     /// Whether a reply's message says more than text and calls.
     fn has_more(message: &Value) -> bool;
 }
 
-/// What an answer says.
 struct Heard {
     reply: Reply,
     /// The text of a refusal.
@@ -283,7 +247,6 @@ struct Heard {
     has_reasoned: bool,
 }
 
-/// Why there is no reply.
 struct RequestFailure {
     failed: Box<FailedAttempt>,
     cause: FailureCause,
@@ -297,7 +260,6 @@ enum FailureCause {
     Foreign,
     /// A stream that broke before its end.
     BrokenStream,
-    /// Anything else.
     Other,
 }
 
@@ -328,7 +290,7 @@ impl ChatModel for OpenAiClient {
     }
 
     fn is_local(&self) -> bool {
-        let address = self.transport.address();
+        let address = &self.transport.address;
         address.is_loopback() || !address.has_secrets()
     }
 

@@ -44,7 +44,7 @@ impl OpenAiClient {
     pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
         let asked = timeout(limit, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
-        let address = self.transport.address();
+        let address = &self.transport.address;
         if !answer.status.is_success() {
             return Err(ServerRefusal::of_answer(&answer, address, PATH).error());
         }
@@ -66,7 +66,7 @@ impl OpenAiClient {
     pub(super) async fn is_there(&self) -> Result<(), ModelError> {
         let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
-        let error = ServerRefusal::of_answer(&answer, self.transport.address(), PATH).error();
+        let error = ServerRefusal::of_answer(&answer, &self.transport.address, PATH).error();
         if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
     }
 }

@@ -27,7 +27,6 @@ pub(super) fn begins_within(model: &str) -> bool {
 
 /// A text without its reasoning.
 pub(super) struct VisibleText {
-    /// The rest.
     pub(super) answer: String,
     /// The reasoning had only an end: the model begins inside it.
     pub(super) began_within: bool,

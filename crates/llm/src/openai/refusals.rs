@@ -3,7 +3,7 @@
 
 use crate::{Request, Turn};
 
-use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Missing, Streaming};
+use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, Missing, Streaming};
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
 use super::schema::Schemas;
@@ -23,9 +23,10 @@ const ONE_TEMPERATURE: &[&str] = &[
     "only the default", // OpenAI
     "only 1", "is allowed for this model", // Moonshot
     "only be set to", // Anthropic, Bedrock
-    "only support", "only accept", "only allow", "only be 1", // gateways
-    "be set to 1", "must be 1 when", "must be 1.0", "must equal 1", // gateways
-    "cannot be set", "not accept", // gateways
+    "only support", "only accept", "only allow", "only be 1", "be set to 1", "must equal 1", // gateways
+    "cannot be set", "not accept", "cannot be specified", "must be omitted", "is fixed", "not configurable", // gateways
+    "should be 1 when", "should be set to 1", "must be 1 when", "must be 1 for", "must be 1.0", // gateways
+    "not applicable", "remove", "must be unset", // gateways
 ];
 
 /// Refusals of system messages: all parts occur.
@@ -41,7 +42,8 @@ const NO_SYSTEM: &[&str] = &[
     "system message*not support", "system messages*not allowed", // gateways
     "system prompt*not support", "system prompts*not allowed", // gateways, SambaNova
     "role*system*invalid", "role*system*not support", "role*developer*not support", // gateways
-    "unexpected*role*system", // TensorRT-LLM, gateways
+    "unexpected*role*system", "unknown role*developer", "unknown role*system", // TensorRT-LLM, gateways
+    "only supports user and assistant", "first message must be*user", "system*must be omitted", // gateways
 ];
 
 /// The names of the output limit.
@@ -50,6 +52,7 @@ const LIMITS: &[&str] = &[
     "max_tokens", "max_completion_tokens", "max_output_tokens", "completion tokens", // OpenAI, most others
     "max_new_tokens", // DeepInfra, Text Generation Inference
     "maxoutputtokens", "output tokens", // Google, Anthropic
+    "max output length", "maximum output length", "maxtokens", // gateways
     "maximum tokens", // Bedrock
 ];
 
@@ -62,6 +65,7 @@ const NO_REPLAY: &[&str] = &[
     "not persisted", // OpenAI, for reasoning that it did not store
     "encrypted content*not", "encrypted_content*not", // OpenAI, for other models; Azure
     "unknown*input[", // OpenAI's Responses API
+    "unknown field*messages", "unexpected field*messages", "unrecognized*messages", // gateways
 ];
 
 /// Names of the requested form of the answer.
@@ -99,40 +103,42 @@ const NO_MODEL: &[&str] = &[
     "deprecated", // OpenAI, Anthropic
 ];
 
-impl ServerRefusal {
-    fn says_any(&self, rows: &[&str]) -> bool {
-        rows.iter().any(|words| self.says(words))
-    }
+/// What a refusal tells us about a model.
+pub(super) type Adjustment = Box<dyn FnOnce(&mut Capabilities) + Send>;
 
-    /// The adjustment that the refusal implies, if it concerns a feature to omit, rename or lower.
-    pub(super) fn adjustment(&self, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+impl ServerRefusal {
+    /// The adjustment that the refusal implies, if it concerns a feature to omit, rename or lower. Adjustments are never
+    /// undone.
+    pub(super) fn adjustment(&self, request: &Request, api: Api, known: Capabilities) -> Option<Adjustment> {
         if !self.speaks_of_parameters() {
             return None;
         }
-        if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
-            let less = capabilities.schemas.without_refused(answer, |keyword| self.refuses_keyword(keyword));
+        if let Some(answer) = request.answer.as_deref().filter(|_| known.schemas != Schemas::None) {
+            let less = known.schemas.without_refused(answer, |keyword| self.refuses_keyword(keyword));
             if less != Schemas::None || self.refuses_format() {
-                let is_too_much =
-                    less == Schemas::None && self.finds_schema_too_much() && capabilities.schemas.bounds(answer);
-                return Some(Adjustment::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
+                let is_too_much = less == Schemas::None && self.finds_schema_too_much() && known.schemas.bounds(answer);
+                let less = if is_too_much { Schemas::Unbounded } else { less };
+                return Some(Box::new(move |it| it.schemas = it.schemas.max(less)));
             }
         }
-        let lowered = request.max_tokens.and_then(|asked| self.highest_limit(asked));
-        let is_replay = request.turns.iter().any(Turn::is_as_it_came) || capabilities.asks_for_reasoning(request);
-        if capabilities.takes_temperature && self.refuses_temperature() {
-            Some(Adjustment::NoTemperature)
-        } else if capabilities.takes_system && self.says_any(NO_SYSTEM) {
-            Some(Adjustment::NoSystem)
-        } else if let Some(most) = lowered {
-            Some(Adjustment::MostOutput(most))
-        } else if capabilities.replays && is_replay && self.says_any(NO_REPLAY) {
-            Some(Adjustment::NoReplay)
+        let is_replay = request.turns.iter().any(Turn::is_as_it_came) || known.asks_for_reasoning(request);
+        if known.takes_temperature && self.refuses_temperature() {
+            Some(Box::new(|it| it.takes_temperature = false))
+        } else if known.takes_system && self.says_any(NO_SYSTEM) {
+            Some(Box::new(|it| it.takes_system = false))
+        } else if let Some(most) = request.max_tokens.and_then(|asked| self.highest_limit(asked)) {
+            Some(Box::new(move |it| it.most_output = Some(most)))
+        } else if known.replays && is_replay && self.says_any(NO_REPLAY) {
+            Some(Box::new(|it| it.replays = false))
+        } else if let Some(limit) = self.other_limit(known.limit)
+            && request.max_tokens.is_some()
+            && api == Api::Chat
+            && !known.limit_is_certain
+        {
+            Some(Box::new(move |it| (it.limit, it.limit_is_certain) = (limit, true)))
         } else {
-            let limit = request.max_tokens.filter(|_| api == Api::Chat && !capabilities.limit_is_certain);
-            limit
-                .and_then(|_| self.other_limit(capabilities.limit))
-                .map(Adjustment::Limit)
-                .or_else(|| self.streaming(api, capabilities.streaming).map(Adjustment::Streaming))
+            let streaming = self.streaming(api, known.streaming)?;
+            Some(Box::new(move |it| it.streaming = streaming))
         }
     }
 
@@ -149,20 +155,17 @@ impl ServerRefusal {
         let plain = self.said.replace(',', "");
         let numbers = plain.split(|c| !is_part(c)).filter_map(|word| word.trim_end_matches('.').parse::<u32>().ok());
         let highest = numbers.filter(|number| (1..asked).contains(number)).max()?;
-        let excludes = self.says("exclusive") || self.says("less than") && !self.says("less than or equal");
+        let excludes = self.says_any(&["exclusive", "lower than", "must be below"])
+            || self.says("less than") && !self.says("less than or equal");
         (highest > 1).then(|| highest - u32::from(excludes))
     }
 
     /// The other name of the output limit, if the model wants that.
-    fn other_limit(&self, limit: LimitField) -> Option<LimitField> {
-        match limit {
-            LimitField::MaxTokens if self.is_about_parameters() && self.says("max_completion_tokens") => {
-                Some(LimitField::MaxCompletionTokens)
-            }
-            LimitField::MaxCompletionTokens if self.refuses_parameter("max_completion_tokens") => {
-                Some(LimitField::MaxTokens)
-            }
-            LimitField::MaxTokens | LimitField::MaxCompletionTokens => None,
+    fn other_limit(&self, limit: &str) -> Option<&'static str> {
+        if limit == MAX_TOKENS {
+            (self.is_about_parameters() && self.says(MAX_COMPLETION_TOKENS)).then_some(MAX_COMPLETION_TOKENS)
+        } else {
+            self.refuses_parameter(MAX_COMPLETION_TOKENS).then_some(MAX_TOKENS)
         }
     }
 

@@ -4,36 +4,14 @@ mod events;
 
 use serde_json::{Value, json};
 
+use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
-use super::ends::{finish, is_unfinished};
 use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
 use super::{ApiAnswer, Heard, object, texts};
 pub(super) use events::Events;
-
-/// The request body for a model with these capabilities.
-pub(super) fn body(request: &Request, capabilities: Capabilities) -> Value {
-    let (instructions, prompt) = texts(request, capabilities);
-    let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
-        let format = json!({ "type": "json_schema", "name": answer.name, "schema": answer.schema, "strict": true });
-        json!({ "format": format })
-    });
-    let asks_for_reasoning = capabilities.asks_for_reasoning(request);
-    object([
-        ("model", json!(&*request.model)),
-        ("instructions", json!(instructions)),
-        ("input", input(request, &prompt, capabilities.replays)),
-        ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
-        ("max_output_tokens", json!(request.max_tokens)),
-        ("text", json!(schema)),
-        ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
-        ("include", json!(asks_for_reasoning.then_some(["reasoning.encrypted_content"]))),
-        ("store", json!(false)),
-        ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
-    ])
-}
 
 /// Shared parts come first: providers discount identical beginnings.
 fn input(request: &Request, prompt: &str, replays: bool) -> Value {
@@ -87,6 +65,27 @@ const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete",
 
 impl ApiAnswer for Events {
     const PATH: &'static str = "/responses";
+
+    fn body(request: &Request, capabilities: Capabilities) -> Value {
+        let (instructions, prompt) = texts(request, capabilities);
+        let schema = capabilities.schemas.of(request.answer.as_deref()).map(|answer| {
+            let format = json!({ "type": "json_schema", "name": answer.name, "schema": answer.schema, "strict": true });
+            json!({ "format": format })
+        });
+        let asks_for_reasoning = capabilities.asks_for_reasoning(request);
+        object([
+            ("model", json!(&*request.model)),
+            ("instructions", json!(instructions)),
+            ("input", input(request, &prompt, capabilities.replays)),
+            ("temperature", json!(capabilities.takes_temperature.then_some(request.temperature))),
+            ("max_output_tokens", json!(request.max_tokens)),
+            ("text", json!(schema)),
+            ("tools", json!((!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect::<Value>()))),
+            ("include", json!(asks_for_reasoning.then_some(["reasoning.encrypted_content"]))),
+            ("store", json!(false)),
+            ("stream", json!((capabilities.streaming != Streaming::Never).then_some(true))),
+        ])
+    }
 
     fn is_foreign(answer: &Value) -> bool {
         // Other JSON has a status, too: `ok`, 200.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -11,8 +12,8 @@ use crate::{Listener, Live, ModelError};
 use super::ApiAnswer;
 use super::reasoning::Spoken;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
-use super::text::{Mender, tolerable};
-use super::transport::{HttpAnswer, Streamed, broken};
+use super::text::{Mender, readable, tolerable};
+use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 
 /// How long to wait for the figures after the answer.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,14 +35,14 @@ pub(super) trait Pieces: ApiAnswer + Default {
 
 /// Receives an answer as it arrives.
 pub(super) struct TextSink<'a> {
-    listener: Option<&'a dyn Listener>,
+    listener: &'a dyn Listener,
     spoken: Spoken,
     has_begun: bool,
 }
 
 impl<'a> TextSink<'a> {
     /// Passes on words, and empty text for other tokens.
-    pub(super) fn new(listener: Option<&'a dyn Listener>, spoken: Spoken) -> Self {
+    pub(super) fn new(listener: &'a dyn Listener, spoken: Spoken) -> Self {
         Self { listener, spoken, has_begun: false }
     }
 
@@ -54,35 +55,29 @@ impl<'a> TextSink<'a> {
         let (listener, mut is_heard) = (self.listener, false);
         self.spoken.take(text, &mut |words| {
             is_heard = true;
-            pass_on(listener, words);
+            listener.on_token(words);
         });
         if !is_heard {
-            pass_on(listener, "");
+            listener.on_token("");
         }
     }
 
     /// Receives tokens without text, which show that the model is working.
     pub(super) fn work(&mut self) {
         self.has_begun = true;
-        pass_on(self.listener, "");
+        self.listener.on_token("");
     }
 
     /// Receives reasoning that the server has separated.
     pub(super) fn reason(&mut self) {
         let listener = self.listener;
-        self.spoken.is_told_apart(&mut |words| pass_on(listener, words));
+        self.spoken.is_told_apart(&mut |words| listener.on_token(words));
         self.work();
     }
 
     fn finish(&mut self) {
         let listener = self.listener;
-        self.spoken.finish(&mut |words| pass_on(listener, words));
-    }
-}
-
-fn pass_on(listener: Option<&dyn Listener>, text: &str) {
-    if let Some(listener) = listener {
-        listener.on_token(text);
+        self.spoken.finish(&mut |words| listener.on_token(words));
     }
 }
 
@@ -99,42 +94,51 @@ pub(super) enum Completeness {
 
 /// The server's response to a request for a stream.
 pub(super) enum StreamOutcome<P> {
-    /// Events, and how they ended.
-    Pieces(P, Result<StreamEnding, ModelError>),
+    /// Events, and how they ended: whether the connection lasted. If it broke after the answer, figures may be missing.
+    Pieces(P, Result<bool, ModelError>),
     /// A complete answer, despite its content type.
     Whole(HttpAnswer),
 }
 
-/// How a complete stream ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StreamEnding {
-    /// Regularly.
-    Regular,
-    /// The connection broke after the answer, possibly before its figures.
-    Broken,
-}
-
-/// Reads a stream to its end. The caller limits the time until the first token; after that any data counts as a sign of
-/// life, even comments, since some servers send nothing else while a model thinks.
+/// Reads an answer to its end; events may have another content type. The caller limits the time until the first token;
+/// after that any data counts as a sign of life, even comments, since some servers send nothing else while a model
+/// thinks.
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> StreamOutcome<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
-    let (mut sink, mut mender) = (TextSink::new(Some(live.listener), spoken), Mender::default());
+    let (mut sink, mut mender) = (TextSink::new(live.listener, spoken), Mender::default());
+    let start = streamed.head();
+    let is_stream = start.status.is_success() && is_event_stream(&start);
     let (mut is_first, mut idle, mut heard) = (true, None, Instant::now());
     let ended = 'stream: loop {
-        let chunk = match streamed.next(idle).await {
+        let chunk = if is_first && !is_stream {
+            streamed.rest(Vec::new(), idle).await.map(|answer| Some(answer.body.into()))
+        } else {
+            streamed.next(idle).await
+        };
+        let mut chunk: Bytes = match chunk {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => break Ok(StreamEnding::Regular),
+            Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         };
         if is_first {
             let text = chunk.trim_ascii_start();
-            if text.starts_with(b"{") {
-                return match streamed.rest(chunk.into(), idle).await {
-                    Ok(answer) => StreamOutcome::Whole(answer),
-                    Err(error) => StreamOutcome::Pieces(pieces, Err(error)),
+            let is_whole = !is_stream && (!start.status.is_success() || !looks_like_events(text));
+            if text.starts_with(b"{") || is_whole {
+                let answer = match streamed.rest(chunk.into(), idle).await {
+                    Ok(answer) => answer,
+                    Err(error) => return StreamOutcome::Pieces(pieces, Err(error)),
                 };
+                let body = readable(&answer.body);
+                // Some gateways send the events without the name of the field.
+                match glued(&body).filter(|events| start.status.is_success() && events.len() > 1) {
+                    Some(events) => {
+                        let events = events.iter().flat_map(|event| ["data: ", event, "\n\n"]);
+                        chunk = events.collect::<String>().into();
+                    }
+                    None => return StreamOutcome::Whole(answer),
+                }
             }
-            is_first = text.is_empty();
+            is_first = chunk.trim_ascii_start().is_empty();
         }
         parser.push(&chunk);
         while let Some(event) = parser.next() {
@@ -144,7 +148,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
             }
             if pieces.completeness() == Completeness::Closed {
                 streamed.drain().await;
-                break 'stream Ok(StreamEnding::Regular);
+                break 'stream Ok(());
             }
         }
         idle = match pieces.completeness() {
@@ -166,33 +170,11 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
     pieces.settle(&mut sink);
     sink.finish();
     let ended = match (pieces.completeness(), ended) {
-        (Completeness::Open, ended) => ended.and_then(|_| Err(ended_early())),
-        (Completeness::Complete | Completeness::Closed, Ok(ending)) => Ok(ending),
+        (Completeness::Open, ended) => ended.and_then(|()| Err(broken("the stream ended before the answer did"))),
         // A failure after the end does not affect the answer.
-        (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(StreamEnding::Broken),
+        (Completeness::Complete | Completeness::Closed, ended) => Ok(ended.is_ok()),
     };
     StreamOutcome::Pieces(pieces, ended)
-}
-
-/// The events in a complete body, if any: some servers send them with another content type.
-pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>> {
-    looks_like_events(body).then(|| {
-        let (mut parser, mut pieces) = (EventParser::default(), P::default());
-        let (mut sink, mut mender) = (TextSink::new(None, Spoken::new(false)), Mender::default());
-        parser.push(body);
-        while let Some(event) = parser.next() {
-            if pieces.completeness() != Completeness::Closed {
-                take(&mut pieces, event, &mut sink, &mut mender)?;
-            }
-        }
-        while let Some(event) = parser.finish() {
-            if pieces.completeness() != Completeness::Closed {
-                take(&mut pieces, event, &mut sink, &mut mender)?;
-            }
-        }
-        pieces.settle(&mut sink);
-        if pieces.completeness() == Completeness::Open { Err(ended_early()) } else { Ok(pieces) }
-    })
 }
 
 /// Passes an event to the answer, which skips data that is not JSON. Broken JSON is a broken piece.
@@ -206,7 +188,7 @@ fn take(
         return Ok(());
     }
     let mut data = mender.mend(event.data);
-    if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
+    if (data.starts_with('{') || data.starts_with("data:")) && serde_json::from_str::<IgnoredAny>(&data).is_err() {
         if let Some(tolerable) = tolerable(&data) {
             data = tolerable.into();
         }
@@ -223,13 +205,16 @@ fn take(
 /// The events in `data`, which some servers send in one, with or without the name of the field between them.
 fn glued(data: &str) -> Option<Vec<&str>> {
     let (mut events, mut rest) = (Vec::new(), data.trim());
-    while !rest.is_empty() && !rest.starts_with(DONE) {
+    loop {
+        rest = rest.strip_prefix("data:").unwrap_or(rest).trim_start();
+        if rest.is_empty() || rest.starts_with(DONE) {
+            break;
+        }
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
         values.next()?.ok()?;
         let (event, after) = rest.split_at(values.byte_offset());
         events.push(event);
         rest = after.trim_start();
-        rest = rest.strip_prefix("data:").unwrap_or(rest).trim_start();
     }
     events.extend(Some(rest).filter(|rest| !rest.is_empty()));
     Some(events)
@@ -325,8 +310,4 @@ impl Deltas {
         self.text.push_str(more);
         self.count += 1;
     }
-}
-
-fn ended_early() -> ModelError {
-    broken("the stream ended before the answer did")
 }

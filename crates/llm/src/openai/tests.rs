@@ -1,16 +1,11 @@
-//! The client against the mock server of the integration tests: what is sent, what is made of answers and refusals.
+//! The client against the mock server of the integration tests: its requests, and how it reads answers and refusals.
 
-mod chat_variants;
 mod connections;
 mod dialects;
 mod failures;
 mod fallback;
 mod remembered;
-mod responses_variants;
-mod retry_after;
 mod secrets;
-mod stream_ends;
-mod stream_texts;
 mod streams;
 mod wire;
 
@@ -63,13 +58,13 @@ fn client(server: &Server, api: ApiKind) -> OpenAiClient {
     OpenAiClient::new(endpoint(&server.base_url(), api), &http_client(None).unwrap()).unwrap()
 }
 
-/// The same, asking for streams.
+/// The same, with streams.
 fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
     let endpoint = Endpoint { streams: true, ..endpoint(&server.base_url(), api) };
     OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap()
 }
 
-/// What comes of a request, whatever was heard of it on the way.
+/// The outcome of a request, without the streamed words.
 async fn complete(client: &OpenAiClient, request: &Request) -> Result<Reply, ModelError> {
     follow(client, request, IDLE).await.0.map_err(|failed| failed.error)
 }
@@ -126,7 +121,7 @@ fn chat_answer() -> Value {
     })
 }
 
-/// What either of them says.
+/// The reply in either of them.
 fn because() -> Reply {
     Reply {
         text: "Because.".to_owned(),
@@ -154,7 +149,7 @@ fn regular(path: &str) -> HttpAnswer {
     answer_json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
 }
 
-/// What the client makes of an answer.
+/// How the client reads an answer.
 async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     let server = Server::with(move |_| answer.clone());
     let result = complete(&client(&server, api), &request()).await;
@@ -162,12 +157,12 @@ async fn read(api: ApiKind, answer: HttpAnswer) -> Result<Reply, ModelError> {
     result
 }
 
-/// What becomes of one attempt.
+/// The outcome of one attempt.
 async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
     complete(client, &request()).await
 }
 
-/// Remembers what it hears.
+/// Keeps the streamed words.
 #[derive(Default)]
 struct HeardTexts(std::sync::Mutex<Vec<String>>);
 
@@ -177,10 +172,10 @@ impl Listener for HeardTexts {
     }
 }
 
-/// No stream of these tests is silent for that long unless it is to break.
+/// Only streams that are meant to break are silent for so long.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// Follows an answer; says what was heard besides what came of it.
+/// The outcome of a request, and the streamed words.
 async fn follow(
     client: &OpenAiClient,
     request: &Request,
@@ -189,12 +184,12 @@ async fn follow(
     let heard = HeardTexts::default();
     let timeouts = Timeouts { first_token: IDLE, idle };
     let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1, further: None }).await;
-    // What goes back as it came has tests of its own.
+    // The returned message has tests of its own.
     let result = result.map(|reply| Reply { message: None, ..reply });
     (result, heard.0.into_inner().unwrap())
 }
 
-/// `data: …` with an empty line, for each value.
+/// Each value as an event.
 fn events(values: &[Value]) -> Vec<String> {
     values.iter().map(|value| format!("data: {value}\n\n")).collect()
 }
@@ -240,21 +235,4 @@ fn regular_stream(path: &str) -> Vec<String> {
     let mut stream = events(&chat_events());
     stream.push("data: [DONE]\n\n".to_owned());
     stream
-}
-
-/// Reads the regular answer of an API with each change, and compares with the change of what it says.
-async fn read_variants(api: ApiKind, regular: fn() -> Value, variants: &[Variant]) {
-    for (name, change, changed) in variants {
-        let (mut answer, mut expected) = (regular(), because());
-        change(&mut answer);
-        changed(&mut expected);
-        assert_eq!(read(api, answer_json(200, &answer)).await, Ok(expected), "{name}: {answer}");
-    }
-}
-
-type Variant = (&'static str, fn(&mut Value), fn(&mut Reply));
-
-/// Takes a field away.
-fn without(object: &mut Value, field: &str) {
-    object.as_object_mut().unwrap().remove(field).unwrap();
 }

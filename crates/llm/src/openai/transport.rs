@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use crate::ModelError;
 
 use super::endpoint::{Address, EndpointError};
-use super::http::{HttpClient, Route};
+use super::http::HttpClient;
 
 /// The initial capacity, enough for most requests.
 const USUAL_REQUEST: usize = 64 << 10;
@@ -38,15 +38,7 @@ pub(super) struct HttpAnswer {
     pub(super) body: Vec<u8>,
 }
 
-/// A server's answer.
-pub(super) enum Posted {
-    /// A complete answer.
-    Whole(HttpAnswer),
-    /// The beginning of a stream.
-    Streamed(Box<Streamed>),
-}
-
-/// A stream of events after its head. Dropping it closes the connection.
+/// An answer after its head. Dropping it closes the connection.
 pub(super) struct Streamed {
     response: Response,
     decoder: Decoder,
@@ -101,13 +93,23 @@ impl Streamed {
         let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
-    /// The complete answer that begins with `body`.
+    /// The complete answer that begins with `body`; a refusal is cut.
     ///
     /// # Errors
     /// As for [`next`](Self::next).
     pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<HttpAnswer, ModelError> {
-        while let Some(chunk) = self.next(idle).await? {
-            body.extend_from_slice(&chunk);
+        let is_success = self.response.status().is_success();
+        loop {
+            match self.next(idle).await {
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                // The status says enough.
+                Err(ModelError::Unusable { .. }) if !is_success => break,
+                Err(error) => return Err(error),
+            }
+            if !is_success && body.len() > LONGEST_REFUSAL {
+                break;
+            }
             if body.len() > LONGEST_ANSWER {
                 return Err(too_long(LONGEST_ANSWER));
             }
@@ -118,7 +120,7 @@ impl Streamed {
 
 /// A connection to one server.
 pub(super) struct Transport {
-    address: Address,
+    pub(super) address: Address,
     client: Client,
     /// The proxy, for messages.
     proxy: Option<String>,
@@ -127,20 +129,15 @@ pub(super) struct Transport {
 impl Transport {
     /// A connection to `address` through `http`.
     pub(super) fn new(address: Address, http: &HttpClient) -> Result<Self, EndpointError> {
-        let Route { client, proxy } = http.route(address.base())?;
+        let (client, proxy) = http.route(&address.base)?;
         Ok(Self { address, client, proxy })
-    }
-
-    /// The server's address.
-    pub(super) fn address(&self) -> &Address {
-        &self.address
     }
 
     /// Posts `body` to the path of an API.
     ///
     /// # Errors
-    /// There is no complete answer. A refusal is an answer.
-    pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
+    /// There is no answer. A refusal is one.
+    pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
         // Kept until the answer arrives, possibly a hundred at once.
@@ -148,18 +145,13 @@ impl Transport {
         let request = self
             .client
             .post(self.address.url(path))
-            .headers(self.address.headers().clone())
+            .headers(self.address.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT_ENCODING, "identity")
             .body(json)
             .build()
             .map_err(|error| unsendable(&root_cause(error)))?;
-        let response = self.send(request).await?;
-        if response.status().is_success() && is_event_stream(response.headers()) {
-            let decoder = Decoder::of(response.headers());
-            return Ok(Posted::Streamed(Box::new(Streamed { response, decoder, read: 0, alarm: None })));
-        }
-        self.whole(response).await.map(Posted::Whole)
+        self.send(request).await
     }
 
     /// Gets the resource at `path`.
@@ -167,46 +159,22 @@ impl Transport {
     /// # Errors
     /// There is no complete answer. A refusal is an answer.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
-        let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
+        let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
-        self.whole(self.send(request).await?).await
+        self.send(request).await?.rest(Vec::new(), None).await
     }
 
     /// Sends once. A request of which nothing was written, because its kept connection was closed, is sent over another
     /// connection; any other may have been processed, and counts as an attempt.
-    async fn send(&self, request: Request) -> Result<Response, ModelError> {
-        match self.client.execute(request).await {
-            Ok(response) => self.past_proxy(response),
-            Err(error) => Err(self.failure(error)),
-        }
-    }
-
-    /// A response that does not come from the proxy itself.
-    fn past_proxy(&self, response: Response) -> Result<Response, ModelError> {
+    async fn send(&self, request: Request) -> Result<Streamed, ModelError> {
+        let response = self.client.execute(request).await.map_err(|error| self.failure(error))?;
         match &self.proxy {
             Some(proxy) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => Err(wants_password(proxy)),
-            Some(_) | None => Ok(response),
-        }
-    }
-
-    async fn whole(&self, mut response: Response) -> Result<HttpAnswer, ModelError> {
-        let status = response.status();
-        let declared = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-        if status.is_success() && declared > LONGEST_ANSWER {
-            return Err(too_long(LONGEST_ANSWER));
-        }
-        let mut body = Vec::with_capacity(declared.min(LONGEST_REFUSAL));
-        let mut decoder = Decoder::of(response.headers());
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.failure(error))? {
-            body.extend_from_slice(&decoder.decode(chunk)?);
-            if !status.is_success() && body.len() > LONGEST_REFUSAL {
-                break;
-            }
-            if body.len() > LONGEST_ANSWER {
-                return Err(too_long(LONGEST_ANSWER));
+            Some(_) | None => {
+                let decoder = Decoder::of(response.headers());
+                Ok(Streamed { response, decoder, read: 0, alarm: None })
             }
         }
-        Ok(HttpAnswer { status, headers: std::mem::take(response.headers_mut()), body })
     }
 
     fn failure(&self, error: reqwest::Error) -> ModelError {
@@ -216,7 +184,7 @@ impl Transport {
             let tunnel = cause.contains("tunnel error");
             match &self.proxy {
                 Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
-                Some(proxy) if tunnel || self.address.base().scheme() == "http" => {
+                Some(proxy) if tunnel || self.address.base.scheme() == "http" => {
                     ModelError::Unreachable { message: format!("{cause} (the proxy {proxy}, on the way to {origin})") }
                 }
                 Some(proxy) => {
@@ -235,15 +203,22 @@ impl Transport {
 /// Some servers compress bodies though nobody asks for it.
 enum Decoder {
     Plain,
-    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
-    Deflate(Box<ZlibDecoder<Vec<u8>>>),
+    Gzip(MultiGzDecoder<Vec<u8>>),
+    Deflate(ZlibDecoder<Vec<u8>>),
+    /// By a method that is not supported.
+    Unknown(String),
 }
+
+/// Further methods of compression; others are no such methods, like `utf-8` and `identity`.
+const OTHER_ENCODINGS: [&str; 5] = ["br", "zstd", "compress", "dcb", "dcz"];
 
 impl Decoder {
     fn of(headers: &HeaderMap) -> Self {
-        match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase()).as_deref() {
-            Some(b"gzip" | b"x-gzip") => Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
-            Some(b"deflate") => Self::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
+        let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        match encoding.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => Self::Gzip(MultiGzDecoder::new(Vec::new())),
+            "deflate" => Self::Deflate(ZlibDecoder::new(Vec::new())),
+            other if other.split([',', ' ']).any(|it| OTHER_ENCODINGS.contains(&it)) => Self::Unknown(other.to_owned()),
             _ => Self::Plain,
         }
     }
@@ -252,14 +227,17 @@ impl Decoder {
     fn decode(&mut self, chunk: Bytes) -> Result<Bytes, ModelError> {
         let decoded = match self {
             Self::Plain => return Ok(chunk),
-            Self::Gzip(decoder) => {
-                decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut()))
-            }
+            Self::Gzip(decoder) => decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| decoder.get_mut()),
             Self::Deflate(decoder) => {
-                decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut()))
+                decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| decoder.get_mut())
+            }
+            Self::Unknown(encoding) => {
+                let message = format!("it is compressed by `{encoding}`, which was not asked for");
+                return Err(ModelError::Unusable { message });
             }
         };
-        decoded.map(Bytes::from).map_err(|error| broken(format!("it cannot be decompressed: {error}")))
+        let decoded = decoded.map_err(|error| broken(format!("it cannot be decompressed: {error}")))?;
+        Ok(std::mem::take(decoded).into())
     }
 }
 
@@ -281,8 +259,9 @@ fn broken_off(error: reqwest::Error) -> ModelError {
     broken(format!("it was interrupted: {}", root_cause(error)))
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+/// Whether the answer is called a stream of events.
+pub(super) fn is_event_stream(answer: &HttpAnswer) -> bool {
+    let content_type = answer.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("text/event-stream")
 }

@@ -6,9 +6,11 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::FinishReason;
-use crate::openai::ends::finish;
+use crate::ends::finish;
 use crate::openai::failure::{error_field, error_in};
-use crate::openai::lenient::{Borrowed, ReportedUsage, arguments, grow, has_thoughts, read_content, take, take_text};
+use crate::openai::lenient::{
+    Borrowed, ReportedUsage, arguments, grow, has_thoughts, read_content, take, take_text, take_word,
+};
 use crate::openai::sse::{DONE, ServerSentEvent};
 use crate::openai::streaming::{Completeness, Deltas, Pieces, TextSink};
 
@@ -44,34 +46,33 @@ struct CallInPieces {
     id: Option<String>,
     name: Option<String>,
     arguments: String,
-    /// Other fields.
     more: Value,
 }
 
-/// The common form of a chunk, borrowed. Any other content is read as JSON.
+/// The common form of a chunk, borrowed: `()` is null or absent. Any other content is read as JSON.
 #[derive(Deserialize)]
 struct ChunkWords<'a> {
     #[serde(borrow)]
     choices: [WordsChoice<'a>; 1],
     #[serde(borrow)]
     model: Option<Borrowed<'a>>,
-    #[serde(borrow)]
-    object: Option<Borrowed<'a>>,
-    usage: Option<IgnoredAny>,
-    error: Option<IgnoredAny>,
-    #[serde(rename = "type")]
-    kind: Option<IgnoredAny>,
+    #[serde(default, rename = "usage")]
+    _usage: (),
+    #[serde(default, rename = "error")]
+    _error: (),
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct WordsChoice<'a> {
     #[serde(borrow)]
     delta: WordsDelta<'a>,
-    finish_reason: Option<IgnoredAny>,
-    error: Option<IgnoredAny>,
-    message: Option<IgnoredAny>,
-    text: Option<IgnoredAny>,
-    usage: Option<IgnoredAny>,
+    #[serde(default, rename = "finish_reason")]
+    _finish_reason: (),
+    #[serde(default, rename = "index")]
+    _index: IgnoredAny,
+    #[serde(default, rename = "logprobs")]
+    _logprobs: IgnoredAny,
 }
 
 #[derive(Deserialize)]
@@ -79,30 +80,15 @@ struct WordsChoice<'a> {
 struct WordsDelta<'a> {
     #[serde(borrow)]
     content: Option<Borrowed<'a>>,
-    #[serde(rename = "role")]
-    _role: Option<IgnoredAny>,
-    refusal: Option<IgnoredAny>,
-    tool_calls: Option<IgnoredAny>,
-    function_call: Option<IgnoredAny>,
-    reasoning_content: Option<IgnoredAny>,
-    reasoning: Option<IgnoredAny>,
-}
-
-impl ChunkWords<'_> {
-    fn is_all(&self) -> bool {
-        let [choice] = &self.choices;
-        let others = [&self.usage, &self.error, &self.kind, &choice.finish_reason, &choice.error, &choice.message];
-        let WordsDelta { refusal, tool_calls, function_call, reasoning_content, reasoning, .. } = &choice.delta;
-        let more = [&choice.text, &choice.usage, refusal, tool_calls, function_call, reasoning_content, reasoning];
-        let is_error = self.object.as_ref().is_some_and(|object| object.0 == "error");
-        !is_error && others.into_iter().chain(more).all(Option::is_none)
-    }
+    #[serde(default, rename = "role")]
+    _role: IgnoredAny,
+    #[serde(default, rename = "refusal", alias = "tool_calls", alias = "reasoning_content", alias = "reasoning")]
+    _others: (),
 }
 
 impl Pieces for Chunks {
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
-        let words =
-            serde_json::from_str::<ChunkWords>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
+        let words = serde_json::from_str::<ChunkWords>(event.data).ok().filter(|_| event.name.is_empty());
         let Some(ChunkWords { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
         if let Some(Borrowed(model)) = model
             && self.model.as_deref() != Some(&*model)
@@ -175,7 +161,7 @@ impl Pieces for Chunks {
         let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
         grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
         let choice = json!({ "message": message, "finish_reason": self.finish_reason });
-        let usage = self.usage.filter(|_| !self.has_grown).map(ReportedUsage::into_json);
+        let usage = self.usage.filter(|_| !self.has_grown).map(|usage| usage.0);
         let choices = self.has_choice.then_some([choice]);
         json!({ "choices": choices, "model": self.model, "usage": usage, "error": self.error })
     }
@@ -195,10 +181,9 @@ impl Chunks {
             self.error = self.error.take().or_else(|| error_field(&choice).cloned());
             self.has_grown |= self.error.is_some();
         }
-        self.note_end(take_text(&mut choice, "finish_reason"));
+        self.note_end(take_word(&mut choice, "finish_reason"));
         self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
-        let mut said = take_text(&mut choice, "text").unwrap_or_default();
-        let mut delta = take(&mut choice, "delta");
+        let (mut said, mut delta) = (String::new(), take(&mut choice, "delta"));
         let content = take(&mut delta, "content");
         // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
         // is working.
@@ -212,6 +197,10 @@ impl Chunks {
             sink.reason();
         }
         read_content(content, &mut said, &mut self.refusal);
+        if said.is_empty() {
+            // The old completions; some gateways send both.
+            said = take_text(&mut choice, "text").unwrap_or_default();
+        }
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
         let mut calls = take(&mut delta, "tool_calls");
         grow(&mut self.more, delta);

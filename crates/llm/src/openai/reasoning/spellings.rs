@@ -78,12 +78,7 @@ pub(super) const LONGEST_END: usize = 32;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// Reasoning, after a mark of `len` bytes.
-    Block {
-        /// The kind.
-        block: ReasoningTag,
-        /// The length of its mark.
-        len: usize,
-    },
+    Block { block: ReasoningTag, len: usize },
     /// Too short to decide.
     Perhaps,
     /// Not reasoning.

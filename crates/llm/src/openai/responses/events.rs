@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::openai::failure::error_in;
@@ -38,35 +37,26 @@ struct PendingItem {
     arguments: String,
 }
 
-/// The common form of an event's data, borrowed. Any other content is read as JSON.
+/// The common form of an event's data, borrowed: `()` is null or absent. Any other content is read as JSON.
 #[derive(Deserialize)]
 struct EventWords<'a> {
     #[serde(borrow, rename = "type")]
     kind: Borrowed<'a>,
     #[serde(borrow)]
     delta: Borrowed<'a>,
-    error: Option<IgnoredAny>,
-    response: Option<IgnoredAny>,
+    #[serde(default, rename = "error", alias = "response")]
+    _others: (),
 }
 
 impl Pieces for Events {
     fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
-        let words = serde_json::from_str::<EventWords>(event.data);
-        match words {
-            Ok(EventWords { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind
-            {
-                "response.output_text.delta" => {
-                    self.text.push(&text, sink);
-                    true
-                }
-                "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                    sink.reason();
-                    true
-                }
-                _ => false,
-            },
-            Ok(_) | Err(_) => false,
+        let Ok(EventWords { kind, delta, .. }) = serde_json::from_str(event.data) else { return false };
+        match &*kind.0 {
+            "response.output_text.delta" => self.text.push(&delta.0, sink),
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => sink.reason(),
+            _ => return false,
         }
+        true
     }
 
     fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {
@@ -86,6 +76,9 @@ impl Pieces for Events {
             "response.output_text.done" if self.text.is_empty() => {
                 self.text.push(&take_text(&mut piece, "text").unwrap_or_default(), sink);
             }
+            "response.content_part.done" if self.text.is_empty() => {
+                self.text.push(&take_text(&mut piece["part"], "text").unwrap_or_default(), sink);
+            }
             "response.refusal.delta" => {
                 sink.work();
                 self.refusal.push_str(&delta);
@@ -102,14 +95,19 @@ impl Pieces for Events {
             "response.output_item.added" | "response.output_item.done" => {
                 self.items.entry(place).or_default().item = Some(take(&mut piece, "item")).filter(Value::is_object);
             }
-            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+            // The last is of gateways.
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled"
+            | "response.done" => {
                 let mut answer = response.unwrap_or_else(|| json!({}));
-                if !answer["status"].is_string() {
+                if !answer["status"].is_string() && kind != "response.done" {
                     answer["status"] = kind.trim_start_matches("response.").into();
                 }
                 let shown = self.shown.take().and_then(|shown| ReportedUsage::of(&shown));
                 let usage = ReportedUsage::later(shown, ReportedUsage::of(&answer));
-                answer["usage"] = usage.map(ReportedUsage::into_json).into();
+                answer["usage"] = usage.map(|usage| usage.0).into();
                 self.shown = Some(answer);
                 self.is_done = true;
             }

@@ -1,14 +1,17 @@
-//! Bodies and streams that real servers send, a file each: what comes of a call whose first answer is the file, and any
-//! further one regular. The table is `dialects.txt`.
+//! Bodies and streams of real servers, each as the first answer of a call; further answers are regular.
+//!
+//! A body is a file of its own in `dialects`, or a section of a text there: `=== <APIs>: <name>`, then optional parts
+//! after `|` (a status, a header, `schema` or `stream` for a request for one), and the body in the lines below. A file is
+//! played with retries, a section as one attempt. `dialects.txt` is the table of outcomes, which `UPDATE_DIALECTS=1`
+//! writes:
+//! `<API>: <name> | requests | end | tokens | cost | text or error | the rest`.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 
-use crate::{Caller, CallerLimits, ConcurrencyLimit, FinishReason, ToolSpec, Turn};
-use dialectic_base::money::Usd;
+use crate::{Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall, FinishReason, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolResult;
 
 use super::*;
@@ -38,6 +41,38 @@ fn recorded(name: &str) -> HttpAnswer {
     .status(status)
 }
 
+/// The kind of request.
+#[derive(Clone, Copy, Default)]
+struct Wishes {
+    schema: bool,
+    stream: bool,
+    retries: bool,
+}
+
+/// The answers in the sections of a text, with the APIs and the name of each, and how it is asked for.
+fn sections(text: &str) -> impl Iterator<Item = (Vec<&str>, &str, HttpAnswer, Wishes)> {
+    text.split("=== ").skip(1).map(|section| {
+        let (head, body) = section.split_once('\n').unwrap();
+        let body = body.strip_suffix('\n').unwrap_or(body).to_owned();
+        let mut parts = head.split(" | ");
+        let (apis, name) = parts.next().unwrap().split_once(": ").unwrap();
+        let is_stream = ["data:", "event:", ":"].iter().any(|field| body.starts_with(field));
+        let kind = if is_stream { "text/event-stream" } else { "application/json" };
+        let (mut answer, mut wishes) = (HttpAnswer::raw(kind, body), Wishes { stream: is_stream, ..Wishes::default() });
+        for part in parts {
+            match (part.parse(), part.split_once(": ")) {
+                (Ok(status), _) => answer = answer.status(status),
+                (_, Some((name, value))) => answer = answer.header(name, value),
+                _ => {
+                    wishes.schema |= part == "schema";
+                    wishes.stream |= part == "stream";
+                }
+            }
+        }
+        (apis.split(", ").collect(), name, answer, wishes)
+    })
+}
+
 fn api_of(name: &str) -> ApiKind {
     if name.contains("responses") { ApiKind::Responses } else { ApiKind::Chat }
 }
@@ -55,9 +90,12 @@ fn caller(client: OpenAiClient) -> Caller {
     }
 }
 
-/// The fields of the last request that the first had otherwise.
+/// What the last request changed of the first.
 fn changes(requests: &[Arc<Incoming>]) -> String {
     let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return String::new() };
+    if first.path != last.path {
+        return format!("by {}", last.path);
+    }
     let fields = first.body.as_object().unwrap().iter();
     let changed =
         fields.filter(|(name, value)| last.body.get(*name) != Some(value)).map(|(name, _)| match last.body.get(name) {
@@ -69,49 +107,95 @@ fn changes(requests: &[Arc<Incoming>]) -> String {
     changed.collect::<Vec<_>>().join(", ")
 }
 
-/// A line of the table: file, requests, how it ended, tokens, cost, text or message, changes of the last request.
-async fn played(name: &str) -> String {
-    let answer = recorded(name);
-    let server = Server::with(move |seen| {
-        let is_first = seen.index == 0;
-        if is_first { answer.clone() } else { regular(&seen.path) }
-    });
-    let call = caller(streaming(&server, api_of(name)));
-    let outcome = call.call(&Request { max_tokens: Some(9000), ..request() }).await;
-    let (end, tokens, cost, text) = match outcome {
-        Ok(call) => {
-            let word = call.reply.finish_word.map(|word| format!(" {word}")).unwrap_or_default();
-            let end = format!("{:?}{word}", call.reply.finish).to_lowercase();
-            (end, call.record.tokens, call.record.cost_usd, call.reply.text)
+/// A line of the table.
+async fn played(name: String, api: ApiKind, answer: HttpAnswer, wishes: Wishes) -> String {
+    let has_retries = wishes.retries;
+    let server = Server::with(move |seen| if seen.index == 0 { answer.clone() } else { regular(&seen.path) });
+    let client = if wishes.stream { streaming(&server, api) } else { client(&server, api) };
+    let answer = wishes.schema.then(score);
+    let request = Request { max_tokens: Some(9000), answer, ..request() };
+    let (outcome, heard) = if has_retries {
+        let outcome = caller(client).call(&request).await;
+        let outcome = outcome.map(|CompletedCall { reply, record }| {
+            (reply, StatedUsage { tokens: record.tokens, cost: record.cost_usd })
+        });
+        let failed = outcome.map_err(|FailedCall { error, spent, .. }| {
+            let spent = spent.as_deref();
+            let usage = StatedUsage { tokens: spent.and_then(|it| it.tokens), cost: spent.and_then(|it| it.cost_usd) };
+            FailedAttempt { error, usage, may_be_billed: false }
+        });
+        (failed, Vec::new())
+    } else {
+        let (outcome, heard) = follow(&client, &request, IDLE).await;
+        (
+            outcome.map(|reply| {
+                let usage = reply.usage();
+                (reply, usage)
+            }),
+            heard,
+        )
+    };
+    let mut rest = Vec::new();
+    let (end, usage, text) = match outcome {
+        Ok((reply, usage)) => {
+            let word = reply.finish_word.map(|word| format!(" {word}")).unwrap_or_default();
+            let calls = reply.tool_calls.iter();
+            rest.extend(calls.map(|call| format!("{} calls {}({})", call.id, call.name, call.arguments)));
+            rest.extend(reply.served_model.filter(|_| !has_retries));
+            (format!("{:?}{word}", reply.finish).to_lowercase(), usage, reply.text)
         }
-        Err(failed) => {
-            let spent = failed.spent.as_deref();
-            let (tokens, cost) = (spent.and_then(|it| it.tokens), spent.and_then(|it| it.cost_usd));
-            (failed.error.kind().to_owned(), tokens, cost, failed.error.to_string())
+        Err(FailedAttempt { error, usage, may_be_billed }) => {
+            rest.extend(error.is_server_gone().then(|| "gone".to_owned()));
+            rest.extend(error.retry_after().filter(|_| !has_retries).map(|wait| format!("after {wait:?}")));
+            rest.extend(may_be_billed.then(|| "billed".to_owned()));
+            (error.kind().to_owned(), usage, error.to_string().replace(&server.base_url(), "<url>"))
         }
     };
-    let tokens = tokens.map_or("-".to_owned(), |tokens| format!("{}+{}", tokens.input_tokens, tokens.output_tokens));
-    let cost = cost.map_or("-".to_owned(), |cost| Usd::dollars(cost).to_string());
+    let said = heard.concat();
+    rest.extend((!heard.is_empty() && said != text).then(|| format!("heard {said:?}")));
+    let tokens = usage.tokens.map_or("-".to_owned(), |tokens| {
+        let cached = tokens.cached_input_tokens;
+        let cached = if cached > 0 { format!(" ({cached} cached)") } else { String::new() };
+        format!("{}{cached}+{}", tokens.input_tokens, tokens.output_tokens)
+    });
+    let cost = usage.cost.map_or("-".to_owned(), |cost| cost.dollars().to_string());
     let requests = server.requests();
-    let text = text.replace(&server.base_url(), "<url>");
-    let line = format!("{name} | {} | {end} | {tokens} | {cost} | {text:?} | {}", requests.len(), changes(&requests));
-    line.trim_end_matches([' ', '|']).to_owned() + "\n"
+    rest.extend(Some(changes(&requests)).filter(|changes| !changes.is_empty()));
+    let line = format!("{name} | {} | {end} | {tokens} | {cost} | {text:?} | {}", requests.len(), rest.join("; "));
+    line.trim_end_matches([' ', '|']).to_owned()
 }
 
 #[tokio::test]
 async fn every_dialect_is_understood() {
-    let files = files();
-    // Pairs have a test of their own.
-    let lines = join_all(files.iter().filter(|name| !name.starts_with("tools-")).map(|name| played(name))).await;
-    let expected = fs::read_to_string(folder().with_extension("txt")).unwrap_or_default();
-    let mut differences = String::new();
-    for line in &lines {
-        if !expected.contains(line) {
-            write!(differences, "{line}").unwrap();
+    let mut plays = Vec::new();
+    for file in files() {
+        // Pairs have a test of their own.
+        if file.rsplit('.').next() == Some("txt") {
+            for (apis, name, answer, wishes) in sections(&fs::read_to_string(folder().join(&file)).unwrap()) {
+                for api in apis {
+                    let kind = match api {
+                        "auto" => ApiKind::Auto,
+                        "responses" => ApiKind::Responses,
+                        _ => ApiKind::Chat,
+                    };
+                    plays.push(played(format!("{api}: {name}"), kind, answer.clone(), wishes));
+                }
+            }
+        } else if !file.starts_with("tools-") {
+            let wishes = Wishes { stream: true, retries: true, schema: false };
+            plays.push(played(file.clone(), api_of(&file), recorded(&file), wishes));
         }
     }
-    assert!(differences.is_empty(), "not in the table:\n{differences}");
-    assert_eq!(expected.lines().count(), lines.len(), "the table has lines without a file");
+    let lines: Vec<String> = stream::iter(plays).buffered(16).collect().await;
+    let table = folder().with_extension("txt");
+    let expected = fs::read_to_string(&table).unwrap_or_default();
+    if std::env::var_os("UPDATE_DIALECTS").is_some() {
+        fs::write(&table, lines.join("\n") + "\n").unwrap();
+    }
+    let expected: Vec<&str> = expected.lines().collect();
+    let differences: Vec<&String> = lines.iter().filter(|line| !expected.contains(&line.as_str())).collect();
+    assert!(differences.is_empty(), "not in the table: {differences:#?}");
+    assert_eq!(expected.len(), lines.len(), "the table has lines without a body");
 }
 
 /// Whether `sent` contains all of `part`: an object's fields, and a list's elements in order.

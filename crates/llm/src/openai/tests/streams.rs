@@ -1,22 +1,17 @@
-//! Streams that reach their end, in whatever shape.
+//! Streams: how they arrive and end, and what their texts and figures say.
 
-use dialectic_base::tool_call::ToolCall;
+use crate::FinishReason;
 
 use super::*;
 
 const APIS: [(ApiKind, &str); 2] = [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)];
 
-/// What a client makes of a stream, and what is heard of it.
+/// The outcome of a stream, and its words.
 async fn followed(api: ApiKind, answer: HttpAnswer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let server = Server::with(move |_| answer.clone());
     let followed = follow(&streaming(&server, api), &request(), IDLE).await;
     assert_eq!(server.paths().len(), 1, "there is no second request");
     followed
-}
-
-/// A stream of these events, and what it says.
-async fn said(api: ApiKind, values: &[Value]) -> Reply {
-    followed(api, answer_events(events(values), Delivery::Whole)).await.0.unwrap()
 }
 
 #[tokio::test]
@@ -60,273 +55,6 @@ async fn it_is_the_same_however_the_network_cuts_it_and_with_comments_between() 
     }
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
-}
-
-#[tokio::test]
-async fn tool_calls_of_chat_completions_are_put_together() {
-    let chunk = |calls: Value| json!({"choices": [{"delta": {"tool_calls": calls}}]});
-    let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
-    let function = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
-    let both = [call("c1", "read", r#"{"path":"a"}"#), call("c2", "list", "{}")];
-    for (name, chunks) in [
-        (
-            "openai",
-            vec![
-                json!([{"index": 0, "id": "c1", "type": "function", "function": function("read", "")}]),
-                json!([{"index": 0, "function": {"arguments": "{\"path\":"}}]),
-                json!([{"index": 1, "id": "c2", "type": "function", "function": function("list", "")}]),
-                json!([{"index": 0, "function": {"arguments": "\"a\"}"}}]),
-                json!([{"index": 1, "function": {"arguments": "{}"}}]),
-            ],
-        ),
-        (
-            "one index for all",
-            vec![
-                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\":\"a\"}")}]),
-                json!([{"index": 0, "id": "c2", "function": function("list", "{}")}]),
-            ],
-        ),
-        (
-            "no index",
-            vec![
-                json!([{"id": "c1", "function": function("read", "{\"path\"")}]),
-                json!([{"function": {"arguments": ":\"a\"}"}}]),
-                json!([{"id": "c2", "function": function("list", "")}]),
-            ],
-        ),
-        (
-            "the id and the name in each piece",
-            vec![
-                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\":")}]),
-                json!([{"index": 0, "id": "c1", "function": function("read", "\"a\"}")}]),
-                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
-            ],
-        ),
-        (
-            "arguments as they are, and surprises",
-            vec![
-                json!([{"id": "c1", "function": {"name": "read", "arguments": {"path": "a"}}}, "surprise", {"index": "x"}]),
-                json!([{"id": "c2", "function": {"name": "list", "arguments": null}}, {"id": "c3"}]),
-            ],
-        ),
-        (
-            "one index for all and no id, as by Google",
-            vec![
-                json!([{"index": 0, "id": "", "function": function("read", "{\"path\":\"a\"}")}]),
-                json!([{"index": 0, "id": "", "function": function("list", "{}")}]),
-            ],
-        ),
-        (
-            "arguments null in later pieces",
-            vec![
-                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\":\"a\"}")}]),
-                json!([{"index": 0, "function": {"name": null, "arguments": null}}]),
-                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
-                json!([{"index": 1, "id": "c2", "function": {"arguments": null}}]),
-            ],
-        ),
-        (
-            "the whole arguments once more, with an id and without",
-            vec![
-                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\":")}]),
-                json!([{"index": 0, "function": {"arguments": "\"a\"}"}}]),
-                json!([{"index": 0, "id": "c1", "function": function("read", "{\"path\": \"a\"}")}]),
-                json!([{"index": 0, "function": {"arguments": "{\"path\":\"a\"}"}}]),
-                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
-                json!([{"index": 1, "function": function("list", "{}")}]),
-            ],
-        ),
-        (
-            "an empty object before the pieces",
-            vec![
-                json!([{"index": 0, "id": "c1", "function": function("read", "{}")}]),
-                json!([{"index": 0, "function": {"arguments": "{\"path\":"}}]),
-                json!([{"index": 0, "function": {"arguments": "\"a\"}"}}]),
-                json!([{"index": 1, "id": "c2", "function": function("list", "{}")}]),
-            ],
-        ),
-    ] {
-        let mut values: Vec<Value> = chunks.into_iter().map(chunk).collect();
-        values.push(finish.clone());
-        let mut calls = said(ApiKind::Chat, &values).await.tool_calls;
-        if name.contains("no id") {
-            let ids: Vec<String> =
-                calls.iter_mut().zip(&both).map(|(call, it)| std::mem::replace(&mut call.id, it.id.clone())).collect();
-            assert_eq!(ids, ["call_1", "call_2"], "{name}");
-        }
-        assert_eq!(calls, both, "{name}");
-    }
-}
-
-#[tokio::test]
-async fn function_calls_of_the_responses_api_are_there_in_every_shape() {
-    let item = |arguments: &str| json!({"type": "function_call", "id": "f1", "call_id": "c1", "name": "read", "arguments": arguments});
-    let whole = r#"{"path":"a"}"#;
-    let piece = |kind: &str, more: Value| {
-        let mut piece = json!({"type": format!("response.{kind}"), "output_index": 1});
-        piece.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        piece
-    };
-    let completed =
-        |output: Value| json!({"type": "response.completed", "response": {"status": "completed", "output": output}});
-    let delta = |text: &str| piece("function_call_arguments.delta", json!({"delta": text}));
-    for (name, values) in [
-        ("at the end alone", vec![completed(json!([item(whole)]))]),
-        ("in an item", vec![piece("output_item.done", json!({"item": item(whole)})), completed(json!([]))]),
-        (
-            "in pieces",
-            vec![
-                piece("output_item.added", json!({"item": item("")})),
-                delta("{\"path\""),
-                delta(":\"a\"}"),
-                json!("[DONE]"),
-            ],
-        ),
-        (
-            "in pieces and again",
-            vec![
-                piece("output_item.added", json!({"item": item("")})),
-                delta("{"),
-                piece("function_call_arguments.done", json!({"arguments": whole})),
-                piece("output_item.done", json!({"item": item(whole)})),
-                completed(json!([item(whole)])),
-            ],
-        ),
-    ] {
-        let values: Vec<String> =
-            events(&values).into_iter().map(|event| event.replace("\"[DONE]\"", "[DONE]")).collect();
-        let reply = followed(ApiKind::Responses, answer_events(values, Delivery::Whole)).await.0.unwrap();
-        assert_eq!(reply.tool_calls, [call("c1", "read", whole)], "{name}");
-    }
-}
-
-#[tokio::test]
-async fn what_servers_leave_out_or_add_costs_no_answer() {
-    let delta = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
-    let chat: [(&str, Vec<Value>); 6] = [
-        ("bare", vec![delta("Because."), json!({"choices": [{"finish_reason": "stop"}]})]),
-        (
-            "parts",
-            vec![
-                json!({"choices": [{"delta": {"content": [{"type": "text", "text": "Because."}]}, "finish_reason": "stop"}]}),
-            ],
-        ),
-        ("as text", vec![json!({"choices": [{"text": "Because.", "finish_reason": "stop"}]})]),
-        ("as a message", vec![json!({"choices": [{"message": {"content": "Because."}, "finish_reason": "stop"}]})]),
-        (
-            "both",
-            vec![
-                delta("Because."),
-                json!({"choices": [{"message": {"content": "Because."}, "finish_reason": "stop"}]}),
-            ],
-        ),
-        (
-            "surprises",
-            vec![
-                json!("what"),
-                json!(3),
-                json!({"choices": 3, "error": null}),
-                json!({"choices": [7], "usage": "x", "error": {}}),
-                json!({"choices": [{"delta": {"reasoning_content": "Hm.", "content": null}, "finish_reason": ""}]}),
-                delta("Because."),
-                json!({"choices": [{"delta": null, "finish_reason": "unheard_of"}]}),
-            ],
-        ),
-    ];
-    for (name, values) in chat {
-        assert_eq!(said(ApiKind::Chat, &values).await.text, "Because.", "{name}");
-    }
-    let delta = json!({"type": "response.output_text.delta", "delta": "Because."});
-    let completed = |response: Value| json!({"type": "response.completed", "response": response});
-    let responses = [
-        ("no output at the end", vec![delta.clone(), completed(json!({"status": "completed", "output": []}))]),
-        ("nothing at the end", vec![delta.clone(), completed(Value::Null)]),
-        ("no deltas", vec![completed(responses_answer())]),
-        (
-            "surprises",
-            vec![
-                json!({"type": "response.reasoning_summary_text.delta", "delta": "Hm."}),
-                json!({"type": 3}),
-                json!([]),
-                json!({"type": "response.to_come", "response": 7, "delta": {}}),
-                delta.clone(),
-                completed(responses_answer()),
-            ],
-        ),
-    ];
-    for (name, values) in responses {
-        assert_eq!(said(ApiKind::Responses, &values).await.text, "Because.", "{name}");
-    }
-    // The name of the event alone says what it is.
-    let named = [
-        "event: response.output_text.delta\ndata: {\"delta\": \"Because.\"}\n\n",
-        "event: response.completed\ndata: {}\n\n",
-    ];
-    let (reply, heard) = followed(ApiKind::Responses, answer_events(named, Delivery::Whole)).await;
-    assert_eq!((reply.unwrap().text.as_str(), heard.concat().as_str()), ("Because.", "Because."));
-}
-
-#[tokio::test]
-async fn why_it_ended_is_known() {
-    use crate::FinishReason::{Filtered, Length};
-    let chat = |reason| [json!({"choices": [{"delta": {"content": "Be"}, "finish_reason": reason}]})];
-    assert_eq!(said(ApiKind::Chat, &chat("length")).await.finish, Length);
-    assert_eq!(said(ApiKind::Chat, &chat("content_filter")).await.finish, Filtered);
-    // Every chunk has a finish reason, and only the last is right; `null` as text is no reason; one comes too late.
-    let word = |text: &str, reason: &str| json!({"choices": [{"delta": {"content": text}, "finish_reason": reason}]});
-    for (chunks, finish) in [
-        ([word("B", "stop"), word("e", "stop"), word("", "length")], Length),
-        ([word("B", "stop"), word("e", "stop"), word("", "content_filter")], Filtered),
-        ([word("B", "null"), word("e", "null"), word("", "length")], Length),
-        ([word("B", ""), word("e", "length"), word("", "stop")], Length),
-    ] {
-        let reply = said(ApiKind::Chat, &chunks).await;
-        assert_eq!((reply.text.as_str(), reply.finish), ("Be", finish), "{chunks:?}");
-    }
-    let incomplete = |reason| {
-        let response = json!({"status": "incomplete", "incomplete_details": {"reason": reason}, "output": []});
-        [
-            json!({"type": "response.output_text.delta", "delta": "Be"}),
-            json!({"type": "response.incomplete", "response": response}),
-        ]
-    };
-    for (reason, finish) in [("max_output_tokens", Length), ("content_filter", Filtered)] {
-        let reply = said(ApiKind::Responses, &incomplete(reason)).await;
-        assert_eq!((reply.text.as_str(), reply.finish), ("Be", finish));
-    }
-    let refused =
-        [json!({"type": "response.refusal.delta", "delta": "I will not."}), json!({"type": "response.completed"})];
-    let (failed, heard) = followed(ApiKind::Responses, answer_events(events(&refused), Delivery::Whole)).await;
-    assert_eq!(failed.unwrap_err().error, ModelError::Filtered { message: "I will not.".to_owned() });
-    assert_eq!(heard.concat(), "", "a refusal is no answer, but shows that the model is at work");
-}
-
-#[tokio::test]
-async fn what_is_queued_or_in_progress_is_no_answer() {
-    for word in ["queued", "in_progress"] {
-        let chat = [json!({"choices": [{"delta": {"content": "Be"}, "finish_reason": word}]})];
-        let mut whole = responses_answer();
-        whole["status"] = json!(word);
-        let ended = [json!({"type": "response.completed", "response": whole})];
-        for (api, events) in [(ApiKind::Chat, events(&chat)), (ApiKind::Responses, events(&ended))] {
-            let (reply, _) = followed(api, answer_events(events, Delivery::Whole)).await;
-            let error = reply.unwrap_err().error.to_string();
-            assert!(error.contains("it contains no answer"), "{word}: {error}");
-        }
-    }
-    // How it stood when it began says nothing of how it ended.
-    let begun = json!({"status": "in_progress", "output": []});
-    let pieces = [
-        json!({"type": "response.in_progress", "response": begun}),
-        json!({"type": "response.output_text.delta", "delta": "Because."}),
-    ];
-    let pieces = [events(&pieces), vec!["data: [DONE]\n\n".to_owned()]].concat();
-    let (reply, _) = followed(ApiKind::Responses, answer_events(pieces, Delivery::Whole)).await;
-    assert_eq!(reply.unwrap().text, "Because.");
-}
-
 #[tokio::test]
 async fn a_server_may_answer_as_a_whole_or_under_a_false_name() {
     for (api, path) in APIS {
@@ -344,4 +72,304 @@ async fn a_server_may_answer_as_a_whole_or_under_a_false_name() {
         // Nobody asked for a stream.
         assert_eq!(read(api, answer_events([stream], Delivery::Whole)).await, Ok(because()));
     }
+}
+
+async fn failed(api: ApiKind, pieces: Vec<String>, end: Delivery, idle_timeout: Duration) -> (FailedAttempt, String) {
+    let answer = answer_events(pieces, end);
+    let server = Server::with(move |_| answer.clone());
+    let (result, heard) = follow(&streaming(&server, api), &request(), idle_timeout).await;
+    assert_eq!(server.paths().len(), 1, "there is no second request");
+    (result.unwrap_err(), heard.concat())
+}
+
+#[tokio::test]
+async fn a_stream_without_an_end_is_broken() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let stream = regular_stream(path);
+        // Everything up to the last words, and nothing that says that they are the last.
+        let open = stream.iter().position(|event| event.contains("use.")).unwrap() + 1;
+        for end in [Delivery::Whole, Delivery::Cut] {
+            let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
+            let ModelError::Broken { message } = &failed.error else { panic!("{failed:?}") };
+            let expected =
+                if end == Delivery::Cut { "it was interrupted: " } else { "the stream ended before the answer did" };
+            assert!(message.starts_with(expected), "{message}");
+            assert!(failed.error.is_transient());
+            assert_eq!(heard, "Because.");
+        }
+        // An event that is cut in two.
+        let cut = vec![stream.concat().split_at(stream[..open].concat().len() - 20).0.to_owned()];
+        let (cut, heard) = self::failed(api, cut, Delivery::Whole, IDLE).await;
+        assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
+        assert_eq!(heard, "Beca");
+    }
+    // No end, though every chunk has a word for one.
+    let open = events(&[json!({"choices": [{"delta": {"content": "Beca"}, "finish_reason": "null"}]})]);
+    let (open, heard) = failed(ApiKind::Chat, open, Delivery::Whole, IDLE).await;
+    assert_eq!(
+        (open.to_string().as_str(), heard.as_str()),
+        ("the answer is broken: the stream ended before the answer did", "Beca")
+    );
+    let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
+    let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;
+    assert_eq!(failed.to_string(), "the answer is broken: a chunk of the stream is not JSON");
+}
+
+#[tokio::test]
+async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
+    let chat = regular_stream(CHAT);
+    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    let without_done = &chat[..chat.len() - 1];
+    let done = [&chat[..finished - 1], &chat[chat.len() - 1..]].concat();
+    for (name, api, pieces, end, tokens) in [
+        ("no mark", ApiKind::Chat, without_done.to_vec(), Delivery::Whole, because().tokens),
+        ("a break before the mark", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
+        ("a break before the usage", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
+        ("the mark alone", ApiKind::Chat, done, Delivery::Whole, None),
+        ("silence behind the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
+        (
+            "silence behind the answer",
+            ApiKind::Responses,
+            regular_stream(RESPONSES),
+            Delivery::Silent,
+            because().tokens,
+        ),
+    ] {
+        let server = Server::with(move |_| answer_events(pieces.clone(), end));
+        let (reply, _) = follow(&streaming(&server, api), &request(), IDLE).await;
+        assert_eq!(reply, Ok(Reply { tokens, ..because() }), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
+    let idle = Duration::from_millis(250);
+    let beginning = vec![regular_stream(CHAT)[1].clone()];
+    let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), Delivery::Silent, idle).await;
+    assert_eq!(failed.to_string(), "the answer is broken: the stream was idle for 250ms");
+    assert_eq!((failed.error.is_transient(), heard.as_str()), (true, "Beca"));
+    // Until the first token it is the caller who waits: servers read a long prompt in silence. A role is no token.
+    let first = vec![regular_stream(CHAT)[0].clone()];
+    for (api, beginning) in [(ApiKind::Responses, Vec::new()), (ApiKind::Chat, first)] {
+        let answer = answer_events(beginning, Delivery::Silent);
+        let server = Server::with(move |_| answer.clone());
+        let client = streaming(&server, api);
+        assert!(tokio::time::timeout(4 * idle, follow(&client, &request(), idle)).await.is_err(), "{api:?}");
+    }
+    // 200 comments take 400 ms and more: together longer than the limit.
+    let comments = vec![": thinking\n\n".to_owned(); 200];
+    let pieces = [comments, regular_stream(CHAT)].concat();
+    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Whole));
+    assert_eq!(follow(&streaming(&server, ApiKind::Chat), &request(), idle).await.0, Ok(because()));
+}
+
+#[tokio::test]
+async fn comments_after_the_end_of_an_answer_do_not_hold_the_call() {
+    let chat = regular_stream(CHAT);
+    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    // 2,000 comments take 4 s and more.
+    let pieces = [chat[..finished].to_vec(), vec![": ping\n\n".to_owned(); 2000]].concat();
+    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Silent));
+    let (client, request) = (streaming(&server, ApiKind::Chat), request());
+    let answered = follow(&client, &request, Duration::from_millis(250));
+    let (reply, _) = tokio::time::timeout(Duration::from_secs(3), answered).await.unwrap();
+    assert_eq!(reply, Ok(Reply { tokens: None, ..because() }));
+}
+
+#[tokio::test]
+async fn an_error_ends_a_stream_at_once() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let pieces = [&regular_stream(path)[..1], &["event: error\ndata: {\"code\": 500}\n\n".to_owned()]].concat();
+        let (failed, _) = failed(api, pieces, Delivery::Silent, IDLE).await;
+        assert_eq!(failed.to_string(), "the server failed (500): 500", "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
+    let server = Server::with(|seen| {
+        if seen.body.get("stream").is_none() {
+            return regular(&seen.path);
+        }
+        let usage = seen.body["model"] == "m-2";
+        let stream = regular_stream(&seen.path).into_iter();
+        answer_events(stream.filter(|event| usage || !event.contains("total_tokens")), Delivery::Whole)
+    });
+    let client = streaming(&server, ApiKind::Chat);
+    for (model, is_streamed) in [("m-1", true), ("m-1", false), ("m-2", true)] {
+        assert_eq!(follow(&client, &request_for(model), IDLE).await.0.unwrap().text, "Because.");
+        let sent = server.requests().last().unwrap().body.clone();
+        assert_eq!((sent.get("stream").is_some(), sent.get("stream_options").is_some()), (is_streamed, is_streamed));
+    }
+}
+
+/// What comes of a text that either API says, as a whole and as a stream in pieces of some characters, and what is
+/// heard of the stream.
+async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)> {
+    let mut ways = Vec::new();
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let mut answer = if path == RESPONSES { responses_answer() } else { chat_answer() };
+        let place = if path == RESPONSES { "/output/0/content/0/text" } else { "/choices/0/message/content" };
+        *answer.pointer_mut(place).unwrap() = json!(text);
+        ways.push((read(api, answer_json(200, &answer)).await, None));
+        for size in [1, 5, 1000] {
+            let chars: Vec<char> = text.chars().collect();
+            let mut pieces: Vec<Value> = chars
+                .chunks(size)
+                .map(|piece| match path {
+                    RESPONSES => json!({"type": "response.output_text.delta", "delta": String::from_iter(piece)}),
+                    _ => json!({"choices": [{"delta": {"content": String::from_iter(piece)}}]}),
+                })
+                .collect();
+            pieces.push(if path == RESPONSES {
+                json!({"type": "response.completed", "response": answer})
+            } else {
+                json!({"choices": [{"delta": {}, "finish_reason": "stop"}], "model": "m-1-2025", "usage": answer["usage"]})
+            });
+            let stream = answer_events([events(&pieces).concat()], Delivery::Whole);
+            let server = Server::with(move |_| stream.clone());
+            let (reply, heard) = follow(&client(&server, api), &request(), IDLE).await;
+            ways.push((reply.map_err(|failed| failed.error), Some(heard.concat())));
+        }
+    }
+    ways
+}
+
+#[tokio::test]
+async fn an_end_of_reasoning_alone_is_seen_and_remembered() {
+    let text = "Perhaps A.\n</think>\n\nB.";
+    for (reply, _) in all_ways(text).await {
+        assert_eq!(reply.unwrap().text, "B.");
+    }
+    let stream = events(&[
+        json!({"choices": [{"delta": {"content": "Perhaps A.\n</think>\n\n"}}]}),
+        json!({"choices": [{"delta": {"content": "B."}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 9}}),
+    ]);
+    let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
+    let client = client(&server, ApiKind::Chat);
+    for model in ["m-1", "m-1", "deepseek-r1-distill"] {
+        let is_new = model == "m-1" && server.requests().is_empty();
+        let (reply, heard) = follow(&client, &request_for(model), IDLE).await;
+        assert_eq!(reply.unwrap().text, "B.");
+        // Of the first answer of an unknown model nobody can know.
+        assert_eq!(heard.concat() == "B.", !is_new, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn reasoning_alone_is_no_text_and_a_sign_of_life() {
+    for (reply, heard) in all_ways("<think>Perhaps").await {
+        assert!(matches!(reply, Err(ModelError::Unusable { .. })), "{reply:?}");
+        assert!(heard.is_none_or(|heard| heard.is_empty()));
+    }
+    let thoughts = [json!({"choices": [{"delta": {"content": "<think>Per"}}]})];
+    let stream = events(&thoughts);
+    let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
+    let (_, heard) = follow(&client(&server, ApiKind::Chat), &request(), IDLE).await;
+    assert_eq!(heard, [""], "tokens come in, though none that are shown");
+}
+
+#[tokio::test]
+async fn reasoning_among_the_parts_of_a_stream_is_a_sign_of_life() {
+    let chunk = |content: Value| json!({"choices": [{"delta": {"content": content}}]});
+    let thought = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]);
+    let answer =
+        json!({"choices": [{"delta": {"content": [{"type": "text", "text": "B."}]}, "finish_reason": "stop"}]});
+    // The second model's answers usually begin inside reasoning: their beginning is held back until that ends.
+    for model in ["magistral-medium", "m-1-thinking"] {
+        let stream = events(&[chunk(thought.clone()), chunk(thought.clone()), answer.clone()]);
+        let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
+        let (reply, heard) = follow(&client(&server, ApiKind::Chat), &request_for(model), IDLE).await;
+        assert_eq!(reply.unwrap().text, "B.");
+        assert_eq!(heard, ["", "", "B."], "{model}");
+    }
+    // Figures from the middle of the reasoning are not those of its end.
+    let early =
+        json!({"choices": [{"delta": {"content": "A"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1}});
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let stream = answer_events(events(&[early, chunk(thought), end]), Delivery::Whole);
+    assert_eq!(read(ApiKind::Chat, stream).await.unwrap().tokens, None);
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_replaced() {
+    let chat = |content: &str| {
+        format!(r#"{{"choices": [{{"message": {{"content": "{content}"}}, "finish_reason": "stop"}}]}}"#)
+    };
+    let responses = |text: &str| {
+        format!(
+            r#"{{"status": "completed", "output": [{{"content": [{{"type": "output_text", "text": "{text}"}}]}}]}}"#
+        )
+    };
+    for (said, text) in [(&b"a\xffb"[..], "a\u{fffd}b"), (br"a\ud800b", "a\u{fffd}b"), (br"\ud83d\ude00", "😀")] {
+        for (api, body) in [(ApiKind::Chat, chat("@")), (ApiKind::Responses, responses("@"))] {
+            let (before, behind) = body.split_once('@').unwrap();
+            for mark in [&b""[..], b"\xef\xbb\xbf"] {
+                let body = [mark, before.as_bytes(), said, behind.as_bytes()].concat();
+                let reply = read(api, answer_text(200, body).header("content-type", "application/json")).await;
+                assert_eq!(reply.unwrap().text, text);
+            }
+        }
+        for (api, event) in [
+            (ApiKind::Chat, r#"data: {"choices": [{"delta": {"content": "@"}}]}"#),
+            (ApiKind::Responses, r#"data: {"type": "response.output_text.delta", "delta": "@"}"#),
+        ] {
+            let (before, behind) = event.split_once('@').unwrap();
+            let end = match api {
+                ApiKind::Chat => json!({"choices": [{"finish_reason": "stop"}]}),
+                _ => json!({"type": "response.completed"}),
+            };
+            let bytes = [b"\xef\xbb\xbf", before.as_bytes(), said, behind.as_bytes(), b"\n\n"].concat();
+            let mut pieces: Vec<Vec<u8>> = bytes.chunks(3).map(<[u8]>::to_vec).collect();
+            pieces.push(events(&[end]).concat().into_bytes());
+            let reply = read(api, answer_events(pieces, Delivery::Whole)).await;
+            assert_eq!(reply.unwrap().text, text, "{event}");
+        }
+    }
+    assert_eq!(
+        read(ApiKind::Chat, answer_text(200, "\u{feff}".to_owned() + &chat("\\ufeffA."))).await.unwrap().text,
+        "A."
+    );
+    // A pair of which each half comes in an event of its own.
+    let halves = [r"a\ud83d", r"\ude00b"]
+        .map(|half| format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"{half}\"}}}}]}}\n\n"));
+    let stream = [halves.concat(), events(&[json!({"choices": [{"finish_reason": "stop"}]})]).concat()];
+    assert_eq!(read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap().text, "a😀b");
+}
+
+#[tokio::test]
+async fn as_many_tokens_as_were_allowed_are_a_cut() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        for (limit, finish) in [(3, FinishReason::Length), (4, FinishReason::Complete)] {
+            for answer in [regular(path), answer_events(regular_stream(path), Delivery::Whole)] {
+                let server = Server::with(move |_| answer.clone());
+                let limited = Request { max_tokens: Some(limit), ..request() };
+                let reply = complete(&client(&server, api), &limited).await;
+                assert_eq!(reply, Ok(Reply { finish, ..because() }), "{api:?} {limit}");
+            }
+        }
+    }
+    // A call of a tool that ends there is whole.
+    let call = json!({"id": "c", "function": {"name": "read", "arguments": "{}"}});
+    let answer = json!({
+        "choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 3},
+    });
+    let server = Server::with(move |_| answer_json(200, &answer));
+    let limited = Request { max_tokens: Some(3), ..request() };
+    assert_eq!(complete(&client(&server, ApiKind::Chat), &limited).await.unwrap().finish, FinishReason::Complete);
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_before_its_figures_says_nothing_about_the_next() {
+    let stream = regular_stream(CHAT);
+    let finished = stream.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    let broken = answer_events(stream[..finished].to_vec(), Delivery::Cut);
+    let server = Server::with(move |_| broken.clone());
+    let client = streaming(&server, ApiKind::Chat);
+    for _ in 0..3 {
+        assert_eq!(complete(&client, &request()).await, Ok(Reply { tokens: None, ..because() }));
+    }
+    let streams: Vec<Value> = server.requests().iter().map(|seen| seen.body["stream"].clone()).collect();
+    assert_eq!(streams, [true, true, true]);
 }

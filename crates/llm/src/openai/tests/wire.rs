@@ -1,4 +1,4 @@
-//! What is sent.
+//! The requests.
 
 use crate::{ToolSpec, Turn};
 use dialectic_base::tool_call::{ToolCall, ToolResult};
@@ -15,7 +15,7 @@ async fn sent(provider: &str, api: ApiKind, request: &Request) -> Arc<Incoming> 
     seen
 }
 
-/// What is sent of one request in both APIs.
+/// One request in both APIs.
 async fn both(request: &Request) -> [Arc<Incoming>; 2] {
     let responses = sent("local", ApiKind::Responses, request).await;
     let chat = sent("local", ApiKind::Chat, request).await;
@@ -23,7 +23,7 @@ async fn both(request: &Request) -> [Arc<Incoming>; 2] {
     [responses, chat]
 }
 
-/// Compares what is sent of a request with what is expected: the Responses API's body, and the one of Chat Completions.
+/// Checks the bodies of a request: in the Responses API, and in Chat Completions.
 async fn assert_sent(request: Request, responses: Value, chat: Value) {
     let [sent_by_responses, sent_by_chat] = both(&request).await;
     assert_eq!(sent_by_responses.body, responses);

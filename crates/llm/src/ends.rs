@@ -22,13 +22,15 @@ const ENDS: &[(Option<FinishReason>, &[&str])] = &[
     (Some(Length), &["max_output_tokens", "max_completion_tokens"]), // OpenAI's Responses API, LiteLLM
     (Some(Length), &["model_length"]), // Mistral
     (Some(Length), &["token_limit", "max_new_tokens", "max_length"]), // watsonx, Text Generation Inference
+    (Some(Length), &["context_length", "context_length_exceeded", "length_limit"]), // gateways
     (Some(Filtered), &["content_filter", "content-filter"]), // OpenAI, with Google's reason after a colon
     (Some(Filtered), &["refusal", "content_filtered"]), // Anthropic, Titan
     (Some(Filtered), &["safety", "recitation", "blocklist", "prohibited_content", "spii"]), // Google
     (Some(Filtered), &["image_safety", "image_prohibited_content", "model_armor"]), // Google's Vertex AI
     (Some(Filtered), &["error_toxic"]), // Cohere
     (Some(Filtered), &["guardrail_intervened"]), // Bedrock
-    (Some(Filtered), &["sensitive"]), // Zhipu
+    (Some(Filtered), &["sensitive", "output_sensitive"]), // Zhipu, MiniMax
+    (Some(Filtered), &["moderation", "flagged", "blocked", "policy_violation"]), // gateways
     (Some(Interrupted), &["language", "other", "malformed_function_call", "malformed_response"]), // Google
     (Some(Interrupted), &["unexpected_tool_call", "too_many_tool_calls", "missing_thought_signature"]), // Google
     (Some(Interrupted), &["image_recitation", "image_other", "no_image", "escalation"]), // Google
@@ -64,7 +66,7 @@ pub(crate) fn finish(word: Option<&str>) -> (FinishReason, Option<String>) {
 }
 
 /// Whether the word means that there is no answer, now or ever.
-pub(super) fn is_unfinished(word: &str) -> bool {
+pub(crate) fn is_unfinished(word: &str) -> bool {
     meaning(word) == Some(&None)
 }
 
