@@ -5,10 +5,10 @@
 import { h } from "./dom.js";
 import { markdown } from "./markdown.js";
 
-/** Somebody by colour, letters and name. */
+/** Somebody by colour, number and name. */
 export function chip(model, id) {
     const agent = model.agent(id);
-    return h(`span.chip.c${agent.colour}`, {}, h("span.dot", { "aria-hidden": "true" }, agent.letters), agent.name);
+    return h(`span.chip.c${agent.colour}`, {}, h("span.dot", { "aria-hidden": "true" }, agent.badge), agent.name);
 }
 
 /** A table that scrolls by itself where it is too wide. The first cell of a row is its head. */

@@ -1,7 +1,7 @@
 // A debate as it runs, and what came of it.
 
 import { agreement, observer, polls, sides, team, verdict, votes } from "./contest.js";
-import { api, badge, duration, h, money, number, plural, problemBox, redraw, say, when } from "./dom.js";
+import { answerLine, api, badge, clock, duration, h, money, number, plural, problemBox, redraw, say, when } from "./dom.js";
 import { graph } from "./graph.js";
 import { firstSentence, markdown } from "./markdown.js";
 import { Debate } from "./model.js";
@@ -13,7 +13,7 @@ export async function debate(main, { subscribe, go, title }, id) {
     window.debate = model;
     let summary;
     try {
-        ({ summary, sides: model.sides } = await api(`/debates/${id}`));
+        ({ summary, sides: model.sides, numbers: model.numbers } = await api(`/debates/${id}`));
     } catch (problem) {
         title("Not found");
         main.replaceChildren(h("h1", {}, "Debate"), problemBox(problem), h("p", {}, h("a", { href: "/" }, "To the debates")));
@@ -112,17 +112,18 @@ export async function debate(main, { subscribe, go, title }, id) {
     function drawState() {
         const status = standing();
         const settings = model.created?.settings;
-        parts.state.replaceChildren(badge(status, status === "completed" ? summary.outcome : null),
+        parts.state.replaceChildren(badge(status, summary),
             h("span", {}, summary.protocol ?? ""),
             summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "offline") : "",
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
+            status === "completed" ? answerLine(summary) : "",
             model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the limit is reached." : "Closing with what is there.") : "");
         const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0}`;
         if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
         if (shownStatus && shownStatus !== status) {
-            say(`The debate is ${badge(status).textContent}`);
+            say(`The debate is ${badge(status, summary).textContent}`);
             if (status === "completed") tabs.choose("result");
             if (model.isOver || status === "paused") setTimeout(refresh, 300);
         } else if (!shownStatus && status === "completed") {
@@ -177,14 +178,14 @@ export async function debate(main, { subscribe, go, title }, id) {
         const last = scores.at(-1)?.score;
         const running = [...model.calls.values()].length;
         parts.facts.replaceChildren(...[
-            fact("Time", h("span", { "data-time": true }, duration(model.elapsed))),
+            fact("Time", h("span", { "data-time": true }, model.isOver ? duration(summary.tookMs ?? model.elapsed) : clock(model.elapsed))),
             // Nothing is paid where no model is called.
             !summary.offline && fact("Cost", model.limit ? h("span", {}, `${cost} of ${money(model.limit)} `, h("meter", { min: 0, max: model.limit, value: Math.min(model.spent, model.limit), "aria-label": "Cost against the limit" })) : cost),
             settings && fact("Round", `${model.round || "–"} of ${Math.max(settings.rounds, model.round)}`),
             fact("Calls", `${model.made}${running ? `, ${running} on the way` : ""}`),
             !summary.offline && fact("Tokens", number(model.tokens)),
             last && fact("Score", `${last.score ?? "unreadable"} (ends at ${last.threshold})`),
-            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact("Confidence", `${Math.round(model.solution.confidence)} %`),
+            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact("Meets every major requirement", `${Math.round(model.solution.confidence)} % chance, the judge estimates`),
             fact("Begun", when(model.begun ?? summary.createdAt)),
         ].filter(Boolean));
     }
@@ -280,10 +281,10 @@ export async function debate(main, { subscribe, go, title }, id) {
         redraw(parts.agents, h("h2", {}, "Who takes part"), h("ul.agents", {}, everybody.filter((agent) => !sat.has(agent.id)).map((agent) => {
             const calls = [...model.calls.values()].filter((call) => call.key.agentId === agent.id);
             return h(`li.agent.c${agent.colour}`, { "data-agent": agent.id },
-                h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.letters),
+                h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                     h("div", {}, h("strong", {}, agent.name), h("span.note", {}, [agent === model.judge ? "judge" : agent.role, agent.provider === "offline" ? null : agent.model, (model.sideOf(agent) ?? "neutral") !== "neutral" ? model.sideOf(agent) : null].filter(Boolean).join(" · ")))),
                 calls.map((call) => h("div.call", { "data-call": JSON.stringify(call.key) },
-                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, duration(Date.now() - call.since))),
+                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, clock(Date.now() - call.since))),
                     call.retry ? h("p.note", {}, `Attempt ${call.retry.attempt} failed: ${call.retry.error}`) : "",
                     h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, call.words.slice(-700)))));
         })));
@@ -372,7 +373,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const took = [one.metadata.latencyMs !== undefined && duration(one.metadata.latencyMs), one.call?.costUsd ? money(one.call.costUsd) : null, one.metadata.carriedOver && "carried over", one.metadata.truncated && "cut"].filter(Boolean).join(" · ");
         const body = h("div.text");
         const element = h(`details.entry.c${agent.colour}`, { "data-key": key, "data-seq": String(one.seq), open: opened.has(key), ontoggle: fill },
-            h("summary", {}, h("span.dot", { "aria-hidden": "true" }, agent.letters),
+            h("summary", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                 h("span.line", {}, h("strong", {}, `${agent.name} · ${model.words(one.key.phase).noun}${target ? ` → ${model.agent(target).name}` : ""}`),
                     h("span.first", {}, firstSentence(one.text))),
                 h("span.note", {}, took)),
@@ -520,8 +521,8 @@ export async function debate(main, { subscribe, go, title }, id) {
     });
     const clock = setInterval(() => {
         const time = parts.facts.querySelector("[data-time]");
-        if (time) time.textContent = duration(model.elapsed);
-        for (const element of parts.agents.querySelectorAll("[data-since]")) element.textContent = duration(Date.now() - Number(element.dataset.since));
+        if (time && !model.isOver) time.textContent = clock(model.elapsed);
+        for (const element of parts.agents.querySelectorAll("[data-since]")) element.textContent = clock(Date.now() - Number(element.dataset.since));
     }, 1000);
     draw();
     if (summary.status === "unreadable" || (!model.created && summary.status === "completed")) setTimeout(() => !model.created && onlyReport(), 1500);

@@ -59,12 +59,22 @@ export function money(usd) {
     return usd === 0 ? "$0" : `$${usd < 0.1 ? usd.toFixed(4) : usd.toFixed(2)}`;
 }
 
+/** A duration that is over, as in every other view: `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
 export function duration(ms) {
-    const seconds = Math.max(0, Math.round(ms / 1000));
-    if (seconds < 60) return `${seconds} s`;
+    const tenths = Math.round(Math.max(0, ms) / 100);
+    if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
+    const seconds = Math.round(ms / 1000);
     const minutes = Math.floor(seconds / 60);
-    const rest = String(seconds % 60).padStart(2, "0");
-    return minutes < 60 ? `${minutes}:${rest} min` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")} h`;
+    return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A running clock: `0:42`, `1:02:03`. */
+export function clock(ms) {
+    const seconds = Math.floor(Math.max(0, ms) / 1000);
+    const two = (number) => String(number).padStart(2, "0");
+    const hours = Math.floor(seconds / 3600);
+    const minutes = Math.floor(seconds / 60) % 60;
+    return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
 export function when(text) {
@@ -120,5 +130,14 @@ export const STATUS = {
     unreadable: "unreadable",
 };
 
-/** How a debate ended is one word, its outcome; else where it stands. */
-export const badge = (status, outcome) => h(`span.badge.is-${outcome && outcome !== "full" ? "paused" : status}`, {}, outcome ?? STATUS[status] ?? status);
+/** Whether the run is complete, once it has ended; else where it stands. Green only where the answer has no fault either. */
+export function badge(status, debate) {
+    const run = status === "completed" ? debate?.run : null;
+    const look = run ? (debate.clean ? "completed" : debate.outcome === "full" ? "plain" : "paused") : status === "completed" ? "plain" : status;
+    return h(`span.badge.is-${look}`, {}, run ?? STATUS[status] ?? status);
+}
+
+/** What the answer is worth: the second of the two statements about a debate that has ended. */
+export const answerLine = (debate) => debate.answerInWords
+    ? h(`p.answer-state${debate.clean ? ".is-clean" : Object.values(debate.answer).some((one) => one.length) ? ".is-faulty" : ""}`, {}, h("strong", {}, "Answer: "), debate.answerInWords)
+    : "";

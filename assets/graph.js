@@ -35,7 +35,7 @@ export function graph(agents, critiques, calls, choose) {
     });
     const nodes = [...places.values()].map(({ x, y, agent }) => svg("g", { class: `node c${agent.colour}` },
         svg("circle", { cx: x, cy: y, r: NODE }),
-        svg("text", { x, y: y + 5, "text-anchor": "middle" }, agent.letters),
+        svg("text", { x, y: y + 5, "text-anchor": "middle" }, agent.badge),
         svg("title", {}, agent.name)));
     const markers = agents.map(({ colour }) => svg("marker", {
         id: `arrow-${colour}`, viewBox: "0 0 10 10", refX: 8, refY: 5, markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse",

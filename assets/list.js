@@ -1,6 +1,6 @@
 // The saved debates.
 
-import { STATUS, api, badge, h, money, plural, problemBox, say, when } from "./dom.js";
+import { STATUS, answerLine, api, badge, h, money, plural, problemBox, say, when } from "./dom.js";
 
 const PAGE = 50;
 
@@ -77,7 +77,7 @@ export async function list(main, { subscribe, title }) {
             h("th", { scope: "row" }, h("a", { href: `/debates/${debate.id}` }, debate.title || debate.id),
                 h("span.id", {}, debate.id),
                 debate.forkedFrom ? h("span.note.fork", {}, `a fork of ${debate.forkedFrom}`) : null),
-            cell("Status", badge(debate.status, debate.outcome), debate.before ? h("span.note", {}, ` ${debate.before} before it`) : null),
+            cell("Status", badge(debate.status, debate), answerLine(debate), debate.before ? h("span.note", {}, ` ${debate.before} before it`) : null),
             cell("Protocol", debate.protocol ?? "–", debate.offline && h("span.note", {}, " offline")),
             cell("Rounds", String(debate.rounds)),
             cell("Confidence", debate.confidence === null || debate.offline ? "–" : `${Math.round(debate.confidence)} %`),

@@ -18,6 +18,8 @@ export class Debate {
         this.polls = new Map();
         this.judgements = [];
         this.sides = {};
+        // The numbers of the agents' texts, and of the points against them.
+        this.numbers = {};
         this.extensions = [];
         this.costWarning = null;
         this.warnings = [];
@@ -30,7 +32,6 @@ export class Debate {
         this.status = "pending";
         this.begun = null;
         this.last = null;
-        this.rested = 0;
         this.restsSince = null;
         this.seq = 0;
         this.seen = [];
@@ -95,15 +96,14 @@ export class Debate {
             case "created":
                 this.created = event;
                 this.begun = event.at;
-                this.agents = event.settings.agents.map((agent, place) => ({ ...agent, colour: place % 8 + 1 }));
-                this.judge = { ...event.settings.judge, colour: 0 };
-                letter([...this.agents, this.judge]);
+                this.agents = event.settings.agents.map((agent, place) => this.numbered(agent, this.numbers[agent.id] ?? place + 1)).sort((a, b) => a.number - b.number);
+                this.judge = { ...event.settings.judge, colour: 0, badge: "J" };
                 this.stages = event.stages;
                 break;
             case "node-entered":
                 this.current = event.node;
                 this.entered.add(event.node);
-                this.goOn(event.at);
+                this.goOn();
                 break;
             case "round-begun":
                 this.round = event.round;
@@ -204,7 +204,7 @@ export class Debate {
                 break;
             case "resumed":
                 this.error = null;
-                this.goOn(event.at);
+                this.goOn();
                 break;
             case "failed":
                 this.error = event.error;
@@ -226,8 +226,7 @@ export class Debate {
         }
     }
 
-    goOn(at) {
-        if (this.restsSince) this.rested += new Date(at) - new Date(this.restsSince);
+    goOn() {
         this.restsSince = null;
         this.status = "running";
     }
@@ -283,7 +282,12 @@ export class Debate {
     }
 
     agent(id) {
-        return this.agents.find((agent) => agent.id === id) ?? (this.judge?.id === id ? this.judge : { id, name: id, colour: 0, letters: id.slice(0, 2).toUpperCase() });
+        return this.agents.find((agent) => agent.id === id) ?? (this.judge?.id === id ? this.judge : { id, name: id, colour: 0, badge: "?" });
+    }
+
+    /** An agent with the number that it has everywhere. */
+    numbered(agent, number) {
+        return { ...agent, number, colour: (number - 1) % 8 + 1, badge: String(number) };
     }
 
     get open() {
@@ -297,7 +301,7 @@ export class Debate {
     get elapsed() {
         if (!this.begun) return 0;
         const end = this.restsSince ? new Date(this.restsSince) : new Date();
-        return end - new Date(this.begun) - this.rested;
+        return end - new Date(this.begun);
     }
 
     get limit() {
@@ -313,18 +317,6 @@ export class Debate {
     texts(yields, round) {
         const rounds = round === undefined ? [...this.rounds.values()] : [this.roundOf(round)];
         return rounds.flatMap((one) => one.texts).filter((text) => text.yields === yields);
-    }
-}
-
-/** Two letters for each, which nobody else has where that can be had. */
-function letter(everybody) {
-    const taken = new Set();
-    for (const one of everybody) {
-        const words = one.name.replace(/[^\p{L}\p{N}\s_-]/gu, "").split(/[\s_-]+/).filter(Boolean).map((word) => word.toUpperCase());
-        const [first, second] = [words[0] ?? "?", words[1] ?? ""];
-        const choices = [first[0] + (second[0] ?? first[1] ?? ""), first.slice(0, 2), first[0] + (second[1] ?? ""), first[0] + (first[2] ?? ""), ...[..."23456789"].map((number) => first[0] + number)];
-        one.letters = choices.find((letters) => letters && !taken.has(letters)) ?? choices[0];
-        taken.add(one.letters);
     }
 }
 

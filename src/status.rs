@@ -9,7 +9,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_record::debate::{
-    CallStatus, Debate, DebateId, Outcome, Question, Settings, StageId, Status, Timestamp, fold,
+    AnswerState, CallStatus, Debate, DebateId, Outcome, Question, Settings, StageId, Status, Timestamp, fold,
 };
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
@@ -193,6 +193,9 @@ pub struct DebateStatus {
     pub questions: Vec<OpenQuestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// What the answer does not achieve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Whether the debate was told to stop and is still running.
@@ -265,6 +268,7 @@ impl DebateStatus {
             max_cost_usd: debate.settings.as_ref().and_then(Settings::max_cost).map(Usd::dollars),
             questions: open_questions(debate),
             outcome: debate.outcome.clone(),
+            answer: debate.answer_state(),
             error: debate.error.clone(),
             stopping: !is_over && entry.stop_path().symlink_metadata().is_ok(),
             paths: Paths {

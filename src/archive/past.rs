@@ -1,7 +1,7 @@
 //! The memory of a debate.
 
 use dialectic_base::markdown::single_spaced;
-use dialectic_record::debate::{Answered, Debate, Decision, Ledger, Objection};
+use dialectic_record::debate::{Debate, Decision, Ledger, Point, Remark, Response};
 
 use super::ratings::ballots;
 
@@ -23,7 +23,7 @@ impl PastDecision {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
         let ledger = Ledger::of(debate);
         let (evidence, mut dissent): (Vec<_>, Vec<_>) = ledger.objections.iter().partition(|one| is_evidence(one));
-        dissent.retain(|one| one.open || one.answer == Answered::Rejected || one.is_unmet());
+        dissent.retain(|one| one.is_open() || one.response() == Some(Response::Rejected) || one.is_unmet());
         let against = ballots(debate).filter(|ballot| {
             let winner = solution.base.as_ref().or(debate.voting.as_ref().and_then(|voting| voting.winner.as_ref()));
             winner.is_some() && ballot.target_agent_id.as_ref() != winner
@@ -41,21 +41,24 @@ impl PastDecision {
 }
 
 /// Whether an objection proved right and the answer follows it.
-fn is_evidence(one: &Objection) -> bool {
-    match &one.ruling {
+fn is_evidence(one: &Point) -> bool {
+    match one.ruling() {
         Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
-        None => matches!(one.answer, Answered::Accepted | Answered::Partly) && !one.open,
+        None => matches!(one.response(), Some(Response::Accepted | Response::Partly)) && !one.is_open(),
     }
 }
 
-fn met(one: &Objection) -> String {
-    let why = one.ruling.as_ref().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
-    with_reason(&one.point.in_words(), why.or(one.reason.as_deref()))
+fn met(one: &Point) -> String {
+    let why = one.ruling().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
+    with_reason(&one.point.in_words(), why.or(one.answer().and_then(Remark::reason)))
 }
 
-fn unmet_objection(one: &Objection) -> String {
-    let ruled = one.ruling.as_ref().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
-    with_reason(&format!("{}: {}", one.critic_id, one.point.in_words()), one.reason.as_deref().or(ruled))
+fn unmet_objection(one: &Point) -> String {
+    let ruled = one.ruling().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
+    with_reason(
+        &format!("{}: {}", one.critic_id, one.point.in_words()),
+        one.answer().and_then(Remark::reason).or(ruled),
+    )
 }
 
 fn with_reason(what: &str, why: Option<&str>) -> String {

@@ -25,7 +25,7 @@ use super::output::report_format;
 
 pub(super) use apart::{AnswerArgs, By, McpArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
-pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs};
+pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs, ShownPart};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
 pub(super) use serve::ServeArgs;
 pub(super) use set_up::{
@@ -206,7 +206,7 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
-    /// Exit with 5 unless the outcome is `full`
+    /// Exit with 5 unless the run is complete, every major requirement is met, and no major point is open
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 

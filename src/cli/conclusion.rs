@@ -8,6 +8,7 @@ use crate::error::{Error, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions};
 use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
+use dialectic_base::sanitize::one_line;
 use dialectic_base::severity::Severity;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
@@ -26,8 +27,8 @@ use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
-/// The exit codes of a lesser outcome, and of a review with findings under `--fail-on`.
-const NOT_FULL: u8 = 5;
+/// The exit codes of an incomplete run or an answer with a fault, and of a review with findings under `--fail-on`.
+const UNCLEAN: u8 = 5;
 const FINDINGS: u8 = 6;
 /// The kind of failure for which to check the key.
 const REFUSED_KEY: &str = "unauthorized";
@@ -96,7 +97,7 @@ impl ReviewEnd {
                 hint: Some(format!("`dialectic show {id}` shows them again")),
             });
         }
-        if debate.is_full() == Some(false) { Err(not_full(id)) } else { Ok(()) }
+        if debate.is_full() == Some(false) { Err(unclean(debate)) } else { Ok(()) }
     }
 }
 
@@ -171,20 +172,20 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        (None, None) => terminal.solution(solution, !files.is_first),
+        (None, None) => terminal.solution(&terminal.answer_of(debate), !files.is_first),
     };
     tell_outcome(debate, files.took, args.quiet, terminal);
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
-    if args.strict && debate.is_full() == Some(false) { Err(not_full(&debate.id)) } else { printed }
+    if args.strict && !passes_strict(debate) { Err(unclean(debate)) } else { printed }
 }
 
 /// The exit status of a saved debate's command, or the error if the debate has not ended.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = &debate.id;
     match Standing::of(entry, debate, before) {
-        Standing::Completed if is_strict && debate.is_full() == Some(false) => Err(not_full(id)),
+        Standing::Completed if is_strict && !passes_strict(debate) => Err(unclean(debate)),
         Standing::Completed => Ok(()),
         Standing::Failed => Err(failure(debate)),
         Standing::Asking => Err(asks(id)),
@@ -196,10 +197,18 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
     }
 }
 
-/// The outcome is not `full`, under `--strict` or in a review.
-fn not_full(id: &DebateId) -> Error {
-    let said = format!("the outcome of the debate {id} is not full");
-    Error::Coded { code: NOT_FULL, said, hint: Some(format!("`dialectic show {id}` shows why")) }
+/// Whether the run is complete and the answer has no known fault. What an older record does not say counts as neither.
+fn passes_strict(debate: &Debate) -> bool {
+    debate.is_full() != Some(false) && debate.answer_state().is_none_or(|answer| answer.is_clean())
+}
+
+/// The run is incomplete, or the answer has a fault, under `--strict` or in a review.
+fn unclean(debate: &Debate) -> Error {
+    let id = &debate.id;
+    let answer = debate.answer_state().filter(|answer| !answer.is_clean());
+    let answer = answer.map(|answer| format!("; its answer: {answer}")).unwrap_or_default();
+    let said = format!("the run of the debate {id} is {}{answer}", debate.run_in_words());
+    Error::Coded { code: UNCLEAN, said, hint: Some(format!("`dialectic show {id}` shows why")) }
 }
 
 /// The debate waits for answers.
@@ -308,14 +317,22 @@ fn tell_outcome(debate: &Debate, took: Duration, quiet: bool, terminal: &mut Ter
         );
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
-        terminal.warning(&format!("this debate ended {}:", outcome.kind.name()));
+        terminal.warning(&format!("this run is {}:", first_word(&debate.run_in_words())));
         for reason in &outcome.reasons {
             terminal.notice(&format!("  - {reason}"));
         }
     }
     if !quiet {
+        terminal.notice(&format!("Run: {}", one_line(&debate.run_in_words())));
+        if let Some(answer) = debate.answer_state() {
+            terminal.notice(&format!("Answer: {}", one_line(&answer.to_string())));
+        }
         terminal.notice(&gist(debate, &name, None));
     }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split([' ', ':']).next().unwrap_or(text)
 }
 
 /// The point for a fork with a higher limit, if the cost limit prevented the judge's answer: resuming would not help.

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::error::Error;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
+use dialectic_record::debate::Debate;
 use dialectic_report::display::{
     ColorMode, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
@@ -142,6 +143,13 @@ impl Terminal {
         }
         let rendered = self.rendered(text);
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
+    }
+
+    /// The answer for standard output: people see whose text a number means, programs the answer as it was written.
+    pub(super) fn answer_of(&self, debate: &Debate) -> String {
+        let of = |debate: &Debate| debate.final_solution.as_ref().map(|solution| solution.description.clone());
+        let answer = if io::stdout().is_terminal() { of(&debate.with_named_texts()) } else { of(debate) };
+        answer.unwrap_or_default()
     }
 
     /// Writes Markdown as the result: rendered on a terminal, in a pager if it is longer than the screen; otherwise raw.

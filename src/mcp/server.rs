@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 use crate::error::{UserError, in_full};
 use crate::status::{DebateStatus, Standing, load};
 use dialectic_base::diagnostic::ErrorCategory;
+use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
@@ -325,9 +326,13 @@ fn progress(status: &DebateStatus) -> String {
         (Some(stage), _) => format!("{stage}: "),
         (None, _) => String::new(),
     };
-    let planned = status.calls.planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
+    let done = status.calls.done as u64;
+    let calls = match status.calls.planned {
+        Some(planned) => format!("{done} of {}", counted(planned as u64, "call")),
+        None => counted(done, "call"),
+    };
     let cost = status.cost_usd.map(|cost| format!(", {}", Usd::from_dollars(cost))).unwrap_or_default();
-    format!("{place}{}{planned} calls{cost}", status.calls.done)
+    format!("{place}{calls}{cost}")
 }
 
 /// A result with the record's figures, without texts of models or users.

@@ -158,11 +158,14 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         let sides = view.agents.iter().filter(|_| view.has_sides());
         let sides = sides.filter_map(|agent| Some((agent.id.to_string(), view.side_of(&agent.id)?.name())));
         let sides = sides.collect();
+        let numbers = view.agents.iter().filter_map(|agent| Some((agent.id.to_string(), view.number_of(&agent.id)?)));
+        let numbers = numbers.collect();
         let state = serde_json::to_value(DebateFile::of(&saved.debate));
         Ok::<_, ProblemDetails>(DebateBody {
             summary: row_of(&saved.debate, &entry, &app.hall),
             questions: questions.collect(),
             sides,
+            numbers,
             problem: ProblemDetails::of_debate(&saved.debate),
             warnings: saved.warnings,
             state: state.map_err(|error| ProblemDetails::internal(error.to_string()))?,

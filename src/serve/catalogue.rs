@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Debate, DebateId, Status, Timestamp};
+use dialectic_record::debate::{AnswerState, Debate, DebateId, Status, Timestamp};
 use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, StoreError, read_state};
 
 use super::problem::ProblemDetails;
@@ -60,6 +60,17 @@ pub(super) struct DebateRow {
     pub(super) protocol: Option<String>,
     /// The outcome: `full`, `degraded`, …; absent while it has not ended.
     pub(super) outcome: Option<&'static str>,
+    /// Whether the run is complete, in words: `complete`, `incomplete: 2 critiques missing`; absent while it has not ended.
+    pub(super) run: Option<String>,
+    /// What the answer does not achieve; absent without an answer.
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub(super) answer: Option<AnswerState>,
+    /// The same in words.
+    pub(super) answer_in_words: Option<String>,
+    /// Whether the run is complete and the answer has no known fault.
+    pub(super) clean: bool,
+    /// The duration in milliseconds, from start to end.
+    pub(super) took_ms: Option<u64>,
     /// The rounds so far.
     pub(super) rounds: usize,
     /// The judge's confidence, 0 to 100.
@@ -165,6 +176,11 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         before: None,
         protocol: settings.map(|settings| one_line(&settings.debate.protocol)),
         outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
+        run: debate.outcome.as_ref().map(|_| one_line(&debate.run_in_words())),
+        answer_in_words: debate.answer_state().map(|answer| one_line(&answer.to_string())),
+        answer: debate.answer_state(),
+        clean: debate.is_clean(),
+        took_ms: debate.took_ms(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd: cost.map(dialectic_base::money::Usd::dollars),

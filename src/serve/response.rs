@@ -49,6 +49,8 @@ pub(super) struct DebateBody {
     pub(super) questions: Vec<QuestionView>,
     /// The side of each agent, if there are sides.
     pub(super) sides: BTreeMap<String, &'static str>,
+    /// The number of each agent: of its text, and of the points against it.
+    pub(super) numbers: BTreeMap<String, u32>,
     /// The failure, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<ProblemDetails>,

@@ -79,7 +79,7 @@ fn begin(
     disturbance: Option<&Disturbance>,
 ) -> io::Result<(f64, Ended)> {
     let attempt = |limit: f64, disturbance| {
-        if let Some(own) = plan.own(limit) {
+        if let Some(own) = plan.own(&provider.base_url(), limit) {
             sandbox.write("home/.config/dialectic/config.json", &own)?;
         }
         let mut arguments = vec!["debate".to_owned(), "--quiet".to_owned()];

@@ -18,8 +18,8 @@ const PROTOCOLS: [&str; 6] = ["dialectic", "council", "arena", "oxford", "lincol
 pub(crate) enum Config {
     /// The user, who names it.
     Named,
-    /// A stranger, in the directory: its prices are none, and so is its limit. The user has a configuration of their own
-    /// with the prices, and sets the limit on the command line.
+    /// A stranger, in the directory: it names no servers and no prices, and its limit only lowers the user's. The user
+    /// has a configuration of their own with both, and sets the limit on the command line.
     Found,
     /// The same, and the limit is the user's standing one.
     FoundWithStandingLimit,
@@ -54,8 +54,6 @@ pub(crate) struct Plan {
     api: &'static str,
     wants_streams: bool,
     max_tokens: Option<u32>,
-    /// What a found price is times the true one.
-    found: f64,
     found_limit: Option<f64>,
 }
 
@@ -148,7 +146,6 @@ impl Plan {
             api: ["auto", "auto", "chat", if has_responses { "responses" } else { "chat" }][random.random_range(0..4)],
             wants_streams,
             max_tokens: random.random_bool(0.3).then(|| random.random_range(600..3000)),
-            found: [0.0, 0.0, 0.01, 0.5, 1.0, 2.0][random.random_range(0..6)],
             found_limit: [None, Some(500.0), Some(1e6)][random.random_range(0..3)],
             terms: Terms {
                 seed: seed_of(seed, "provider"),
@@ -197,34 +194,42 @@ impl Plan {
         if let Some(limit) = self.found_limit.filter(|_| self.config == Config::FoundWithStandingLimit) {
             debate["budget"]["maxCostUsd"] = json!(limit);
         }
-        let times = if self.config == Config::Named { 1.0 } else { self.found };
+        let mut file = json!({"agents": agents, "judge": judge, "debate": debate});
+        if self.config == Config::Named {
+            file["providers"] = self.providers(base_url);
+            file["prices"] = self.price_list();
+        }
+        file
+    }
+
+    fn providers(&self, base_url: &str) -> Value {
         let mut provider = json!({"api": self.api, "stream": self.wants_streams});
         if self.provider == "gateway" {
             provider["baseUrl"] = json!(base_url);
             provider["apiKeyEnv"] = json!("GATEWAY_KEY");
         }
-        json!({
-            "agents": agents, "judge": judge, "debate": debate, "providers": {self.provider: provider},
-            "prices": self.price_list(times),
-        })
+        json!({self.provider: provider})
     }
 
     /// The user's own configuration, where there is one.
-    pub(crate) fn own(&self, limit: f64) -> Option<Value> {
+    pub(crate) fn own(&self, base_url: &str, limit: f64) -> Option<Value> {
+        let own = json!({"providers": self.providers(base_url), "prices": self.price_list()});
         match self.config {
             Config::Named => None,
-            Config::Found => Some(json!({"prices": self.price_list(1.0)})),
+            Config::Found => Some(own),
             Config::FoundWithStandingLimit => {
-                Some(json!({"prices": self.price_list(1.0), "debate": {"budget": {"maxCostUsd": limit}}}))
+                let mut own = own;
+                own["debate"] = json!({"budget": {"maxCostUsd": limit}});
+                Some(own)
             }
         }
     }
 
-    fn price_list(&self, times: f64) -> Value {
+    fn price_list(&self) -> Value {
         let price = |price: &Price| {
-            let mut said = json!({"inputPerMTok": price.input * times, "outputPerMTok": price.output * times});
+            let mut said = json!({"inputPerMTok": price.input, "outputPerMTok": price.output});
             if let Some(cached) = price.cached {
-                said["cachedInputPerMTok"] = json!(cached * times);
+                said["cachedInputPerMTok"] = json!(cached);
             }
             said
         };
@@ -264,9 +269,9 @@ impl Plan {
             &self.terms;
         let (protocol, agents, rounds, config) = (self.protocol, self.agents, self.rounds, self.config);
         let (provider, api, wants_streams) = (self.provider, self.api, self.wants_streams);
-        let (found, found_limit, disturbances) = (self.found, self.found_limit, &self.disturbances);
+        let (found_limit, disturbances) = (self.found_limit, &self.disturbances);
         format!(
-            "{protocol}, {agents} agents, {rounds} rounds, {config:?} (prices times {found}, limit {found_limit:?}), \
+            "{protocol}, {agents} agents, {rounds} rounds, {config:?} (limit {found_limit:?}), \
              {provider}, {api}, streams {wants_streams} and {streams}, responses {has_responses}, old {is_old}, elsewhere {is_elsewhere}, \
              {dialect:?}, long {long}, faults {faults:.2} {fault:?}, {closing:?}, {disturbances:?}, {}",
             self.debate

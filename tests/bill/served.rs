@@ -57,10 +57,10 @@ pub(crate) fn run(plan: &Plan) -> io::Result<Vec<Verdict>> {
     let sandbox = Sandbox::new(environment)?;
     let name = if plan.config == Config::Named { "work/mine.json" } else { "work/debate-config.json" };
     sandbox.write(name, &plan.file(&provider.base_url()))?;
-    let least = least(plan, &sandbox)?;
+    let least = least(plan, &sandbox, &provider)?;
     let each = least * plan.generosity;
     let limits = Limits { each, day: each * random.random_range(1.2..3.5) };
-    if let Some(own) = plan.own(each) {
+    if let Some(own) = plan.own(&provider.base_url(), each) {
         sandbox.write("home/.config/dialectic/config.json", &own)?;
     }
     let day = today();
@@ -186,10 +186,10 @@ fn verdicts(
 }
 
 /// The least limit of a debate, as a run says that is refused.
-fn least(plan: &Plan, sandbox: &Sandbox) -> io::Result<f64> {
+fn least(plan: &Plan, sandbox: &Sandbox, provider: &Provider) -> io::Result<f64> {
     let mut limit = 0.0001;
     loop {
-        if let Some(own) = plan.own(limit) {
+        if let Some(own) = plan.own(&provider.base_url(), limit) {
             sandbox.write("home/.config/dialectic/config.json", &own)?;
         }
         let mut arguments = vec!["debate".to_owned(), "--dry-run".to_owned(), "--max-cost".to_owned()];

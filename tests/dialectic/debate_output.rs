@@ -115,15 +115,17 @@ fn without_a_terminal_progress_is_plain_lines() {
     agent-architect refined in [time], 120 tokens
     agent-kiss refined in [time], 120 tokens
     refinement ended: 2 of 2
-    round 1/1: 2 points · 2 unanswered
+    round 1/1: 2 points · 2 open
     round 1/1 ended: 720 tokens, cost unknown so far
     synthesis started (1 expected)
     judge synthesizes …
     judge synthesized in [time], 120 tokens
     synthesis ended: 1 of 1
     Saved debate to ./debates/[id].json
+    Run: complete
+    Answer: every major requirement met, nothing major open
     Design a queue: Keep the order.
-    Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index request quorum batch.” It was left unanswered; the judge did not rule on it; it is open.
+    Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index request quorum batch.”
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
     "#);
 }
@@ -172,7 +174,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
     let server = MockServer::with(|request| reply(request).usage(1000, 0, 200));
     let finished = sandbox(&server).run(["debate", "Design a queue", "--quiet", "-v"]).expect_code(0);
     let _redacted = redactions().bind_to_scope();
-    insta::assert_snapshot!(finished, @"
+    insta::assert_snapshot!(finished, @r"
     exit: 0
     --- stdout
     ## Queue
@@ -234,7 +236,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
     - Protocol: dialectic
     - Rounds: 1 of 1
     - Duration: [time]
-    - Outcome: full
+    - Run: complete
     - Check of the answer: not checked
 
     Saved debate to ./debates/[id].json

@@ -480,8 +480,9 @@ fn the_examples_load_without_warnings_and_run_offline() {
         assert_eq!(checked.code, Some(0), "{directory}:\n{checked}");
         assert!(!checked.stderr.contains("warning"), "{directory}:\n{checked}");
 
-        let ran = sandbox.run(["debate", "-p", &problem, "-c", &config, "--offline", "--strict"]);
+        let ran = sandbox.run(["debate", "-p", &problem, "-c", &config, "--offline"]);
         assert_eq!(ran.code, Some(0), "{directory}:\n{ran}");
+        assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full", "{directory}:\n{ran}");
         assert!(!ran.stderr.contains("warning"), "{directory}:\n{ran}");
         assert!(ran.stdout.contains("## Requirements Coverage"), "{directory}:\n{ran}");
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());

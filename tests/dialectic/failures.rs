@@ -214,7 +214,7 @@ fn without_one_agent_the_others_go_on_and_every_lack_is_named() {
     let reasons = state["outcome"]["reasons"].as_array().unwrap();
     assert_eq!(reasons.len(), state["failures"].as_array().unwrap().len());
     assert!(finished.stderr.contains("warning: agent-kiss failed in the proposal: "), "{finished}");
-    assert!(finished.stderr.contains("warning: this debate ended degraded:\n"), "{finished}");
+    assert!(finished.stderr.contains("warning: this run is incomplete:\n"), "{finished}");
     for reason in reasons {
         assert!(finished.stderr.contains(&format!("  - {}\n", reason.as_str().unwrap())), "{reason}: {finished}");
     }
@@ -231,7 +231,7 @@ fn strict_makes_a_degraded_debate_an_error() {
     let (_server, sandbox) = without_kiss();
     let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
     assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
-    let error = format!("error: the outcome of the debate {} is not full", sandbox.only_debate());
+    let error = format!("error: the run of the debate {} is incomplete: ", sandbox.only_debate());
     assert!(finished.stderr.contains(&error), "{finished}");
     let server = MockServer::with(short_reply);
     two_agents(&server, &json!({})).run(["debate", "Design a queue", "--strict"]).expect_code(0);
@@ -275,7 +275,7 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 4s
     Saved debate to ./debates/[id].json
-    warning: this debate ended degraded:
+    warning: this run is incomplete:
       - agent-testing failed in the critique of agent-architect of round 1: no answer within 4s
       - round 1 ran into its time limit
     ");

@@ -136,7 +136,7 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
     let server = judge_says("Use a ring.", || Reply::text("I would rather not."));
     let sandbox = two_agents(&server, &json!({}));
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    insta::assert_snapshot!(finished, @"
+    insta::assert_snapshot!(finished, @r"
     exit: 0
     --- stdout
     Use a ring.
@@ -145,7 +145,7 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     warning: the judge's answer is used without its full assessment: it has no assessment
     Saved debate to ./debates/[id].json
-    warning: this debate ended degraded:
+    warning: this run is incomplete:
       - the judge's assessment is missing (it has no assessment)
     ");
     let state = sandbox.state(&sandbox.only_debate());

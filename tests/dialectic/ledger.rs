@@ -244,9 +244,9 @@ fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks
     let shown = sandbox.run(["debate", "Design a lock service", "--until", "resolved"]).expect_code(0);
     assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
     for line in [
-        "round 1/3: 3 points · 1 accepted · 1 rejected · 1 unanswered",
-        "round 2/3: 3 points · 1 accepted · 1 partly · 1 unanswered · 1 withdrawn · 1 maintained",
-        "round 3/3: 3 points · 1 rejected · 2 unanswered · 1 maintained",
+        "round 1/3: 3 points · 1 open · 1 claimed · 1 rejected",
+        "round 2/3: 4 points · 2 open · 1 claimed · 1 rejected",
+        "round 3/3: 4 points · 3 open · 1 rejected",
     ] {
         assert!(shown.stderr.contains(line), "{line}\n{}", shown.stderr);
     }
@@ -285,7 +285,7 @@ fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
     );
     let rejected = &record[record.find("## Rejected Objections").unwrap()..];
     assert!(rejected.contains("two workers hold one lease at once") && rejected.contains("it is there"), "{rejected}");
-    assert!(rejected.contains("Dismissed by the judge: Clients fence."), "{rejected}");
+    assert!(rejected.contains("Rejected by the judge: Clients fence."), "{rejected}");
     assert!(rejected.contains("Retries") && rejected.contains("the budget rules it out"), "{rejected}");
     assert!(!rejected.contains("Clocks"), "it was accepted in part: {rejected}");
     assert!(record.contains("- Latency for safety") && !record.contains("Judge Assessment"), "{record}");

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    ANSWERS_HEADING, Point, ReadAnswers, ReadCritique, RecheckStanding, Response, read_answers, read_critique,
+    ANSWERS_HEADING, RaisedPoint, ReadAnswers, ReadCritique, RecheckStanding, Response, read_answers, read_critique,
 };
 
 #[derive(Deserialize)]
@@ -165,7 +165,7 @@ fn borrowed(numbers: &[String]) -> Vec<&str> {
 }
 
 /// All that is said of a point, on one line.
-fn whole(point: &Point) -> String {
+fn whole(point: &RaisedPoint) -> String {
     let parts = [Some(&*point.text), point.about.as_deref(), point.resolution.as_deref()];
     let parts: Vec<String> = parts.into_iter().flatten().map(one_line).collect();
     format!("{:?} {}", point.severity, parts.join(" | "))
@@ -199,7 +199,7 @@ fn texts_in_the_form_are_read_as_a_person_reads_them() {
                 let is_none = read.points.as_ref().is_some_and(Vec::is_empty);
                 if *form == Form::Other {
                     wrong.extend((is_none && !says_none).then(|| name.clone()));
-                    let is_same = |one: &ExpectedPoint, read: &Point| {
+                    let is_same = |one: &ExpectedPoint, read: &RaisedPoint| {
                         one.severity == read.severity && whole(read).contains(&one_line(&one.says))
                     };
                     others.push((name, read.points.as_ref().map(|points| subset(expected, points, is_same))));
@@ -218,7 +218,7 @@ fn texts_in_the_form_are_read_as_a_person_reads_them() {
                 let expected: Vec<String> =
                     standings.iter().map(|one| format!("{} {:?}", one.point, one.standing)).collect();
                 let found: Vec<String> =
-                    read.said.iter().map(|one| format!("{} {:?}", labels[one.at], one.verdict)).collect();
+                    read.said.iter().map(|one| format!("{} {:?}", labels[one.point], one.verdict)).collect();
                 rechecks.count(name, &expected, &found, |expected, read| expected == read);
             }
             Expected::Refinement { critiques, earlier, answers: expected, form } => {
@@ -227,7 +227,7 @@ fn texts_in_the_form_are_read_as_a_person_reads_them() {
                 let mut expected: Vec<String> =
                     expected.iter().map(|one| format!("{} {:?} {}", one.point, one.response, one.reason)).collect();
                 let read =
-                    read.iter().map(|one| format!("{} {:?} {}", numbers[one.at], one.verdict, one.reason.is_some()));
+                    read.iter().map(|one| format!("{} {:?} {}", numbers[one.point], one.verdict, one.reason.is_some()));
                 let mut read: Vec<String> = read.collect();
                 if *form == Form::Other {
                     expected.sort();
@@ -303,13 +303,13 @@ fn no_damage_to_a_text_makes_more_of_it_than_was_asked() {
         let labels = labels(chance.below(6));
         let ReadCritique { points, said: rechecks, .. } = read_critique(&text, &borrowed(&labels));
         assert!(points.iter().flatten().all(|point| point.text.contains(char::is_alphanumeric)), "{text}");
-        let numbers: Vec<usize> = rechecks.iter().map(|one| one.at).collect();
+        let numbers: Vec<usize> = rechecks.iter().map(|one| one.point).collect();
         assert!(numbers.iter().all(|at| *at < labels.len()), "{text}");
         assert_eq!(numbers.len(), numbers.iter().collect::<std::collections::BTreeSet<_>>().len(), "{text}");
         if let Expected::Refinement { critiques, earlier, .. } = &one.expected {
             let numbers = self::numbers(critiques, earlier);
             let ReadAnswers { answers, section } = read_answers(&text, ANSWERS_HEADING, &borrowed(&numbers));
-            let places: std::collections::BTreeSet<usize> = answers.iter().map(|one| one.at).collect();
+            let places: std::collections::BTreeSet<usize> = answers.iter().map(|one| one.point).collect();
             assert!(places.len() == answers.len() && places.iter().all(|at| *at < numbers.len()), "{text}");
             assert!(section.is_none_or(|section| text.get(section).is_some()), "{text}");
         }

@@ -47,12 +47,12 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
         .file("debates/notes.txt", "nothing of ours");
     let finished = sandbox.run(["list"]).expect_code(0);
     // The ids stay: what is pinned here is the table.
-    insta::assert_snapshot!(finished.stdout, @"
-    ID                        WHEN              STATUS      OUTCOME   ROUNDS  CONFIDENCE  COST     PROBLEM
-    deb-20250101-040000-dddd  2025-01-01 04:00  failed      -         0       -           -        Problem of deb-20250101-040000-dddd
-    deb-20250101-030000-cccc  2025-01-01 03:00  completed   degraded  1       82.5        $0.6250  Problem of deb-20250101-030000-cccc
-    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so on
-    broken                    -                 unreadable  -         0       -           -
+    insta::assert_snapshot!(finished.stdout, @r"
+    ID                        WHEN              STATUS      OUTCOME   ANSWER  ROUNDS  CONFIDENCE  COST     PROBLEM
+    deb-20250101-040000-dddd  2025-01-01 04:00  failed      -         -       0       -           -        Problem of deb-20250101-040000-dddd
+    deb-20250101-030000-cccc  2025-01-01 03:00  completed   degraded  clean   1       82.5        $0.6250  Problem of deb-20250101-030000-cccc
+    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         -       0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so on
+    broken                    -                 unreadable  -         -       0       -           -
     ");
     assert_eq!(finished.stderr, "");
     let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
@@ -62,6 +62,11 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
       "createdAt": "2025-01-01T03:00:00.000Z",
       "status": "completed",
       "outcome": "degraded",
+      "answer": {
+        "unmet": [],
+        "partly": [],
+        "openMajor": []
+      },
       "rounds": 1,
       "confidence": 82.5,
       "costUsd": 0.625,
@@ -124,7 +129,7 @@ fn protocols_and_winners_are_listed_where_they_are_not_the_usual_ones() {
     let columns = head(&sandbox).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
         columns,
-        ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROTOCOL", "WINNER", "PROBLEM"]
+        ["ID", "WHEN", "STATUS", "OUTCOME", "ANSWER", "ROUNDS", "CONFIDENCE", "COST", "PROTOCOL", "WINNER", "PROBLEM"]
     );
     let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
     let rows = rows.as_array().unwrap();
@@ -166,7 +171,7 @@ fn the_list_fits_every_width_and_what_matters_stays() {
         assert_eq!(code, 0, "{output}");
         insta::assert_snapshot!(format!("list at {columns}"), screen.text());
         assert!(screen.text().lines().all(|line| console::measure_text_width(line) <= columns), "{}", screen.text());
-        for word in ["vhkp", "q7x1", "ab12", "zzzz", "full", "degraded", "failed", "unreadable", "Design a"] {
+        for word in ["vhkp", "q7x1", "ab12", "zzzz", "complete", "incomplete", "failed", "unreadable", "Design a"] {
             assert!(screen.text().contains(word), "{word} at {columns}");
         }
     }

@@ -43,10 +43,10 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
     let sandbox = Sandbox::new().file("debates/suspended.json", SUSPENDED).file("debates/odd.json", ODD);
     let before = sandbox.files();
     let list = sandbox.run(["list"]).expect_code(0);
-    insta::assert_snapshot!(list.stdout, @"
-    ID         WHEN              STATUS     OUTCOME  ROUNDS  CONFIDENCE  COST  PROBLEM
-    odd        2025-10-02 08:00  completed  -        1       82          -     A cache for thumbnails.
-    suspended  2025-10-01 07:59  paused     -        0       -           -     A cache for thumbnails.
+    insta::assert_snapshot!(list.stdout, @r"
+    ID         WHEN              STATUS     OUTCOME  ANSWER  ROUNDS  CONFIDENCE  COST  PROBLEM
+    odd        2025-10-02 08:00  completed  -        -       1       82          -     A cache for thumbnails.
+    suspended  2025-10-01 07:59  paused     -        -       0       -           -     A cache for thumbnails.
     ");
     let report = sandbox.run(["report", "-d", "odd", "-v"]).expect_code(0);
     for part in ["A cache for thumbnails.", "Who clears it?", "latency=1812ms", "Keep thumbnails on disk for a week."] {
@@ -110,10 +110,10 @@ fn installed() -> (Sandbox, Vec<String>) {
 fn they_are_listed() {
     let (sandbox, ids) = installed();
     let finished = sandbox.run(["list"]).expect_code(0);
-    insta::assert_snapshot!(finished.stdout, @"
-    ID                        WHEN              STATUS     OUTCOME  ROUNDS  CONFIDENCE  COST  PROBLEM
-    deb-20261120-191710-d64v  2026-11-20 19:17  completed  -        2       82          -     A network of parcel lockers needs a reservation service.
-    deb-20261120-191638-i0te  2026-11-20 19:16  completed  -        1       82          -     Design a rate limiter. It must be fast.
+    insta::assert_snapshot!(finished.stdout, @r"
+    ID                        WHEN              STATUS     OUTCOME  ANSWER  ROUNDS  CONFIDENCE  COST  PROBLEM
+    deb-20261120-191710-d64v  2026-11-20 19:17  completed  -        -       2       82          -     A network of parcel lockers needs a reservation service.
+    deb-20261120-191638-i0te  2026-11-20 19:16  completed  -        -       1       82          -     Design a rate limiter. It must be fast.
     ");
     assert_eq!(finished.stdout.lines().count(), 1 + ids.len());
     let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();

@@ -44,7 +44,7 @@ fn a_failed_debate_leaves_a_report_and_one_that_is_resumed_another() {
     assert!(report.contains("- Status: failed\n") && report.contains("not today"), "{report}");
     server.set_script(short_reply);
     sandbox.run(["resume", "latest", "--quiet", "--report", "r.md"]).expect_code(0);
-    assert!(sandbox.read("r.md").contains("- Outcome: full\n"));
+    assert!(sandbox.read("r.md").contains("- Run: complete\n"));
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         let mut shown = sections(&page);
         let places = shown.len();
         shown.retain(|section| section != "objections");
-        assert_eq!(places > shown.len(), !Ledger::shown(&debate).ledger.is_empty(), "{name}");
+        assert_eq!(places > shown.len(), !Ledger::shown(&debate).is_empty(), "{name}");
         let places = shown.len();
         shown.retain(|section| section != "answer-check");
         assert_eq!(places > shown.len(), !debate.checks.is_empty(), "{name}");
@@ -225,7 +225,7 @@ fn the_solution_is_first_and_says_what_it_lacks() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not on the page"));
     let reason = outcome.reasons[0].clone();
     let order = [
-        place("<span class=\"pill warn\">degraded</span>"),
+        place("<span class=\"pill warn\">incomplete: "),
         place(&reason),
         place("<h2 id=\"solution-title\">"),
         place("<h3>Open questions</h3>"),

@@ -208,10 +208,7 @@ fn an_interrupted_debate_can_be_finished_with_what_there_is() {
         server.set_script(reply);
         let finished = sandbox.run(["resume", &id, "--finish"]).expect_code(0);
         assert!(finished.stdout.starts_with("Use a ring."), "{finished}");
-        assert!(
-            finished.stderr.contains("warning: this debate ended stopped:\n  - stopped by the user\n"),
-            "{finished}"
-        );
+        assert!(finished.stderr.contains("warning: this run is stopped:\n  - stopped by the user\n"), "{finished}");
         // The judge alone is asked: perhaps for a summary, then for the solution.
         let made = server.requests().len() - before;
         assert!((1..=2).contains(&made), "{made} calls");

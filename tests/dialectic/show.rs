@@ -98,7 +98,7 @@ fn older_debates_are_read_and_stay_as_they_were() {
 fn lines_fit_the_terminal_they_are_printed_to_and_are_whole_in_a_pipe() {
     let sandbox = Sandbox::new().file("argued.json", ARGUED);
     let piped = sandbox.run(["show", "argued.json", "points"]).expect_code(0).stdout;
-    assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.chars().count() > 200), "{piped}");
+    assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.chars().count() > 120), "{piped}");
     let (code, output, _) = Terminal::start(&sandbox, ["show", "argued.json", "points"]).finish();
     assert_eq!(code, 0);
     assert!(output.contains("\u{1b}[1m"), "{output:?}");

@@ -72,7 +72,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     ✓ r1 proposal The kiss · [time] · “Failure queue schema recovery quorum boundary.”
     ✓ r1 refinement The architect · [time] · “Commit operator cursor index cluster gateway.”
     ✓ r1 refinement The kiss · [time] · “Journal token gateway lease cursor budget.”
-    ── Round 1/1 · 2 points · 2 unanswered · 720 tokens · cost unknown ──────────────────────
+    ── Round 1/1 · 2 points · 2 open · 720 tokens · cost unknown ────────────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
 
@@ -98,11 +98,14 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
     • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
-    ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
+    ✓ Run: complete · 1 round · 7 calls · [time] · cost unknown · not checked
+    ✓ Answer: every major requirement met, nothing major open
+      82 % chance that it meets every major requirement, the judge estimates; nobody checked
+      the answer
 
     Design a queue: Keep the order, and ack.
-    Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index
-    request quorum batch.” It was left unanswered; the judge did not rule on it; it is open.
+    Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index
+    request quorum batch.”
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
     "#);
@@ -151,7 +154,7 @@ fn warnings_stand_above_the_block_and_stay() {
     ✓ r1 proposal The kiss · [time] · “Failure queue schema recovery quorum boundary.”
     ✓ r1 refinement The architect · [time] · “Deadline gateway audit request tenant request.”
     ✓ r1 refinement The kiss · [time] · “Journal token gateway lease cursor budget.”
-    ── Round 1/1 · 1 point · 1 unanswered · 600 tokens · cost unknown ───────────────────────
+    ── Round 1/1 · 1 point · 1 open · 600 tokens · cost unknown ─────────────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
 
@@ -176,13 +179,17 @@ fn warnings_stand_above_the_block_and_stay() {
 
     • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
-    ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82 % · not checked
+    ! Run: incomplete: 1 critique missing · 1 round · 6 calls · [time] · cost unknown
+      not checked
       agent-kiss failed in the critique of agent-architect of round 1: the request was
       refused (400): no
+      Answer: every major requirement met, nothing major open
+      82 % chance that it meets every major requirement, the judge estimates; the run is
+      incomplete and nobody checked the answer
 
     Design a queue: Keep the order, and ack.
-    Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index
-    request quorum batch.” It was left unanswered; the judge did not rule on it; it is open.
+    Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index
+    request quorum batch.”
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
     "#);
@@ -240,14 +247,18 @@ fn the_end_fits_every_width() {
             • 2.1 (minor), not ruled: Snapshot worker index
               request quorum batch.
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown
-              confidence 82 % · not checked
+            ✓ Run: complete · 1 round · 7 calls · [time]
+              cost unknown · not checked
+            ✓ Answer: every major requirement met, nothing
+              major open
+              82 % chance that it meets every major
+              requirement, the judge estimates; nobody
+              checked the answer
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect
-            to The kiss: “Snapshot worker index request
-            quorum batch.” It was left unanswered; the judge
-            did not rule on it; it is open.
+            Strongest open objection (2.1, minor), The
+            architect to The kiss: “Snapshot worker index
+            request quorum batch.”
             Next: dialectic show [id] points
                   dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
@@ -262,13 +273,14 @@ fn the_end_fits_every_width() {
             • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
             • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 %
-              not checked
+            ✓ Run: complete · 1 round · 7 calls · [time] · cost unknown · not checked
+            ✓ Answer: every major requirement met, nothing major open
+              82 % chance that it meets every major requirement, the judge estimates;
+              nobody checked the answer
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker
-            index request quorum batch.” It was left unanswered; the judge did not rule on
-            it; it is open.
+            Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot
+            worker index request quorum batch.”
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
             "#),
@@ -282,11 +294,13 @@ fn the_end_fits_every_width() {
             • 1.1 (minor), not ruled: Replica latency journal partition failure journal.
             • 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
 
-            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 % · not checked
+            ✓ Run: complete · 1 round · 7 calls · [time] · cost unknown · not checked
+            ✓ Answer: every major requirement met, nothing major open
+              82 % chance that it meets every major requirement, the judge estimates; nobody checked the answer
 
             Design a queue: Keep the order, and ack.
-            Strongest objection (2.1, minor), The architect to The kiss: “Snapshot worker index request quorum
-            batch.” It was left unanswered; the judge did not rule on it; it is open.
+            Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index request
+            quorum batch.”
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
             "#),
         }
@@ -371,7 +385,7 @@ fn a_key_stops_the_debate_and_closes_it() {
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "stopped");
-    assert!(screen.text().contains("! stopped · 1 round"), "{}", screen.text());
+    assert!(screen.text().contains("! Run: stopped by the user · 1 round"), "{}", screen.text());
 }
 
 #[test]
@@ -425,12 +439,12 @@ fn a_first_debate_can_be_watched_and_says_what_is_next() {
     assert_eq!(code, 0, "{output}");
     assert!(begun.elapsed() > Duration::from_secs(1), "nothing of it could be seen");
     let shown = screen.text();
-    assert!(shown.contains("Strongest objection (") && shown.contains("Next: dialectic show "), "{shown}");
+    assert!(shown.contains("Strongest ") && shown.contains("Next: dialectic show "), "{shown}");
     assert!(!shown.contains("Config not found") && !shown.contains("$0.0000"), "{shown}");
     // In a pipe it is as fast as it is, and says the same.
     let piped = Sandbox::new().run(arguments).expect_code(0);
     let last: Vec<&str> = piped.stderr.lines().rev().take(3).collect();
-    assert!(last[0].starts_with("Next: dialectic show ") && last[1].starts_with("Strongest objection ("), "{piped}");
+    assert!(last[0].starts_with("Next: dialectic show ") && last[1].starts_with("Strongest "), "{piped}");
     let quiet = Sandbox::new().run([&arguments[..], &["--quiet"]].concat()).expect_code(0);
     assert!(!quiet.stderr.contains("Next: "), "{quiet}");
 }

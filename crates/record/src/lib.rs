@@ -11,6 +11,7 @@
 //! Nothing here reaches a network, prints, or knows a command line. `debate` and `protocol` do no input or output.
 
 pub mod debate;
+mod points;
 #[macro_use]
 pub mod prompt;
 pub mod protocol;

@@ -18,7 +18,7 @@ pub(in crate::cli) struct WaitArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) timeout: Option<u64>,
 
-    /// Exit with 5 unless the outcome is `full`
+    /// Exit with 5 unless the run is complete, every major requirement is met, and no major point is open
     #[arg(long)]
     pub(in crate::cli) strict: bool,
 

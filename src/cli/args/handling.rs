@@ -1,19 +1,31 @@
 //! Arguments for saved debates.
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use chrono::{Days, Local, NaiveDate};
-use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
 
 use dialectic_base::money::Usd;
 
 use super::{CallsArgs, VouchArgs, dollars};
 
 /// The names of outcomes and statuses in lists.
-const STATUSES: [&str; 9] =
-    ["pending", "running", "paused", "completed", "failed", "full", "degraded", "stopped", "unreadable"];
+const STATUSES: [&str; 11] = [
+    "pending",
+    "running",
+    "paused",
+    "completed",
+    "failed",
+    "complete",
+    "incomplete",
+    "stopped",
+    "full",
+    "degraded",
+    "unreadable",
+];
 
 /// A debate.
 #[derive(Debug, Args)]
@@ -79,13 +91,17 @@ pub(in crate::cli) struct ShowArgs {
     #[command(flatten)]
     pub(in crate::cli) which: NewestArg,
 
-    /// The part to print [default: an overview]
-    #[arg(value_enum)]
-    pub(in crate::cli) part: Option<DebatePart>,
+    /// The part to print, or the number of a point: `2.2`, `D1` [default: an overview]
+    #[arg(value_parser = PartParser)]
+    pub(in crate::cli) part: Option<ShownPart>,
 
     /// The round, agent or stage: a number, id, role or name
     #[arg(value_name = "NAME", requires = "part")]
     pub(in crate::cli) name: Option<String>,
+
+    /// With `points`: only those that are open
+    #[arg(long, requires = "part")]
+    pub(in crate::cli) open: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -105,10 +121,46 @@ pub(in crate::cli) enum DebatePart {
     Stage,
     /// All critiques of an agent's texts
     Critiques,
-    /// Every objection and its outcome
+    /// The points by status, open ones first
     Points,
     /// The follow-up questions and their answers
     FollowUps,
+}
+
+/// A part of a debate, or one point with its history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) enum ShownPart {
+    Part(DebatePart),
+    Point(String),
+}
+
+/// Parses the names of parts, which completions offer, and numbers of points.
+#[derive(Debug, Clone, Copy)]
+struct PartParser;
+
+impl TypedValueParser for PartParser {
+    type Value = ShownPart;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ShownPart, clap::Error> {
+        let number = value.to_str().filter(|text| is_point_number(text));
+        match number {
+            Some(number) => Ok(ShownPart::Point(number.to_owned())),
+            None => EnumValueParser::<DebatePart>::new().parse_ref(command, arg, value).map(ShownPart::Part),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = DebatePart::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        Some(Box::new(names))
+    }
+}
+
+/// `2.7`, `D3`, `F1`
+fn is_point_number(text: &str) -> bool {
+    let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let lettered = text.strip_prefix(['D', 'd', 'F', 'f']);
+    lettered.is_some_and(is_figure)
+        || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use crate::status::Standing;
 use dialectic_base::figures::{percent, short_cost, with_notional};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Debate, DebateId, ModelUsage, Timestamp};
+use dialectic_record::debate::{AnswerState, Debate, DebateId, ModelUsage, Timestamp};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 use dialectic_report::display::{Cell, Table, TableColumn};
@@ -37,6 +37,10 @@ struct ListRow {
     #[serde(skip)]
     standing: &'static str,
     outcome: Option<&'static str>,
+    /// Whether the run is complete, in one word, which people see instead of `outcome`.
+    #[serde(skip)]
+    run: Option<String>,
+    answer: Option<AnswerState>,
     rounds: usize,
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
@@ -123,6 +127,8 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         status: debate.status.name(),
         standing,
         outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
+        run: debate.outcome.as_ref().map(|_| first_word(&debate.run_in_words()).to_owned()),
+        answer: debate.answer_state(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
@@ -165,8 +171,9 @@ fn is_wanted(row: &ListRow, debate: Option<&Debate>, is_remembered: bool, args: 
                 .any(|one| one.to_lowercase().contains(&text))
         })
     };
-    let is_status =
-        |wanted: &String| [Some(row.status), Some(row.standing), row.outcome].contains(&Some(wanted.as_str()));
+    let is_status = |wanted: &String| {
+        [Some(row.status), Some(row.standing), row.outcome, row.run.as_deref()].contains(&Some(wanted.as_str()))
+    };
     let is_day = |fits: &dyn Fn(NaiveDate) -> bool| row.created_at.is_some_and(|at| fits(local(at).date_naive()));
     (args.status.is_empty() || args.status.iter().any(is_status))
         && args.text.as_ref().is_none_or(|text| is_remembered || has_text(text))
@@ -189,7 +196,8 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let has_others = has_other_protocols(rows);
     let mut columns = vec![
         TableColumn::text("ID"),
-        TableColumn::text("STATUS"),
+        TableColumn::text("RUN"),
+        TableColumn::text("ANSWER"),
         TableColumn::text("PROBLEM").flexible(LEAST_PROBLEM),
         TableColumn::text("WHEN").rank(1),
         TableColumn::figure("COST").rank(2),
@@ -203,11 +211,13 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     for row in rows {
         let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
         let id = DebateId::new(row.id.as_str());
-        let status = row.outcome.unwrap_or(row.standing);
+        let run = row.run.as_deref().unwrap_or(row.standing);
+        let answer = row.answer.as_ref();
         let cost = row.cost_usd.filter(|_| !row.is_offline);
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
-            Cell::styled(status, style_of(status)),
+            Cell::styled(run, style_of(run, answer)),
+            Cell::styled(answer_in_brief(answer), answer.map_or(Style::new(), style_of_answer)),
             Cell::plain(row.title_of_fork(names)),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
             Cell::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
@@ -227,7 +237,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
     let dash = || NOTHING.to_owned();
     let has_others = has_other_protocols(rows);
     let others = |others: [String; 2]| others.into_iter().filter(|_| has_others).collect::<Vec<_>>();
-    let titles = ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST"].map(str::to_owned);
+    let titles = ["ID", "WHEN", "STATUS", "OUTCOME", "ANSWER", "ROUNDS", "CONFIDENCE", "COST"].map(str::to_owned);
     let titles = titles.into_iter().chain(others(["PROTOCOL", "WINNER"].map(str::to_owned)));
     let mut table = Table::new(titles.chain(["PROBLEM".to_owned()]).map(TableColumn::text));
     for row in rows {
@@ -237,6 +247,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
             row.created_at.map_or_else(dash, when),
             row.standing.to_owned(),
             row.outcome.map_or_else(dash, str::to_owned),
+            answer_in_brief(row.answer.as_ref()),
             row.rounds.to_string(),
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
             row.cost_usd.map_or_else(dash, |cost| with_notional(cost.to_string(), row.notional_usd)),
@@ -247,14 +258,28 @@ fn for_pipes(rows: &[ListRow]) -> Table {
     table
 }
 
-/// The colour of a status or an outcome.
-fn style_of(status: &str) -> Style {
-    match status {
-        "full" | "completed" => AnsiColor::Green.on_default(),
-        "degraded" | "stopped" | "interrupted" | "unfinished" => AnsiColor::Yellow.on_default(),
+fn first_word(text: &str) -> &str {
+    text.split([' ', ':']).next().unwrap_or(text)
+}
+
+/// `clean`, or what does not hold: `1 unmet, 2 open`.
+fn answer_in_brief(answer: Option<&AnswerState>) -> String {
+    answer.map_or_else(|| NOTHING.to_owned(), |answer| answer.in_brief().unwrap_or_else(|| "clean".to_owned()))
+}
+
+/// The colour of a run. A complete one is green only if its answer is clean, too.
+fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
+    match run {
+        "complete" if answer.is_some_and(AnswerState::is_clean) => AnsiColor::Green.on_default(),
+        "complete" | "finished" | "completed" => Style::new(),
+        "incomplete" | "stopped" | "interrupted" | "unfinished" => AnsiColor::Yellow.on_default(),
         "running" | "paused" | "pending" => AnsiColor::Cyan.on_default(),
         _ => AnsiColor::Red.on_default(),
     }
+}
+
+fn style_of_answer(answer: &AnswerState) -> Style {
+    if answer.is_clean() { Style::new() } else { AnsiColor::Yellow.on_default() }
 }
 
 /// A time today as `14:03`, a day this year as `Jan 31`, others as `2025-01-31`.

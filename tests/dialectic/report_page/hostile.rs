@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::support::Plan;
-use dialectic_record::debate::{Debate, Ledger, Objection, fold};
+use dialectic_record::debate::{Debate, Ledger, Point, fold};
 
 /// How long a line is that has to be broken.
 const LONG: usize = 20_000;
@@ -84,7 +84,11 @@ impl Hostile {
             *known.entry(original.to_owned()).or_insert(next)
         }));
         let scattered = self.overwritten(&state, |_, place| place);
-        let is_whole = |one: &Objection| one.reason.is_some() && one.critic_reason.is_some() && one.ruling.is_some();
+        let is_whole = |one: &Point| {
+            one.answer().is_some_and(|answer| answer.reason.is_some())
+                && one.recheck().is_some()
+                && one.ruling().is_some()
+        };
         assert!(Ledger::of(&consistent).objections.iter().any(is_whole), "no point has all that there can be");
         vec![("consistent", consistent), ("scattered", scattered)]
     }

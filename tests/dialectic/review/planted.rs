@@ -72,6 +72,6 @@ fn what_is_true_is_reported_with_its_lines_and_what_is_false_is_not() {
         );
         let start = comments[0].get("start_line").unwrap_or(&comments[0]["line"]);
         assert_eq!(*start, json!(first), "{name}");
-        assert!(github["body"].as_str().unwrap().contains("## Dismissed"), "{name}");
+        assert!(github["body"].as_str().unwrap().contains("## Rejected"), "{name}");
     }
 }

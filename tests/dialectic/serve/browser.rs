@@ -34,9 +34,9 @@ fn fill(tab: &mut Tab, selector: &str, text: &str) {
 }
 
 fn is(tab: &mut Tab, status: &str) {
-    // How a debate ended is one word, its outcome.
-    let words = if status == "completed" { json!(["full", "degraded", "stopped"]) } else { json!([status]) };
-    tab.until(&format!("{words}.includes({STATUS})"));
+    // How a run ended begins with one word.
+    let words = if status == "completed" { json!(["complete", "incomplete", "stopped"]) } else { json!([status]) };
+    tab.until(&format!("{words}.some(word => {STATUS}?.startsWith(word))"));
 }
 
 /// The events of the journal as the page notes them.

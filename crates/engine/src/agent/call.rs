@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{
-    AgentId, CallKey, Contribution, Debate, GivenUp, Ledger, Objection, Position, Reads, Ruling, shuffled,
+    AgentId, CallKey, Contribution, Debate, GivenUp, Ledger, Point, Position, Reads, Ruling, shuffled,
 };
 use dialectic_record::prompt::{
     self, ASSESS, AnsweredQuestion, Assess, Attached, Authored, BEGINNING, Beginning, Candidate, Focus, HISTORY,
@@ -68,9 +68,9 @@ pub struct Call {
     /// The scored criteria.
     pub(super) criteria: Vec<String>,
     /// The open points for the judge's rulings, or the accepted ones for the checker, in the order of the list.
-    pub listed: Vec<Objection>,
+    pub listed: Vec<Point>,
     /// The points of the check for the judge's final text to answer, and missing accepted points.
-    pub(super) checked: Vec<Objection>,
+    pub(super) checked: Vec<Point>,
     /// The judge's rulings on the draft that its final text replaces.
     pub(super) standing: Vec<Ruling>,
     /// Builds the request for a missing assessment.
@@ -450,7 +450,7 @@ pub fn prepare(
 }
 
 /// The points of the newest check, and accepted points that it did not find, for the judge's final text.
-fn points_of_check(debate: &Debate, step: &Step) -> Vec<Objection> {
+fn points_of_check(debate: &Debate, step: &Step) -> Vec<Point> {
     let is_final = step.shows == PromptContext::Draft && step.answer == OutputSpec::Solution(Authorship::Judge);
     let draft = debate.newest_draft().filter(|_| is_final);
     draft.map(|draft| answered_at_the_end(&Ledger::of(debate), &draft)).unwrap_or_default()
@@ -495,7 +495,7 @@ fn claims(debate: &Debate, step: &Step) -> String {
         return String::new();
     }
     let ledger = Ledger::of(debate);
-    let item = |one: &Objection| format!("- {}: {}", one.with_place(), short(&one.point.in_words()));
+    let item = |one: &Point| format!("- {}: {}", one.with_place(), short(&one.point.in_words()));
     ledger.claimed_last(debate).into_iter().map(item).collect::<Vec<_>>().join("\n")
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    Advice, AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair,
+    Advice, AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Observation, Point, RelatedPair,
     Relation, Relations,
 };
 
@@ -112,7 +112,7 @@ impl RawChallenge {
         AnswerSchema::of::<Self>("challenge")
     }
 
-    pub(super) fn read(text: &str, listed: &[Objection]) -> Result<Challenge, AnswerError> {
+    pub(super) fn read(text: &str, listed: &[Point]) -> Result<Challenge, AnswerError> {
         let Self { claims, points } = read_json(text)?;
         let mut neglected: Vec<NeglectedPoint> = Vec::new();
         for number in points {

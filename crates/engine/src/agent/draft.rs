@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use dialectic_base::markdown::single_spaced;
 use dialectic_record::debate::{
-    Debate, Draft, Found, Ledger, Lens, Objection, PartlyFulfilled, Point, PointId, Solution, Verification,
+    Debate, Draft, Found, Ledger, Lens, PartlyFulfilled, Point, PointId, RaisedPoint, Remark, Response, Solution,
+    Statement,
 };
 use dialectic_record::prompt::CheckedDraft;
 use dialectic_record::protocol::{Delivery, OutputSpec, Step};
@@ -94,26 +95,29 @@ fn assessment(draft: &Solution) -> String {
 fn accepted(debate: &Debate) -> ListedPoints {
     let ledger = Ledger::of(debate);
     ListedPoints::new(&ledger.to_verify(debate), |one| {
-        let section = one.section.as_deref().filter(|section| !section.is_empty());
+        let answer = one.answer();
+        let section = answer.and_then(Remark::section);
         let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
-        let reason = one.reason.as_deref().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
-        format!("- {} {} - {}{section}{reason}", one.number(), whole(&one.point), one.answer.name())
+        let reason = answer.and_then(Remark::reason);
+        let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
+        let response = one.response().map_or("unanswered", Response::name);
+        format!("- {} {} - {response}{section}{reason}", one.number(), whole(&one.point))
     })
 }
 
 /// The points of the check of a draft.
 fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
     let of_draft = ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
-    let lens = |one: &Objection| one.lens.clone().unwrap_or_default();
-    let line = |one: &Objection| format!("- {} ({}) {}", one.number(), lens(one), whole(&one.point));
+    let lens = |one: &Point| one.lens.clone().unwrap_or_default();
+    let line = |one: &Point| format!("- {} ({}) {}", one.number(), lens(one), whole(&one.point));
     of_draft.map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The accepted points that the check did not find in the draft, each with the checker's remark.
 fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
-    let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.found == Found::NotFound);
-    let missing: BTreeMap<&PointId, &Verification> = missing.map(|one| (&one.point, one)).collect();
+    let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.verdict == Found::NotFound);
+    let missing: BTreeMap<&PointId, &Statement<Found>> = missing.map(|one| (&one.point, one)).collect();
     let points: Vec<_> = ledger.objections.iter().filter(|one| missing.contains_key(&one.id)).collect();
     ListedPoints::new(&points, |one| {
         let reason = missing.get(&one.id).and_then(|missing| missing.reason.as_deref());
@@ -123,6 +127,6 @@ fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
 }
 
 /// A whole point on one line.
-fn whole(point: &Point) -> String {
+fn whole(point: &RaisedPoint) -> String {
     format!("[{}] {}", point.severity.name(), single_spaced(&point.in_full()))
 }

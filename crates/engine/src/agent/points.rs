@@ -5,8 +5,7 @@ use std::fmt::Write;
 
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_record::debate::{
-    AgentId, Answered, Debate, Decision, Draft, Found, Happened, Incident, Ledger, Objection, ResultKind, Ruling,
-    Settings,
+    AgentId, Debate, Decision, Draft, Found, Ledger, Point, Remark, RemarkKind, ResultKind, Ruling, Settings,
 };
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step};
 
@@ -21,7 +20,7 @@ pub(super) struct ListedPoints {
     /// A line for each point, followed by its history.
     pub(super) text: String,
     /// The points in the order of the lines.
-    pub(super) points: Vec<Objection>,
+    pub(super) points: Vec<Point>,
     /// The characters missing for points that the list left out.
     pub(super) room: usize,
 }
@@ -35,7 +34,7 @@ impl ListedPoints {
             (OutputSpec::Challenge, ..) => {
                 let ledger = Ledger::of(debate);
                 let mut points = ledger.to_decide();
-                points.retain(|one| one.answer == Answered::Unanswered);
+                points.retain(|one| one.response().is_none());
                 Self::new(&points, told)
             }
             (OutputSpec::Solution(_), ..) => {
@@ -85,20 +84,20 @@ impl ListedPoints {
         let answered = answered_at_the_end(ledger, draft);
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
         let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
-        let is_meant = |one: &&Objection| {
-            (one.open || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
+        let is_meant = |one: &&Point| {
+            (one.is_open() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
         };
-        let mut points: Vec<&Objection> = ledger.objections.iter().filter(is_meant).collect();
+        let mut points: Vec<&Point> = ledger.objections.iter().filter(is_meant).collect();
         let number = debate.text_numbers();
         points.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
         let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
         // A point that does not fit keeps its ruling.
-        let points: Vec<Objection> = points.into_iter().cloned().collect();
+        let points: Vec<Point> = points.into_iter().cloned().collect();
         (!points.is_empty()).then_some(Self { points, ..shown })
     }
 
     /// As many points as fit, preferring severe and new ones, in the given order.
-    pub(super) fn new(points: &[&Objection], entry: impl Fn(&Objection) -> String) -> Self {
+    pub(super) fn new(points: &[&Point], entry: impl Fn(&Point) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
         let (mut room, mut kept) = (LIST, Vec::new());
@@ -119,10 +118,10 @@ impl ListedPoints {
 }
 
 /// A verbatim point and its history, a line for each event.
-fn told(one: &Objection) -> String {
+fn told(one: &Point) -> String {
     let mut entry = format!("{} [{}] {}", one.number(), one.point.severity.name(), in_full(one));
-    for incident in &one.story {
-        let Some(said) = said(incident) else { continue };
+    for remark in &one.remarks {
+        let Some(said) = said(remark) else { continue };
         // Writing to a string cannot fail.
         let _ = write!(entry, "\n   {said}");
     }
@@ -130,17 +129,16 @@ fn told(one: &Objection) -> String {
 }
 
 /// The points that the final text answers: raised by the check, or accepted but not found by it.
-pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Objection> {
+pub(super) fn answered_at_the_end(ledger: &Ledger, draft: &Draft<'_>) -> Vec<Point> {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let found: Vec<_> = readings.flat_map(|reading| &reading.verifications).collect();
-    let is_missing =
-        |one: &Objection| found.iter().any(|found| found.found == Found::NotFound && found.point == one.id);
-    let is_answered = |one: &&Objection| one.draft == Some(draft.number.into()) || is_missing(one);
+    let is_missing = |one: &Point| found.iter().any(|found| found.verdict == Found::NotFound && found.point == one.id);
+    let is_answered = |one: &&Point| one.draft == Some(draft.number.into()) || is_missing(one);
     ledger.objections.iter().filter(is_answered).cloned().collect()
 }
 
 /// A shortened point and the judge's ruling.
-fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
+fn with_ruling(one: &Point, ruling: Option<&Ruling>) -> String {
     let words = single_spaced(&one.point.in_words());
     let shown = truncate(&words, BRIEF);
     let more = if shown.len() < words.len() { "…" } else { "" };
@@ -162,14 +160,14 @@ fn with_ruling(one: &Objection, ruling: Option<&Ruling>) -> String {
 }
 
 /// The point and its history for the judge, noting missing answers and rechecks.
-fn to_judge(one: &Objection) -> String {
+fn to_judge(one: &Point) -> String {
     let mut entry = told(one);
     if one.is_final_word {
         return entry;
     }
-    if one.answer == Answered::Unanswered {
+    if one.response().is_none() {
         entry.push_str("\n   not answered");
-    } else if one.critic.is_none() && one.check.is_none() {
+    } else if one.recheck().is_none() && one.found().is_none() {
         entry.push_str("\n   not rechecked");
     }
     if one.is_of_earlier_text {
@@ -179,7 +177,7 @@ fn to_judge(one: &Objection) -> String {
 }
 
 /// The point with the names of its critics and the text's author.
-fn with_names(debate: &Debate, one: &Objection) -> String {
+fn with_names(debate: &Debate, one: &Point) -> String {
     let name = |id: &AgentId| {
         let everybody = debate.settings.iter().flat_map(Settings::everybody);
         let known = everybody.into_iter().find(|agent| agent.id == *id);
@@ -194,7 +192,7 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
         in_full(one),
         one.story_in_words()
     );
-    if let Some(ruling) = &one.ruling {
+    if let Some(ruling) = one.ruling() {
         for (what, said) in [("where", ruling.section.trim()), ("remains", &ruling.remains), ("reason", &ruling.reason)]
         {
             if !said.is_empty() {
@@ -207,24 +205,21 @@ fn with_names(debate: &Debate, one: &Objection) -> String {
 
 /// The point's text and remedy. Continuation lines are indented, since numbers at the beginning of a line belong to
 /// points.
-fn in_full(one: &Objection) -> String {
+fn in_full(one: &Point) -> String {
     one.point.in_full().replace('\n', "\n   ")
 }
 
-/// One event of a point's history, as text. Only follow-up prompts come after rulings.
-fn said(incident: &Incident) -> Option<String> {
-    let what = match &incident.what {
-        Happened::Raised | Happened::Ruled(_) => return None,
-        Happened::Answered(response) => format!("author: {}", response.name()),
-        Happened::Rechecked(standing) => format!("critic: {}", standing.name()),
-        Happened::Unchanged => "critic: verified, but the text had not changed".to_owned(),
-        Happened::Checked(Found::Verified) => "check: verified".to_owned(),
-        Happened::Checked(Found::NotFound) => "check: not found".to_owned(),
-        Happened::Checked(Found::Moot) => "check: moot".to_owned(),
+/// A remark on a point, as text. Only follow-up prompts come after rulings.
+fn said(remark: &Remark) -> Option<String> {
+    let what = match &remark.kind {
+        RemarkKind::Raised | RemarkKind::Ruled(_) => return None,
+        RemarkKind::Answered(response) => format!("author: {}", response.name()),
+        RemarkKind::Rechecked(standing) => format!("critic: {}", standing.name()),
+        RemarkKind::Unchanged => "critic: verified, but the text had not changed".to_owned(),
+        RemarkKind::Checked(found) => format!("check: {}", found.name()),
+        RemarkKind::Opinion(stance) => format!("reader: {}", stance.name()),
     };
-    let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
-    let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
-    let reason = incident.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-    let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
-    Some(format!("{} {what}{section}{reason}", incident.at))
+    let section = remark.section().map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
+    let reason = remark.reason().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
+    Some(format!("{} {what}{section}{reason}", remark.at))
 }

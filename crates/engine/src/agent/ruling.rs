@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AuthorReply, Decision, Objection, Response, Ruling};
+use dialectic_record::debate::{Decision, Point, Response, Ruling, Statement};
 
 use super::Assessment;
 
@@ -24,10 +24,10 @@ pub(super) struct RawRuling {
 impl Assessment {
     /// Turns the judge's answers to its check into rulings: a rejection with a reason dismisses a point, a partial
     /// acceptance meets it partly. Returns the points to rule on: all but the accepted ones, which remain claims.
-    pub(super) fn rule_by(&mut self, answers: &[AuthorReply], points: &[Objection]) -> Vec<Objection> {
-        let answer_to = |point: &Objection| answers.iter().find(|reply| reply.point == point.id);
-        let is_accepted = |point: &&Objection| answer_to(point).is_some_and(|reply| reply.answer == Response::Accepted);
-        let ruled: Vec<Objection> = points.iter().filter(|point| !is_accepted(point)).cloned().collect();
+    pub(super) fn rule_by(&mut self, answers: &[Statement<Response>], points: &[Point]) -> Vec<Point> {
+        let answer_to = |point: &Point| answers.iter().find(|reply| reply.point == point.id);
+        let is_accepted = |point: &&Point| answer_to(point).is_some_and(|reply| reply.verdict == Response::Accepted);
+        let ruled: Vec<Point> = points.iter().filter(|point| !is_accepted(point)).cloned().collect();
         let rulings = ruled.iter().filter_map(|point| RawRuling::of(point, answer_to(point)?));
         self.rulings.extend(rulings);
         ruled
@@ -36,9 +36,9 @@ impl Assessment {
 
 impl RawRuling {
     /// The ruling that follows from the judge's answer to a point.
-    fn of(point: &Objection, reply: &AuthorReply) -> Option<Self> {
+    fn of(point: &Point, reply: &Statement<Response>) -> Option<Self> {
         let said = reply.reason.as_deref().unwrap_or_default().trim().to_owned();
-        let (decision, remains, reason) = match reply.answer {
+        let (decision, remains, reason) = match reply.verdict {
             Response::Rejected if said.contains(char::is_alphanumeric) => (Decision::Dismissed, String::new(), said),
             Response::Partly => (Decision::Partly, said, String::new()),
             Response::Rejected | Response::Accepted => return None,
@@ -81,8 +81,8 @@ impl RawRuling {
     }
 
     /// A ruling on each listed point. Where the judge gives none, the one in `standing` applies.
-    pub(super) fn on(rulings: &[Self], listed: &[Objection], standing: &[Ruling]) -> Vec<Ruling> {
-        let ruling = |point: &Objection| {
+    pub(super) fn on(rulings: &[Self], listed: &[Point], standing: &[Ruling]) -> Vec<Ruling> {
+        let ruling = |point: &Point| {
             let found = rulings.iter().find(|one| one.is_on(point, listed));
             let stands = || standing.iter().find(|ruling| ruling.point == point.id).cloned();
             found.map_or_else(
@@ -101,9 +101,9 @@ impl RawRuling {
     }
 
     /// Whether the ruling is about this listed point.
-    fn is_on(&self, point: &Objection, listed: &[Objection]) -> bool {
+    fn is_on(&self, point: &Point, listed: &[Point]) -> bool {
         self.points.iter().any(|named| {
-            let is_it = |one: &&Objection| {
+            let is_it = |one: &&Point| {
                 let number = one.number();
                 if self.is_number { number.trim_end_matches('0') == named } else { number.eq_ignore_ascii_case(named) }
             };
@@ -129,17 +129,17 @@ fn is_nothing(remains: &str) -> bool {
 
 /// The valid blocking points that the solution does not meet: those that lower the judge's confidence, and others,
 /// which are only reported. A point that was never rechecked is only reported, if the judge ruled on it.
-pub(super) fn unmet<'a>(listed: &'a [Objection], rulings: &[Ruling]) -> Vec<(&'a Objection, bool)> {
+pub(super) fn unmet<'a>(listed: &'a [Point], rulings: &[Ruling]) -> Vec<(&'a Point, bool)> {
     let blocking = listed.iter().zip(rulings).filter(|(point, _)| point.point.severity == Severity::Blocking);
     let unmet = blocking.filter(|(_, ruling)| ruling.decision == Decision::NotMet);
-    let told = unmet.filter(|(point, ruling)| point.critic.is_some() || point.is_maintained() || !ruling.missing);
+    let told = unmet.filter(|(point, ruling)| point.recheck().is_some() || point.is_maintained() || !ruling.missing);
     told.map(|(point, _)| (point, point.is_maintained())).collect()
 }
 
 /// The section under the solution on the judge's rulings: the number of each kind, and an item for each unmet point.
 /// `None` without rulings.
 pub(super) fn under_the_solution(
-    listed: &[Objection],
+    listed: &[Point],
     rulings: &[Ruling],
     is_assessed: bool,
 ) -> Option<(String, Vec<String>)> {
@@ -149,7 +149,7 @@ pub(super) fn under_the_solution(
     let counts: Vec<String> = counts.map(|(count, words)| format!("{count} {words}")).collect();
     let points = counted(rulings.len() as u64, "point");
     let line = format!("By the judge's ruling, of {points}: {}.", list(&counts));
-    let item = |(point, ruling): (&Objection, &Ruling)| {
+    let item = |(point, ruling): (&Point, &Ruling)| {
         let mut item = format!("{} ({}), {}", point.number(), point.point.severity.name(), ruling.in_words());
         if !ruling.section.trim().is_empty() {
             item = format!("{item} in {}", ruling.section.trim());

@@ -12,7 +12,8 @@ use dialectic_base::markdown::single_spaced;
 use dialectic_base::severity::Severity;
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    AgentId, Debate, Finding, FindingDecision, FindingRuling, ReviewedFinding, Solution, clean_title, describe_review,
+    AgentId, Debate, FindingDecision, FindingRuling, RaisedPoint, ReviewedFinding, Solution, clean_title,
+    describe_review,
 };
 use dialectic_record::protocol::{OutputSpec, Step};
 
@@ -47,7 +48,7 @@ impl ListedFindings {
     }
 }
 
-fn item(number: &str, finding: &Finding, bullet: &str) -> String {
+fn item(number: &str, finding: &RaisedPoint, bullet: &str) -> String {
     let place = finding.place.as_ref().map(|place| format!("{}: ", single_spaced(&place.to_string())));
     let place = place.unwrap_or_default();
     let indent = " ".repeat(bullet.len());
@@ -62,9 +63,10 @@ fn for_judge(debate: &Debate, finding: &ReviewedFinding) -> String {
     let mut text = format!("{}\n", finding.number);
     for report in &finding.reports {
         text += &item(&report.number, &report.finding, "- ");
-        for one in finding.opinions.iter().filter(|one| one.opinion.finding == report.number) {
-            let reason = one.opinion.reason.as_deref().map(single_spaced).unwrap_or_default();
-            let _ = writeln!(text, "  - Reader {}: {}: {reason}", reader(&one.by), one.opinion.stance.name());
+        for one in &report.opinions {
+            let reason = one.reason.as_deref().map(single_spaced).unwrap_or_default();
+            let by = one.by.as_ref().map(reader).unwrap_or_default();
+            let _ = writeln!(text, "  - Reader {by}: {}: {reason}", one.kind);
         }
     }
     text

@@ -5,9 +5,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use dialectic_record::debate::{
-    AgentId, Objection, PartlyFulfilled, Ruling, Solution, clean_title, limited_confidence,
-};
+use dialectic_record::debate::{AgentId, PartlyFulfilled, Point, Ruling, Solution, clean_title, limited_confidence};
 
 use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
@@ -53,7 +51,7 @@ pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> R
 impl Written {
     /// The solution followed by the judge's assessment. `listed` are the points that needed a ruling, `standing` the
     /// earlier rulings.
-    pub fn into_solution(self, judge: &AgentId, listed: &[Objection], standing: &[Ruling]) -> Solution {
+    pub fn into_solution(self, judge: &AgentId, listed: &[Point], standing: &[Ruling]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
             base: _,
@@ -139,7 +137,7 @@ impl Written {
         self,
         judge: &AgentId,
         labels: &Labels,
-        listed: &[Objection],
+        listed: &[Point],
         standing: &[Ruling],
     ) -> Solution {
         let base = self.assessment.base.as_deref().and_then(|label| labels.author(label).ok().cloned());

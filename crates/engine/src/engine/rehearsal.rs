@@ -11,10 +11,10 @@ use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::severity::Severity;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, Answered, AuthorReply, CallKey, Challenge, Change,
-    Clarification, Debate, Evaluation, Event, Finding, Found, GivenUp, Judgement, Ledger, Metadata, Objection, Opinion,
-    Point, Reading, Recheck, RecheckStanding, Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind,
-    Solution, StageId, Stance, Summary, SummaryMetadata, Timestamp, Verification,
+    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, Debate, Evaluation,
+    Event, Found, GivenUp, Judgement, Ledger, Metadata, Point, PointId, RaisedPoint, Reading, RecheckStanding,
+    Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Solution, StageId, Stance, Statement,
+    Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -227,7 +227,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// Foresees the requests of a call with their lengths. Returns the points listed in it.
-    fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Objection>, EngineError> {
+    fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.shared, &self.debate, step, usize::MAX)?;
         if step.answer == OutputSpec::Text {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
@@ -249,14 +249,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The event of a call that is answered with filler.
-    fn answer(
-        &self,
-        step: &Step,
-        stage: &Stage,
-        agent: &Agent,
-        call: CallRecord,
-        listed: &[Objection],
-    ) -> Option<Event> {
+    fn answer(&self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord, listed: &[Point]) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler((self.answers.bytes)(settings));
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
@@ -409,14 +402,14 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The objections in a filler of `length` bytes: the maximum number of points.
-    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Objection]) -> Reading {
+    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> Reading {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
             let count = if target.is_none() { POINTS } else { POINTS_OF_EACH };
             let whole = length / texts.max(1);
             let bytes = if disputes { (whole + LABELS) / count } else { POINT_BYTES.min(whole / count) };
             let (text, target) = (self.filler(bytes), target.cloned());
-            vec![Point { severity: Severity::Major, about: None, text, resolution: None, target }; count]
+            vec![RaisedPoint { target, ..RaisedPoint::new(Severity::Major, text) }; count]
         };
         let raising = |points| Reading { points: Some(points), ..Reading::default() };
         match (yields, &key.target_agent_id) {
@@ -434,9 +427,9 @@ impl<'a> Rehearsal<'a> {
             // A draft without findings is not rewritten.
             (ResultKind::Check, _) if demanding => {
                 // The checker finds none of the changes.
-                let verification = |one: &Objection| Verification {
+                let verification = |one: &Point| Statement {
                     point: one.id.clone(),
-                    found: Found::NotFound,
+                    verdict: Found::NotFound,
                     section: None,
                     reason: Some(self.remark(length, listed.len())),
                 };
@@ -453,14 +446,18 @@ impl<'a> Rehearsal<'a> {
             // The whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
-                let finding = Finding { severity: Severity::Major, place: None, text, evidence: None };
+                let finding = RaisedPoint::new(Severity::Major, text);
                 Reading { findings: Some(vec![finding; POINTS]), ..Reading::default() }
             }
             (ResultKind::Opinion, Some(author)) => {
                 let findings = self.debate.findings_of(author).unwrap_or_default();
-                let reason = Some("x".repeat(length / findings.len().max(1)));
-                let opinion =
-                    |one: Report| Opinion { finding: one.number, stance: Stance::Left, reason: reason.clone() };
+                let reason = Some(self.filler(length / findings.len().max(1)));
+                let opinion = |one: Report| Statement {
+                    point: PointId::of_finding(&one.number),
+                    verdict: Stance::Left,
+                    section: None,
+                    reason: reason.clone(),
+                };
                 Reading { opinions: findings.into_iter().map(opinion).collect(), ..Reading::default() }
             }
             (ResultKind::Opinion, None)
@@ -484,14 +481,14 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The author's answers to new points: partly accepted, so that they count as accepted and stay open.
-    fn replies(&self, step: &Step, length: usize) -> Vec<AuthorReply> {
+    fn replies(&self, step: &Step, length: usize) -> Vec<Statement<Response>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.demanding.then(|| Ledger::seen_by(&self.debate, agent_id, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_answer(agent_id));
-        let due: Vec<_> = due.filter(|one| one.answer == Answered::Unanswered).collect();
-        let reply = |one: &&Objection| AuthorReply {
+        let due: Vec<_> = due.filter(|one| one.response().is_none()).collect();
+        let reply = |one: &&Point| Statement {
             point: one.id.clone(),
-            answer: Response::Partly,
+            verdict: Response::Partly,
             section: Some(String::new()),
             reason: Some(self.remark(length, due.len())),
         };
@@ -499,14 +496,14 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The critic's recheck of first answers: all points are maintained.
-    fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Recheck> {
+    fn rechecks(&self, step: &Step, target: &AgentId, length: usize) -> Vec<Statement<RecheckStanding>> {
         let CallKey { agent_id, round, .. } = &step.key;
         let ledger = self.answers.disputes.then(|| Ledger::seen_by(&self.debate, target, *round, &step.inputs));
         let due = ledger.iter().flat_map(|ledger| ledger.to_recheck(agent_id, target));
-        let due: Vec<_> = due.filter(|one| one.critic.is_none()).collect();
-        let recheck = |one: &&Objection| Recheck {
+        let due: Vec<_> = due.filter(|one| one.recheck().is_none()).collect();
+        let recheck = |one: &&Point| Statement {
             point: one.id.clone(),
-            standing: RecheckStanding::Maintained,
+            verdict: RecheckStanding::Maintained,
             section: None,
             reason: Some(self.remark(length, due.len())),
         };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::figures::list;
 use dialectic_base::severity::Severity;
 
-use super::{Answered, CallKey, Contribution, Debate, Found, Ledger, Objection, Point, ResultKind};
+use super::{CallKey, Contribution, Debate, Found, Ledger, Point, RaisedPoint, Response, ResultKind};
 
 dialectic_base::named! {
     /// The aspect of a draft that a checker examines.
@@ -126,12 +126,12 @@ impl Debate {
             unverified.push(format!("It was not checked for {}.", list(&unread)));
         }
         let ledger = Ledger::of(self);
-        let is_of_draft = |one: &Objection| one.draft == Some(draft.number.into());
-        let numbers = |is_meant: &dyn Fn(&Objection) -> bool| {
+        let is_of_draft = |one: &Point| one.draft == Some(draft.number.into());
+        let numbers = |is_meant: &dyn Fn(&Point) -> bool| {
             let meant = ledger.objections.iter().filter(|one| is_meant(one));
-            list(&meant.map(Objection::with_place).collect::<Vec<_>>())
+            list(&meant.map(Point::with_place).collect::<Vec<_>>())
         };
-        let is_grave = |one: &Objection| one.point.severity <= Severity::Major;
+        let is_grave = |one: &Point| one.point.severity <= Severity::Major;
         let mut say = |before: &str, numbers: String| {
             if !numbers.is_empty() {
                 unverified.push(format!("{before} {numbers}."));
@@ -139,15 +139,14 @@ impl Debate {
         };
         if self.final_text().is_some() {
             // Accepted points of the debate among them, which the check did not find.
-            let is_changed = |one: &Objection| {
-                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last;
-                is_of_end && matches!(one.answer, Answered::Accepted | Answered::Partly)
+            let is_changed = |one: &Point| {
+                let is_of_end = is_of_draft(one) || one.draft.is_none() && one.was_answered_last();
+                is_of_end && matches!(one.response(), Some(Response::Accepted | Response::Partly))
             };
             say("Nobody has checked what was changed because of", numbers(&is_changed));
-            let is_missing = |one: &Objection| one.check.is_some() && one.is_maintained() && !one.was_answered_last;
-            let is_silent = |one: &Objection| {
-                is_of_draft(one) && one.answer == Answered::Unanswered || one.draft.is_none() && is_missing(one)
-            };
+            let is_missing = |one: &Point| one.found().is_some() && one.is_maintained() && !one.was_answered_last();
+            let is_silent =
+                |one: &Point| is_of_draft(one) && one.response().is_none() || one.draft.is_none() && is_missing(one);
             say("Nothing was said to", numbers(&is_silent));
         } else if self.is_draft_faulted() {
             say("Nothing was changed because of", numbers(&|one| is_of_draft(one) && is_grave(one)));
@@ -158,9 +157,9 @@ impl Debate {
     /// Whether the newest draft needs a correction.
     pub fn is_draft_faulted(&self) -> bool {
         let Some(draft) = self.newest_draft() else { return false };
-        let is_grave = |point: &Point| point.severity <= Severity::Major;
+        let is_grave = |point: &RaisedPoint| point.severity <= Severity::Major;
         draft.checks.iter().filter_map(|one| one.reading.as_ref()).any(|reading| {
-            let is_missing = reading.verifications.iter().any(|one| one.found == Found::NotFound);
+            let is_missing = reading.verifications.iter().any(|one| one.verdict == Found::NotFound);
             is_missing || reading.points.iter().flatten().any(is_grave)
         })
     }

@@ -5,6 +5,7 @@
 //! format; field names are those of existing dialectic files.
 
 mod agreement;
+mod answer_state;
 mod attachment;
 mod call;
 mod change_set;
@@ -13,7 +14,6 @@ mod clarification;
 mod contribution;
 pub mod defaults;
 mod event;
-mod findings;
 mod fold;
 mod follow_up;
 mod forecast;
@@ -22,7 +22,7 @@ mod gathered;
 mod history;
 mod id;
 mod known_settings;
-mod ledger;
+mod named_texts;
 mod number;
 mod order;
 mod outcome;
@@ -30,7 +30,6 @@ mod participants;
 mod polls;
 mod progress;
 mod prompt_source;
-mod reading;
 mod settings;
 mod signal;
 mod similarity;
@@ -55,6 +54,7 @@ pub use agreement::{
     Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation, RelatedPair, Relation,
     Relations, Wording,
 };
+pub use answer_state::AnswerState;
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
@@ -63,31 +63,18 @@ pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
-pub use findings::{
-    Finding, FindingDecision, FindingRuling, GivenOpinion, Opinion, Place, Report, ReviewText, ReviewedFinding, Stance,
-    Voices, describe_review,
-};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
 pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
-pub use ledger::{
-    Answered, AuthorReply, Change, Counts, Decision, Found, GivenUp, Happened, Incident, Ledger, Move, Objection,
-    Occasion, Past, Point, PointId, PointState, Reading, Reads, Recheck, RecheckStanding, Response, Ruling, Shown,
-    Tally, Verification,
-};
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
-pub use reading::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, PointAnswer, ReadAnswers, ReadCritique, read_answers, read_check,
-    read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
-};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
     ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TeamSettings,
@@ -107,3 +94,11 @@ pub use timeline::{Moment, timeline};
 pub use title::clean_title;
 pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Dissent, Undecided, VoteCount, Voting};
+
+pub use crate::points::{
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
+    Move, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers, ReadCritique, Reading,
+    Reads, RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling,
+    Stance, Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique, read_decisions,
+    read_findings, read_given_up, read_opinions, read_review,
+};

@@ -13,10 +13,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification, Contribution,
-    Convergence, DebateId, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
-    Outcome, OutcomeKind, Past, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId,
-    StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
+    AgentClarifications, AgentId, AnswerState, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification,
+    Contribution, Convergence, DebateId, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move,
+    Observation, Outcome, OutcomeKind, Past, Point, Poll, PromptSources, Relations, ResultKind, Selection, Settings,
+    Solution, StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
 
 /// A whole debate, as in `<id>.json`. Cheap to clone except for its summaries: contributions are shared.
@@ -371,16 +371,18 @@ impl Round {
 pub struct DebateFile<'a> {
     #[serde(flatten)]
     debate: &'a Debate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    ledger: Vec<Objection>,
+    ledger: Vec<Point>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     moves: Vec<Move>,
 }
 
 impl<'a> DebateFile<'a> {
     pub fn of(debate: &'a Debate) -> Self {
-        let Ledger { objections: ledger, moves } = Ledger::of(debate);
-        Self { debate, ledger, moves }
+        let Ledger { objections: ledger, moves, .. } = Ledger::of(debate);
+        Self { debate, answer: debate.answer_state(), ledger, moves }
     }
 }
 
@@ -498,6 +500,12 @@ impl Debate {
     /// The cost of all calls; `None` if any is unknown.
     pub fn total_cost(&self) -> Option<Usd> {
         self.usage.values().map(|usage| usage.cost_usd).sum()
+    }
+
+    /// The milliseconds from its start to its end or its last event; questions and ratings after the end do not count.
+    pub fn took_ms(&self) -> Option<u64> {
+        let (from, to) = self.created_at.zip(self.updated_at)?;
+        Some(to.millis_since(from))
     }
 
     /// The input and output tokens of all calls.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use dialectic_base::call::CallRecord;
 
-use super::ledger::Fold;
 use super::stage::place_of;
 use super::{CallKey, CallStatus, Debate, Event, Recorded, RoundInProgress, Signal, StageId, StageInfo};
+use crate::points::Fold;
 
 /// A signal and its time.
 #[derive(Debug, Clone)]

@@ -9,8 +9,17 @@ use super::Debate;
 
 /// The maximum words of a judge's title.
 const WORDS: usize = 8;
+/// The words that a title keeps at least, if it has them.
+const LEAST: usize = 3;
 /// The maximum characters of a title.
 const CHARACTERS: usize = 80;
+
+/// Words after which no phrase ends.
+const INTRODUCTIONS: [&str; 46] = [
+    "a", "an", "the", "this", "that", "these", "those", "its", "their", "our", "each", "every", "no", "of", "in", "on",
+    "at", "to", "for", "with", "without", "by", "from", "into", "per", "via", "than", "as", "and", "or", "but", "not",
+    "is", "are", "be", "if", "when", "while", "which", "under", "over", "after", "before", "between", "must", "should",
+];
 
 impl Debate {
     /// The judge's title, otherwise the first sentence of the problem, cut at a word. One line of plain text; the
@@ -30,8 +39,36 @@ impl Debate {
 pub fn clean_title(text: &str) -> Option<String> {
     let line = plain(text);
     let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
-    let words: Vec<&str> = bare.split(' ').take(WORDS).collect();
-    cut(&words.join(" "))
+    let words: Vec<&str> = bare.split(' ').collect();
+    match words.get(WORDS) {
+        Some(next) => cut(&phrase(&words[..WORDS], next)),
+        None => cut(bare),
+    }
+}
+
+/// The words up to the end of their last phrase. `next` is the word after them.
+fn phrase(words: &[&str], next: &str) -> String {
+    let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
+    if let Some(end) = words.iter().rposition(ends).filter(|end| *end > 0) {
+        return words[..=end].join(" ").trim_end_matches([',', ';', ':', '–', '—', '-', ' ']).to_owned();
+    }
+    let kept = without_introduction(words);
+    // Where a phrase continues after the cut, it is left out, unless little else remains.
+    let is_whole = kept.len() < words.len() || introduces(next);
+    let begin = kept.iter().rposition(|word| introduces(word)).filter(|_| !is_whole);
+    let before = begin.map(|begin| without_introduction(&kept[..begin])).filter(|before| before.len() >= LEAST);
+    before.unwrap_or(kept).join(" ")
+}
+
+/// The words without those at their end that only introduce the next phrase.
+fn without_introduction<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
+    let end = words.iter().rposition(|word| !introduces(word)).map_or(words.len(), |last| last + 1);
+    &words[..end]
+}
+
+fn introduces(word: &str) -> bool {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    bare.is_empty() || INTRODUCTIONS.contains(&bare.as_str())
 }
 
 /// The first sentence of the problem, cut at a word.
@@ -69,6 +106,8 @@ fn cut(text: &str) -> Option<String> {
     let kept = &text[..end];
     let whole =
         if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
+    let words: Vec<&str> = whole.split(' ').collect();
+    let whole = without_introduction(&words).join(" ");
     Some(format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c))))
 }
 
@@ -82,6 +121,9 @@ mod tests {
             ("Order numbers without gaps", "Order numbers without gaps"),
             (" **\"Rate limiting\"**.\n", "Rate limiting"),
             ("# One two three four five six seven eight nine", "One two three four five six seven eight"),
+            ("Keep shop writes in the primary region and replicate them", "Keep shop writes in the primary region"),
+            ("Session store: one Redis, with a replica in each zone", "Session store: one Redis"),
+            ("Rate limiting for the API of the web shop", "Rate limiting for the API"),
             ("<b>& `x`</b>", "<b>& x</b>"),
             ("a\u{202e}b\u{1b}[31m c", "ab c"),
         ] {

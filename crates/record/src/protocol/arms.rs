@@ -240,7 +240,7 @@ fn finds_nothing(debate: &Debate, author: &AgentSettings) -> bool {
     let critique = debate.contribution(&critique_key(debate, author));
     let reading = critique.and_then(|critique| critique.reading.as_ref());
     reading.is_some_and(|reading| {
-        let maintains = reading.rechecks.iter().any(|one| one.standing == RecheckStanding::Maintained);
+        let maintains = reading.rechecks.iter().any(|one| one.verdict == RecheckStanding::Maintained);
         reading.points.as_ref().is_some_and(Vec::is_empty) && reading.unread == 0 && !maintains
     })
 }

@@ -8,7 +8,7 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::Shown;
+use dialectic_record::debate::{Ledger, Point};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::{View, subject};
@@ -33,16 +33,18 @@ pub struct Layout {
     pub color: bool,
 }
 
-/// The points of a debate by criticised text, open and grave ones first, and the authors' reactions. Contains no escape
+/// The counts of all points of a debate, and those of them that `is_shown`, by status, open ones first. Contains no escape
 /// codes except its own colours.
-pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
-    let blocks = [
-        subject::counts(view.debate, shown),
-        subject::by_text(&shown.ledger),
-        subject::given_up(view.debate),
-        subject::changes(&shown.ledger),
-    ]
-    .concat();
+pub fn objections(ledger: &Ledger, is_shown: impl Fn(&Point) -> bool, view: &View<'_>, layout: Layout) -> String {
+    let points: Vec<&Point> = ledger.in_order().into_iter().filter(|one| is_shown(one)).collect();
+    let given_up = if points.len() < ledger.objections.len() { Vec::new() } else { subject::given_up(view.debate) };
+    let blocks = [subject::counts(view.debate, ledger), subject::by_status(&points), given_up].concat();
+    written(&blocks, view, layout)
+}
+
+/// One point with everything that was said of it.
+pub fn story(point: &Point, view: &View<'_>, layout: Layout) -> String {
+    let blocks = [vec![subject::title(point)], subject::point(point)].concat();
     written(&blocks, view, layout)
 }
 
@@ -213,81 +215,53 @@ mod tests {
     use dialectic_record::debate::{Debate, Ledger};
 
     fn shown(debate: &Debate, width: Option<usize>) -> String {
-        objections(&Ledger::shown(debate), &View::new(debate, None), Layout { width, color: false })
+        objections(&Ledger::shown(debate), |_| true, &View::new(debate, None), Layout { width, color: false })
     }
 
     #[test]
     fn every_point_is_told_with_what_became_of_it() {
-        insta::assert_snapshot!(shown(&argued(), Some(80)), @"
-        The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2
-        unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
-        without a word on what was changed. 1 is only claimed: only the author says that
-        the text was changed. 5 were never rechecked: no critic mentioned them again. Of
-        the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and
-        not met.
+        insta::assert_snapshot!(shown(&argued(), Some(80)), @r"
+        The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is
+        claimed: only the author says that the text was changed. 1 is fixed. 1 is
+        rejected.
 
-        Against Simplicity Advocate: 2 points, 0 open
+        Open (5)
 
-        2.1 · major · claimed · System Architect
-          About: Restart
-          Objection (major): Counters are gone after a restart.
-          Resolved by: Write them to disk once a second.
-          Round 1, Simplicity Advocate, accepted: They are written every second.
-          Never rechecked.
-
-        2.2 · minor · settled · System Architect
-          Objection (minor): The header has no name.
-          Round 1, Simplicity Advocate, rejected: It needs none.
-          Round 2, System Architect, withdrawn: True.
-
-        Against System Architect: 6 points, 5 open
-
-        1.1 · blocking · open · Simplicity Advocate
-          About: Failover
-          Objection (blocking): A write that is in flight while the leader changes is
-            lost.
+        1.1 · blocking · Simplicity Advocate on System Architect
+          Failover: A write that is in flight while the leader changes is lost.
           Asks for: Acknowledge it from the new leader.
-          Round 1, System Architect, rejected: The client repeats it.
-          Round 2, Simplicity Advocate, maintained: Not every client does.
-          Round 2, System Architect, rejected: All of ours do.
           The judge, not met: A client may be gone.
 
-        1.3 · major · open · Simplicity Advocate
-          Objection (major): Nobody knows what a lease costs.
-          Round 1, System Architect, accepted in part: Measured for reads only.
-          Never rechecked.
-          The judge, partly met (Cost): Reads are most of it.
+        1.3 · major · Simplicity Advocate on System Architect
+          Nobody knows what a lease costs.
+          The judge, partly met: Reads are most of it.
 
-        1.6 · major · open · Simplicity Advocate
-          About: Operation
-          Objection (major): Who is called at night?
-          System Architect did not answer it.
-          The judge was asked and did not rule on it.
+        1.6 · major · Simplicity Advocate on System Architect
+          Operation: Who is called at night?
 
-        1.4 · minor · open · Simplicity Advocate
-          About: Names
-          Objection (minor): A bucket is a window elsewhere.
-          Round 1, System Architect, accepted, no change named.
-          Never rechecked.
+        1.4 · minor · Simplicity Advocate on System Architect
+          Names: A bucket is a window elsewhere.
 
-        1.5 · minor · open · Simplicity Advocate
-          Objection (minor): The table has no index.
-          System Architect did not answer it.
+        1.5 · minor · Simplicity Advocate on System Architect
+          The table has no index.
 
-        1.2 · major · settled · Simplicity Advocate
-          About: Operation
-          Objection (major): Three stores are two too many.
-          Resolved by: Begin with one.
-          Round 1, System Architect, accepted: One store is left.
-          Round 2, Simplicity Advocate, withdrawn.
+        Claimed (1)
 
-        Who moved, and why
-        Round: 1 · Agent: System Architect · Accepted: 1.2, 1.4 · Accepted in part:
-          1.3 · Rejected: 1.1 · Unanswered: 1.5 · Lines added: 12 · Lines removed: 3
-        Round: 1 · Agent: Simplicity Advocate · Accepted: 2.1 · Rejected: 2.2 · Lines
-          added: 1 · Lines removed: 0
-        Round: 2 · Agent: System Architect · Rejected: 1.1 · Unanswered: 1.3, 1.4,
-          1.5, 1.6 · Lines added: 0 · Lines removed: 2
+        2.1 · major · System Architect on Simplicity Advocate
+          Restart: Counters are gone after a restart.
+          Claimed: They are written every second.
+
+        Fixed (1)
+
+        1.2 · major · Simplicity Advocate on System Architect
+          Operation: Three stores are two too many.
+          Fixed: One store is left.
+
+        Rejected (1)
+
+        2.2 · minor · System Architect on Simplicity Advocate
+          The header has no name.
+          Rejected by Simplicity Advocate: It needs none.
         ");
     }
 
@@ -323,8 +297,8 @@ mod tests {
         }
         let ledger = Ledger::shown(&debate);
         let view = View::new(&debate, None);
-        let colored = objections(&ledger, &view, Layout { width: Some(80), color: true });
-        let plain = objections(&ledger, &view, Layout { width: Some(80), color: false });
+        let colored = objections(&ledger, |_| true, &view, Layout { width: Some(80), color: true });
+        let plain = objections(&ledger, |_| true, &view, Layout { width: Some(80), color: false });
         assert!(colored.contains("\u{1b}[1m") && !plain.contains('\u{1b}'), "{plain:?}");
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
         assert!(plain.contains("a[2J31m\u{fffd}b"), "{plain}");

@@ -6,9 +6,12 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{clock, counted, percent, short_cost, with_notional};
+use dialectic_base::figures::{counted, duration, short_cost, with_notional};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::Debate;
+
+use crate::report::View;
+use crate::report::subject::confidence;
 
 use super::told::rows;
 
@@ -25,54 +28,77 @@ const REASON_ROWS: usize = 2;
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
     pub debate: &'a Debate,
-    /// The duration of its run.
+    /// The duration of its run, if the record does not say it.
     pub took: Duration,
     /// Whether no model was called: nothing was paid, and there is no confidence.
     pub is_offline: bool,
 }
 
-/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 %`, coloured and wrapped; followed by the first reason
-/// why it was not full, if any.
+/// Two statements, coloured and wrapped: whether the run is complete, with its figures; and what the answer is worth.
+/// ```text
+///   Run: complete · 3 rounds · 38 calls · 43 s · $0.21
+/// ! Answer: 1 major requirement only in part: restore under 4 h
+/// ```
 pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
-    let outcome = debate.outcome.as_ref();
-    let kind = outcome.map_or("finished", |outcome| outcome.kind.name());
-    let (mark, style) = if debate.is_full() == Some(false) { ("!", LESS) } else { ("✓", FULL) };
     let usage = debate.total_usage();
-    let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| !is_offline);
-    let stated = debate.final_solution.as_ref().and_then(|solution| solution.stated_confidence);
-    let stated = stated.map(|stated| format!(" (the judge said {})", percent(stated)));
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
         Some(cost) => with_notional(short_cost(cost), usage.notional_usd),
         None => with_notional("cost unknown".to_owned(), usage.notional_usd),
     };
-    let parts = [
-        Some(format!("{style}{mark} {kind}{style:#}")),
+    let took = debate.took_ms().unwrap_or_else(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    let is_clean = debate.is_clean();
+    let marked = |is_fault: bool, text: String| match (is_clean, is_fault) {
+        (true, _) => format!("{FULL}✓ {text}{FULL:#}"),
+        (false, true) => format!("{LESS}! {text}{LESS:#}"),
+        // A green mark beside a fault would hide it.
+        (false, false) => format!("{INDENT}{text}"),
+    };
+    let figures = [
         Some(counted(debate.current_round.into(), "round")),
         Some(counted(usage.requests, "call")),
-        Some(clock(took)),
+        Some(duration(took)),
         Some(cost),
-        confidence.map(|confidence| format!("confidence {}{}", percent(confidence), stated.unwrap_or_default())),
         crate::report::subject::status(debate),
     ];
-    let mut lines = vec![String::new()];
-    for part in parts.into_iter().flatten() {
+    let run = marked(debate.is_full() == Some(false), format!("Run: {}", one_line(&debate.run_in_words())));
+    let mut lines = joined(run, figures.into_iter().flatten(), columns);
+    if let Some((first, others)) = debate.outcome.as_ref().and_then(|outcome| outcome.reasons.split_first()) {
+        let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+        let room = (columns.saturating_sub(INDENT.len()) * REASON_ROWS).saturating_sub(more.len()).max(1);
+        lines.extend(rows(INDENT, &format!("{}{more}", truncate_str(&one_line(first), room, "…")), columns));
+    }
+    if let Some(answer) = debate.answer_state() {
+        let (text, is_fault) = (one_line(&answer.to_string()), !answer.is_clean());
+        let (style, mark) = match (is_clean, is_fault) {
+            (true, _) => (FULL, "✓ "),
+            (false, true) => (LESS, "! "),
+            (false, false) => (Style::new(), INDENT),
+        };
+        let answer = rows(INDENT, &format!("Answer: {text}"), columns).into_iter().enumerate();
+        lines.extend(answer.map(|(place, row)| {
+            let row = if place == 0 { format!("{mark}{}", row.trim_start()) } else { row };
+            format!("{style}{row}{style:#}")
+        }));
+    }
+    if let Some(said) = confidence(&View::new(debate, None)).filter(|_| !is_offline) {
+        lines.extend(rows(INDENT, &said, columns));
+    }
+    lines.join("\n")
+}
+
+/// `first` and the parts after it, with separators, on as many lines as they need.
+fn joined(first: String, parts: impl Iterator<Item = String>, columns: usize) -> Vec<String> {
+    let mut lines = if measure_text_width(&first) <= columns { vec![first] } else { rows(INDENT, &first, columns) };
+    for part in parts {
         let Some(line) = lines.last_mut() else { break };
-        let width = measure_text_width(line);
-        if line.is_empty() {
-            *line = part;
-        } else if width + 3 + measure_text_width(&part) <= columns {
+        if measure_text_width(line) + 3 + measure_text_width(&part) <= columns {
             let _ = write!(line, "{QUIET} · {QUIET:#}{part}");
         } else {
             lines.extend(rows(INDENT, &part, columns));
         }
     }
-    if let Some((first, others)) = outcome.and_then(|outcome| outcome.reasons.split_first()) {
-        let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
-        let room = (columns.saturating_sub(INDENT.len()) * REASON_ROWS).saturating_sub(more.len()).max(1);
-        lines.extend(rows(INDENT, &format!("{}{more}", truncate_str(&one_line(first), room, "…")), columns));
-    }
-    lines.join("\n")
+    lines
 }
 
 #[cfg(test)]
@@ -91,10 +117,8 @@ mod tests {
     fn it_says_how_the_debate_went() {
         let debate = Debate { outcome: None, ..fixture::debate() };
         let wide = shown(&debate, 120);
-        assert!(wide.starts_with("✓ finished · 2 rounds · "), "{wide}");
-        assert!(wide.contains(" · 0:43 · "), "{wide}");
+        assert!(wide.starts_with("  Run: finished · 2 rounds · 7 calls · 3 min 4 s · "), "{wide}");
         let narrow = shown(&debate, 40);
-        assert_eq!(narrow.replace("\n  ", " · "), wide);
         assert!(narrow.lines().all(|line| measure_text_width(line) <= 40), "{narrow}");
     }
 
@@ -103,7 +127,24 @@ mod tests {
         let reasons = vec!["agent-kiss failed \u{1b}[2J".to_owned(), "and so on".to_owned()];
         let outcome = Some(Outcome { kind: OutcomeKind::Degraded, reasons });
         let shown = shown(&Debate { outcome, ..fixture::debate() }, 80);
-        assert!(shown.starts_with("! degraded · "), "{shown}");
+        assert!(shown.starts_with("! Run: incomplete: "), "{shown}");
         assert!(shown.ends_with("\n  agent-kiss failed [2J (and 1 more)"), "{shown}");
+    }
+
+    #[test]
+    fn only_a_complete_run_with_a_clean_answer_has_a_green_mark() {
+        let outcome = Some(Outcome { kind: OutcomeKind::Full, reasons: Vec::new() });
+        let mut debate = Debate { outcome, ..fixture::argued() };
+        let faulty = shown(&debate, 100);
+        assert!(faulty.starts_with("  Run: complete · "), "{faulty}");
+        assert!(faulty.contains("\n! Answer: 3 major points open (1.1, 1.3, 1.6)\n"), "{faulty}");
+        assert!(!faulty.contains('✓') && faulty.contains("60 % chance that it meets every"), "{faulty}");
+        for round in &mut debate.rounds {
+            round.contributions.retain(|one| one.target_agent_id.is_none());
+        }
+        debate.final_solution.as_mut().unwrap().rulings.clear();
+        let clean = shown(&debate, 100);
+        assert!(clean.starts_with("✓ Run: complete · "), "{clean}");
+        assert!(clean.contains("\n✓ Answer: every major requirement met, nothing major open"), "{clean}");
     }
 }

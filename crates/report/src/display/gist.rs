@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use console::measure_text_width;
 
+use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Contribution, Debate, Ledger, ResultKind};
+use dialectic_record::debate::{Contribution, Debate, Ledger, Point, ResultKind};
 
 use crate::report::{View, subject};
 
@@ -22,6 +23,7 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 
 /// The first two of the three lines.
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
+    let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
     // The findings of a review are its answer.
     let objection = (debate.change.is_none() && was_criticised(debate)).then(|| objection(debate));
@@ -47,28 +49,44 @@ fn answer(debate: &Debate) -> String {
     }
 }
 
-/// `Strongest objection (2.3, blocking), Kiss to Architect: “A write is lost.” It was rejected; maintained by its
-/// critic.`
+/// `Strongest open objection (2.3, blocking), Kiss to Architect: “A write is lost.”`; without an open one, the
+/// strongest that changed the answer, and what it changed.
 fn objection(debate: &Debate) -> String {
-    let ledger = Ledger::shown(debate).ledger;
-    let weightiest = subject::weightiest(&ledger);
-    let Some(one) = weightiest.first().and_then(|group| group.first()) else {
-        return "No objection was raised, or none could be read.".to_owned();
-    };
+    let ledger = Ledger::shown(debate);
+    let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
+    let open = first(subject::strongest_open(&ledger));
+    let followed = || first(subject::strongest_followed(&ledger));
+    if let Some(one) = open {
+        return format!("Strongest open objection {}", quoted(debate, &one));
+    }
+    if let Some(one) = followed() {
+        let (section, changed) = subject::change(&one);
+        let section = section.map(|section| format!(" ({})", one_line(section))).unwrap_or_default();
+        let changed = changed.map(|text| cut(&first_sentence(text), SENTENCE)).filter(|text| !text.is_empty());
+        let changed = changed.map(|text| format!(": “{}”", inner_quotes(&text))).unwrap_or_default();
+        let what = Some(format!("{section}{changed}")).filter(|what| !what.is_empty());
+        let what = what.map(|what| format!(" It changed{what}")).unwrap_or_default();
+        return format!("Strongest objection that changed the answer {}{what}", quoted(debate, &one));
+    }
+    match ledger.objections.len() as u64 {
+        0 => "No objection was raised, or none could be read.".to_owned(),
+        rejected => {
+            format!("No objection is open, and none changed the answer: {} rejected.", counted(rejected, "point"))
+        }
+    }
+}
+
+/// `(2.3, blocking), Kiss to Architect: “A write is lost.”`
+fn quoted(debate: &Debate, one: &Point) -> String {
     let view = View::new(debate, None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
-    let said = cut(&first_sentence(&one.point.in_words()), SENTENCE);
-    let (number, severity) = (one.number(), one.point.severity.name());
-    format!(
-        "Strongest objection ({number}, {severity}), {critic} to {target}: “{}” It was {}.",
-        inner_quotes(&said),
-        subject::fate(one)
-    )
+    let said = inner_quotes(&cut(&first_sentence(&one.point.in_words()), SENTENCE));
+    format!("({}, {}), {critic} to {target}: “{said}”", one.number(), one.point.severity.name())
 }
 
 /// The next commands, not wrapped, so that they can be copied.
 fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
-    let points = if Ledger::shown(debate).ledger.is_empty() { "" } else { " points" };
+    let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
     let mut used = line.len();
     let commands =
@@ -89,14 +107,14 @@ fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     line
 }
 
-/// Cuts a text to this many characters.
+/// Cuts a text to this many characters, at a word.
 fn cut(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
     }
     let kept: String = text.chars().take(chars - 1).collect();
     let whole = kept.rsplit_once(' ').map_or(&*kept, |(words, _)| words);
-    format!("{whole}…")
+    format!("{}…", whole.trim_end_matches([',', ';', ':', ' ']))
 }
 
 #[cfg(test)]
@@ -108,7 +126,7 @@ mod tests {
     fn three_lines_say_what_came_out_what_was_fought_over_and_what_is_next() {
         insta::assert_snapshot!(gist(&argued(), "vhkp", None), @r#"
         Design it: One store, one leader.
-        Strongest objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.” It was rejected, maintained by its critic; the judge: not met; it is open.
+        Strongest open objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.”
         Next: dialectic show vhkp points · dialectic ask vhkp "Why not …?" · dialectic report vhkp --open
         "#);
     }

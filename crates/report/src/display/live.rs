@@ -261,7 +261,7 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     parts.push(part(clock(progress.elapsed(now)), 0));
     parts.extend(spending(spent.cost, spent.tokens).map(|text| part(text, 0)));
     if let Some((settled, all)) = plan.calls() {
-        parts.push(part(format!("{settled}/{all} calls"), 3));
+        parts.push(part(format!("{settled}/{}", counted(all as u64, "call")), 3));
     }
     if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost) {
         let when = if columns < ROOMY { "" } else { " in the end" };

@@ -30,7 +30,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-pub use blocks::{Layout, objections};
+pub use blocks::{Layout, objections, story};
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
 pub use forecast::{forecast, price_tag, purchase};

@@ -193,7 +193,7 @@ mod tests {
         - Protocol: dialectic
         - Rounds: 2 of 2
         - Duration: 3 min 4 s
-        - Outcome: degraded
+        - Run: incomplete
           - agent-architect failed in the critique of agent-kiss of round 2: the
             server answered 503
           - agent-kiss's critique in round 1 was cut at the output limit

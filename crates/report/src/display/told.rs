@@ -197,29 +197,12 @@ pub(super) fn spending(cost: Option<Usd>, tokens: u64) -> Option<String> {
     (cost != Some(Usd::ZERO) || tokens > 0).then(|| named_cost(cost))
 }
 
-/// The points of a later round: new ones, the rechecks of earlier ones, and the authors' answers to both.
+/// The points at the end of a later round: how many are new, and the status of all of them.
 fn apart(points: &Tally, raised: usize) -> Vec<LinePart> {
-    let named = |counts: &[(usize, &str)]| {
-        let named: Vec<String> =
-            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        named.join(", ")
-    };
-    let earlier =
-        named(&[(points.verified, "verified"), (points.withdrawn, "withdrawn"), (points.maintained, "maintained")]);
-    let answers = named(&[
-        (points.accepted, "accepted"),
-        (points.partly, "partly"),
-        (points.rejected, "rejected"),
-        (points.unanswered, "unanswered"),
-        (points.waiting, "not answered yet"),
-    ]);
     let new = if raised == 0 { "no new point".to_owned() } else { counted(raised as u64, "new point") };
-    let parts = [
-        (new, 2),
-        (if earlier.is_empty() { earlier } else { format!("earlier: {earlier}") }, 3),
-        (if answers.is_empty() { answers } else { format!("answers: {answers}") }, 4),
-    ];
-    parts.into_iter().filter(|(text, _)| !text.is_empty()).map(|(text, rank)| LinePart { text, rank }).collect()
+    let all = points.to_string();
+    let statuses = all.split(" · ").skip(1).map(|text| LinePart { text: text.to_owned(), rank: 4 });
+    [LinePart { text: new, rank: 2 }].into_iter().chain(statuses).collect()
 }
 
 /// A text for use in quotation marks, with its own quotation marks replaced.
@@ -691,13 +674,13 @@ mod tests {
 
     #[test]
     fn points_of_a_round_stand_apart_from_earlier_ones() {
-        let tally = Tally { accepted: 2, rejected: 1, maintained: 1, verified: 6, ..Tally::default() };
+        let tally = Tally { by_status: [1, 2, 6, 0], ..Tally::default() };
         let said = |raised| {
             let parts = apart(&tally, raised);
             parts.into_iter().map(|part| part.text).collect::<Vec<_>>().join(" · ")
         };
-        assert_eq!(said(0), "no new point · earlier: 6 verified, 1 maintained · answers: 2 accepted, 1 rejected");
-        assert!(said(2).starts_with("2 new points · earlier"), "{}", said(2));
+        assert_eq!(said(0), "no new point · 1 open · 2 claimed · 6 fixed");
+        assert_eq!(said(2), "2 new points · 1 open · 2 claimed · 6 fixed");
         assert_eq!(spending(Some(Usd::ZERO), 0), None, "an offline debate has no price");
         assert_eq!(spending(None, 0).as_deref(), Some("cost unknown"));
     }

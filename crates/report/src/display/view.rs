@@ -607,7 +607,7 @@ mod tests {
     /// A debate in its second round with a failed call and calls in flight.
     fn debate() -> Vec<Signal> {
         let (architect, performance, kiss) = ("agent-architect", "agent-performance", "agent-kiss");
-        let points = Tally { accepted: 7, rejected: 3, unanswered: 2, ..Tally::default() };
+        let points = Tally { by_status: [2, 7, 0, 3], ..Tally::default() };
         vec![
             round_begun(1),
             stage_started(PROPOSAL, 3),
@@ -726,7 +726,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_usual_screen() {
         let [during, after] = screens(false, || TerminalSize { columns: 80, rows: 30 }).await;
-        insta::assert_snapshot!(during, @"
+        insta::assert_snapshot!(during, @r"
         ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
         ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻…”
         ✗ r1 proposal Performance Engineer
@@ -735,7 +735,7 @@ mod tests {
         ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
             “[major] The lease table is a hot spot under load, e.g. at midnight.”
         ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 needed)
-        ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
+        ── Round 1/3 · convergence 64 · 12 points · 2 open · 5,736 tokens · $0.0400 ───
         ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · …that ]0;xhangs
         · Performance Engineer
@@ -749,13 +749,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_debate_on_a_wide_screen() {
         let [during, after] = screens(false, || TerminalSize { columns: 120, rows: 30 }).await;
-        insta::assert_snapshot!(during, @"
+        insta::assert_snapshot!(during, @r"
         ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
         ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
         ✗ r1 proposal Performance Engineer · the server failed (503): overloaded, try again in a few minutes (after 4 attempts)
         ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s · “[major] The lease table is a hot spot under load,…”
         ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 needed)
-        ── Round 1/3 · convergence 64 · 12 points · 7 accepted · 3 rejected · 2 unanswered · 5,736 tokens · $0.0400 ───────────
+        ── Round 1/3 · convergence 64 · 12 points · 2 open · 7 claimed · 3 rejected · 5,736 tokens · $0.0400 ──────────────────
         ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 8 words · …of a job that ]0;xhangs
         · Performance Engineer
@@ -800,7 +800,7 @@ mod tests {
             1. [major] The lease table is a hot spot under load, e.g. at midnight.
 
         ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 needed)
-        ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
+        ── Round 1/3 · convergence 64 · 12 points · 2 open · 5,736 tokens · $0.0400 ───
         ");
     }
 

@@ -13,7 +13,7 @@ use dialectic_base::figures::{counted, named_cost, score, with_notional};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind, Solution};
+use dialectic_record::debate::{Ledger, Point, PointStatus, Response, ResultKind, Solution};
 
 use super::block::Block;
 use super::markdown::blocks::for_readers;
@@ -61,7 +61,7 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
         let open = [&solution.open_questions, &solution.unverified, &subject::remaining(&Ledger::of(debate))];
         list(out, "## Open Questions", open.into_iter().flat_map(|texts| items(texts)))?;
     }
-    let ledger = Ledger::shown(debate).ledger;
+    let ledger = Ledger::shown(debate);
     list(out, "## Rejected Objections", rejected(view, &ledger).into_iter())?;
     appendix(view, &ledger, out)
 }
@@ -154,34 +154,21 @@ fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
     items.into_iter().map(written).collect()
 }
 
-/// A point with its critic and its rejection; `None` if it was followed.
-fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
-    let dismissed = one.ruling.as_ref().filter(|ruling| ruling.decision == Decision::Dismissed);
-    if one.answer != Answered::Rejected && dismissed.is_none() {
+/// A point with its critic and its rejection; `None` if it was not rejected.
+fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
+    if one.status() != PointStatus::Rejected {
         return None;
     }
     let (critic, severity) = (inline(view.name_of(&one.critic_id)), one.point.severity.name());
     let point = format!("{} Raised by {critic} ({severity})", inline(&sentence(&one.point.in_words())));
-    let mut fates = Vec::new();
-    if one.answer == Answered::Rejected {
-        let why = one.reason.as_deref().map(sentence);
-        fates.push(why.map_or("Rejected, without a reason.".to_owned(), |why| format!("Rejected: {}", inline(&why))));
-    }
-    match &one.ruling {
-        Some(ruling) if ruling.decision == Decision::Dismissed => {
-            fates.push(format!("Dismissed by the judge: {}", inline(&sentence(&ruling.reason))));
-        }
-        Some(ruling) if ruling.decision == Decision::NotMet => {
-            fates.push("The judge upheld it all the same, and the solution does not meet it.".to_owned());
-        }
-        Some(ruling) => {
-            let section = sentence(&ruling.section);
-            let how = ruling.in_words();
-            fates.push(format!("The judge upheld it all the same; it is {how} in {}", inline(&section)));
-        }
-        None => {}
-    }
-    Some((point, fates.join(" ")))
+    let by_author = one.answer().filter(|_| one.response() == Some(Response::Rejected));
+    let by_author = by_author.map(|answer| match answer.reason().map(sentence) {
+        Some(why) => format!("Rejected: {}", inline(&why)),
+        None => "Rejected, without a reason.".to_owned(),
+    });
+    let by_judge = one.ruling().map(|ruling| format!("Rejected by the judge: {}", inline(&sentence(&ruling.reason))));
+    let fates: Vec<String> = by_author.into_iter().chain(by_judge).collect();
+    Some((point, if fates.is_empty() { "Its critic withdrew it.".to_owned() } else { fates.join(" ") }))
 }
 
 /// A text on one line with a full stop.

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, duration, named_cost, percent, score, with_notional};
+use dialectic_base::figures::{counted, duration, named_cost, score, with_notional};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{
-    AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Solution, Winner, WonBy,
-};
+use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Point, PointStatus, Round, Tally, Winner, WonBy};
 
 use super::decision::{below, without_assessment};
 use super::prose::brief;
@@ -28,7 +26,15 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     let given = debate.given_title();
     let title = given.unwrap_or_else(|| debate.heading_of_problem());
     let mut page = format!("# {}\n\n{}", heading(title), facts(view));
-    let ledger = Ledger::shown(debate).ledger;
+    let ledger = Ledger::shown(debate);
+    decided(&mut page, view);
+    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let points = open.iter().map(|one| {
+        let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
+        let (number, severity) = (one.number(), one.point.severity.name());
+        format!("{number} [{severity}] {critic} to {target}: {}", brief(&one.point.in_words(), ITEM))
+    });
+    list(&mut page, "Open points", points.collect());
     let problem = debate.problem.trim();
     let below = problem.split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
     let rest = if given.is_some() { problem } else { below };
@@ -40,21 +46,15 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
         format!("{}: {length}, SHA-256 {}", inline(name), inline(truncate(sha256, HASH)))
     });
     list(&mut page, "Attachments", attached.collect());
-    let participants = view.agents.iter().chain([&view.judge]).map(|one| {
+    let participants = view.by_number().into_iter().chain([&view.judge]).map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
-        format!("{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))
+        let number = view.number_of(&one.id).map(|number| format!("{number}: ")).unwrap_or_default();
+        format!("{number}{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))
     });
     list(&mut page, "Participants", participants.collect());
     list(&mut page, "Course", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
-    decided(&mut page, view);
-    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
-    let points = open.iter().map(|one| {
-        let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
-        format!("[{}] {critic} to {target}: {}", one.point.severity.name(), brief(&one.point.in_words(), ITEM))
-    });
-    list(&mut page, "Open objections", points.collect());
     if let Some(outcome) = &debate.outcome {
-        list(&mut page, "Failures", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
+        list(&mut page, "Missing", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
     }
     let asked = debate.follow_ups.iter().map(|one| {
         let missing = if one.answer.is_none() { " (not answered)" } else { "" };
@@ -65,18 +65,14 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     page
 }
 
-/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82 %`, and a line for each of the user's notes.
+/// The run and the answer, then `deb-… · dialectic · 3 rounds · 38 calls · 43 s · $0.21`, and a line for each of the
+/// user's notes.
 fn facts(view: &View<'_>) -> String {
     let debate = view.debate;
     let usage = debate.total_usage();
-    let how = view.how_it_ended();
-    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
-    let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence);
-    let limited = debate.final_solution.as_ref().and_then(Solution::limited_confidence);
-    let limited = limited.map(|why| format!(" ({why})"));
+    let took = debate.took_ms().map(duration);
     let parts = [
         Some(inline(debate.id.as_str()).into_owned()),
-        Some(how.to_owned()),
         debate.settings.as_ref().map(|settings| inline(&settings.debate.protocol).into_owned()),
         Some(counted(debate.rounds.len() as u64, "round")),
         (usage.requests > 0).then(|| counted(usage.requests, "call")),
@@ -86,10 +82,17 @@ fn facts(view: &View<'_>) -> String {
         } else {
             (!debate.usage.is_empty()).then(|| with_notional(named_cost(usage.cost_usd), usage.notional_usd))
         },
-        confidence.map(|confidence| format!("confidence {}{}", percent(confidence), limited.unwrap_or_default())),
         subject::status(debate),
     ];
-    let mut facts = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ") + "\n";
+    let answer = debate.answer_state().map(|answer| format!("\n**Answer:** {}\n", inline(&answer.to_string())));
+    let confidence = subject::confidence(view).map(|said| format!("\n**Confidence:** {}\n", inline(&said)));
+    let figures = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    let mut facts = format!(
+        "**Run:** {}\n{}{}\n{figures}\n",
+        inline(&view.run_in_words()),
+        answer.unwrap_or_default(),
+        confidence.unwrap_or_default()
+    );
     if let Some(parent) = &debate.forked_from {
         let _ = write!(facts, "\nForked from {} at {}\n", inline(parent.id.as_str()), parent.at);
     }
@@ -107,9 +110,9 @@ fn facts(view: &View<'_>) -> String {
 fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
     let mut parts = vec![said_in(debate, round)];
     let counts =
-        Counts::of(ledger.objections.iter().filter(|one| one.draft.is_none() && one.round == round.round_number));
-    if counts.all > 0 {
-        parts.push(format!("{} raised, {} open at the end", counted(counts.all as u64, "point"), counts.all_open()));
+        Tally::of(ledger.objections.iter().filter(|one| one.draft.is_none() && one.round == round.round_number));
+    if counts.all() > 0 {
+        parts.push(format!("{} raised, {} open at the end", counted(counts.all() as u64, "point"), counts.all_open()));
     }
     if let Some(evaluation) = &round.evaluation {
         let reached = evaluation.score.map_or_else(|| "unreadable".to_owned(), score);
@@ -182,6 +185,7 @@ fn read_on(debate: &Debate, name: &str, has_points: bool) -> String {
     }
     if has_points {
         read("points");
+        read("points --open");
     }
     lines.push(format!("- `dialectic report {name} -o report.html`"));
     lines.join("\n")

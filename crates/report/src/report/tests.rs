@@ -395,7 +395,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
     insta::assert_snapshot!(report.split("\n## Objections").next().unwrap_or_default(), @r"
     ## Check
 
-    The answer: checked by 2 lenses, 2 points, 2 remain, not checked for facts.
+    The answer: checked by 2 lenses, 2 points: 2 open, not checked for facts.
 
     | Draft | Lens | Read by | Found |
     | ---: | --- | --- | --- |
@@ -421,7 +421,7 @@ fn the_check_is_reported_with_what_was_read_found_and_changed() {
         ],
     );
     assert!(!page.contains("<store>"), "{page}");
-    assert_says(&text, &["What remains of objections", ", partly met: Clients that are gone."]);
+    assert_says(&text, &["What remains of objections", "1.1 (blocking): Clients that are gone."]);
     let shown = overview(&view, "x");
     assert_says(
         &shown,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo};
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo, Status};
 
 /// Roles that older files may name; a file without settings shows any other role as the first one.
 const KNOWN_ROLES: [&str; 7] =
@@ -70,15 +70,37 @@ impl<'a> View<'a> {
         Self { debate, agents, judge, sides, standing: None }
     }
 
+    /// The same view of another copy of its debate.
+    pub(super) fn on<'d>(&self, debate: &'d Debate) -> View<'d> {
+        let Self { agents, judge, sides, standing, .. } = self.clone();
+        View { debate, agents, judge, sides, standing }
+    }
+
     /// Sets the status by its files: whether a process runs it.
     pub fn with_standing(self, standing: &'static str) -> Self {
         Self { standing: Some(standing), ..self }
     }
 
-    /// The outcome in one word, or its status.
-    pub fn how_it_ended(&self) -> &'static str {
-        let status = self.standing.unwrap_or(self.debate.status.name());
-        self.debate.outcome.as_ref().map_or(status, |outcome| outcome.kind.name())
+    /// Whether the run is complete, in words; before the end, its status.
+    pub fn run_in_words(&self) -> String {
+        match self.standing {
+            Some(standing) if self.debate.outcome.is_none() && self.debate.status != Status::Failed => {
+                standing.to_owned()
+            }
+            Some(_) | None => self.debate.run_in_words(),
+        }
+    }
+
+    /// The agents by their numbers.
+    pub fn by_number(&self) -> Vec<&ParticipantView> {
+        let mut agents: Vec<&ParticipantView> = self.agents.iter().collect();
+        agents.sort_by_key(|one| self.number_of(&one.id).unwrap_or(u32::MAX));
+        agents
+    }
+
+    /// The number of an agent: of its text in prompts, and of the points against it.
+    pub fn number_of(&self, id: &AgentId) -> Option<u32> {
+        self.debate.text_number(id)
     }
 
     /// Sets each agent's side by `side`, which overrides the settings.

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::debate::{
     Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate,
-    DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Point,
-    Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary,
-    SummaryMetadata, Timestamp, fold, fork,
+    DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome,
+    RaisedPoint, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason,
+    Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
 use dialectic_base::severity::Severity;
@@ -269,13 +269,9 @@ impl Course {
         };
         match (&step.answer, reply) {
             (OutputSpec::Check(lens), ScriptedReply::Checked(points)) => {
-                let points = points.into_iter().map(|severity| Point {
-                    severity,
-                    about: None,
-                    text: format!("It breaks in {}.", lens.name()).into(),
-                    resolution: None,
-                    target: None,
-                });
+                let points = points
+                    .into_iter()
+                    .map(|severity| RaisedPoint::new(severity, format!("It breaks in {}.", lens.name())));
                 let reading = Reading { points: Some(points.collect()), ..Reading::default() };
                 let metadata = Metadata { lens: Some(*lens), ..Metadata::default() };
                 let contribution = self.text(step, "1. It breaks.", metadata, Some(reading));

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use dialectic_base::severity::Severity;
+use dialectic_record::debate::{Point, PointStatus};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
 
@@ -94,13 +95,21 @@ pub(super) fn line(pieces: &[Piece<'_>], participants: &Participants<'_>) -> Mar
 }
 
 /// A point's severity.
-pub(super) fn pill(severity: Severity) -> Markup {
+fn pill(severity: Severity) -> Markup {
     let class = match severity {
         Severity::Blocking => "bad",
         Severity::Major => "warn",
         Severity::Minor => "minor",
     };
     html! { span.pill.(class) { (severity.name()) } }
+}
+
+/// A point's severity, as a pill only while the point is open.
+pub(super) fn severity(point: &Point) -> Markup {
+    if point.status() == PointStatus::Open {
+        return pill(point.point.severity);
+    }
+    html! { small { (point.point.severity.name()) } }
 }
 
 /// A point's anchor on the page.

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use dialectic_base::figures::{counted, duration, named_cost, sum_of_tokens, with_notional};
-use dialectic_record::debate::{Debate, OutcomeKind, Status};
+use dialectic_record::debate::{AnswerState, Debate, OutcomeKind, Status};
 
 use super::elements::time;
 use super::page::title;
@@ -25,7 +25,7 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
                 }
             }
             h1 dir="auto" { (title(view)) }
-            p.verdict { (status(view)) (offline(debate)) }
+            (verdict(view))
             (notices(debate))
             (glance)
             (facts(view))
@@ -33,18 +33,29 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
     }
 }
 
-/// The outcome in one word.
-fn status(view: &View<'_>) -> Markup {
-    let class = match (view.debate.status, view.debate.outcome.as_ref().map(|outcome| outcome.kind)) {
-        (Status::Failed, _) => "bad",
-        (Status::Completed, None | Some(OutcomeKind::Full)) => "good",
-        (_, Some(OutcomeKind::Full | OutcomeKind::Degraded | OutcomeKind::Stopped))
-        | (Status::Pending | Status::Running | Status::Paused, None) => "warn",
+/// Whether the run is complete, and what the answer is worth. Green only if both are without fault.
+fn verdict(view: &View<'_>) -> Markup {
+    let debate = view.debate;
+    let answer = debate.answer_state();
+    let of_run = match debate.status {
+        Status::Failed => "bad",
+        Status::Completed if debate.is_clean() => "good",
+        Status::Completed if debate.is_full() != Some(false) => "plain",
+        Status::Completed | Status::Pending | Status::Running | Status::Paused => "warn",
+    };
+    let of_answer = |answer: &AnswerState| match answer {
+        _ if debate.is_clean() => "good",
+        AnswerState { unmet, .. } if !unmet.is_empty() => "bad",
+        answer if answer.is_clean() => "plain",
+        _ => "warn",
     };
     html! {
-        span.pill.(class) { (view.how_it_ended()) }
-        // This refers to the procedure, not to the answer.
-        @if view.debate.is_full() == Some(true) && view.debate.status == Status::Completed { " " small { "no part of the debate is missing" } }
+        p.verdict {
+            small { "Run" } " " span.pill.(of_run) { (view.run_in_words()) } (offline(debate))
+            @if let Some(answer) = &answer {
+                br; small { "Answer" } " " span.pill.(of_answer(answer)) { bdi { (answer) } }
+            }
+        }
     }
 }
 
@@ -107,7 +118,7 @@ fn facts(view: &View<'_>) -> Markup {
     let usage = debate.total_usage();
     let is_known = !debate.usage.is_empty();
     let is_paid = is_known && !debate.is_offline();
-    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
+    let took = debate.took_ms().map(duration);
     let facts = [
         Some(agents(view)),
         Some(html! { (counted(debate.rounds.len() as u64, "round")) }),

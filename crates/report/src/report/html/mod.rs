@@ -30,9 +30,11 @@ use super::{View, subject};
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
 pub fn html(view: &View<'_>) -> String {
+    let named = view.debate.with_named_texts();
+    let view = &view.on(&named);
     let participants = Participants::of(view);
     let debate = view.debate;
-    let shown = Ledger::shown(debate);
+    let ledger = Ledger::shown(debate);
     let title = |yields, otherwise: &str| {
         capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
     };
@@ -48,8 +50,8 @@ pub fn html(view: &View<'_>) -> String {
         answer("follow-ups", "Follow-ups", follow_ups::follow_ups(view, &participants)),
         answer("problem", "Problem", problem::problem(view)),
         answer("participants", "Participants", participants::section(view, &participants)),
-        course("story", "In short", story::story(view, &participants, &shown)),
-        course("objections", "Objections", objections::objections(view, &participants, &shown)),
+        course("story", "In short", story::story(view, &participants, &ledger)),
+        course("objections", "Objections", objections::objections(view, &participants, &ledger)),
         course("team", "Team", of(&subject::team(debate))),
         course("clarifications", "Clarifications", problem::clarifications(view, &participants)),
         course("proposals", &proposals, texts(ResultKind::Proposal)),
@@ -67,7 +69,7 @@ pub fn html(view: &View<'_>) -> String {
         run("usage", "Cost and tokens", of(&subject::usage(debate))),
         run("settings", "Settings", of(&subject::settings(debate))),
     ];
-    let glance = glance::glance(view, &participants, &shown);
+    let glance = glance::glance(view, &participants, &ledger);
     let page = page(view, &header::header(view, &glance), &sections);
     // The whole page at once, so that nothing is missed: escaping handles markup, this handles control characters.
     sanitize(&page).into_owned()

@@ -5,22 +5,21 @@ use maud::{Markup, html};
 use crate::report::View;
 use crate::report::subject;
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Counts, Ledger, Objection, Shown};
+use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Tally};
 
-use super::blocks::{anchor, blocks, pill};
+use super::blocks::{anchor, blocks, line, severity};
 use super::elements::{ColumnHeading, table};
 use super::participants::{PanelMember, Participants};
 use super::story::parties;
 use super::text::beginning;
 
-pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
-    let ledger = &shown.ledger;
+pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
     if ledger.is_empty() {
         return Markup::default();
     }
     html! {
         (drawing(ledger, participants))
-        (blocks(&subject::counts(view.debate, shown), participants, 3))
+        (blocks(&subject::counts(view.debate, ledger), participants, 3))
         div.objections {
             (filters(&ledger.objections))
             ol.points { @for group in subject::alike(&ledger.in_order()) { (point(&group, participants)) } }
@@ -30,42 +29,26 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
     }
 }
 
-/// What became of a point, as a mark.
-#[derive(Clone, Copy)]
-enum Fate {
-    Open,
-    Met,
-    Dropped,
+/// The class of a status in the stylesheet, and its character.
+fn mark_of(status: PointStatus) -> (&'static str, &'static str) {
+    let shape = match status {
+        PointStatus::Open => "●",
+        PointStatus::Claimed => "◐",
+        PointStatus::Fixed => "✓",
+        PointStatus::Rejected => "○",
+    };
+    (status.name(), shape)
 }
 
-impl Fate {
-    fn of(one: &Objection) -> Self {
-        match (one.open, subject::is_met(one)) {
-            (true, _) => Self::Open,
-            (false, true) => Self::Met,
-            (false, false) => Self::Dropped,
-        }
-    }
-
-    fn mark(self) -> Markup {
-        let (class, shape) = self.look();
-        html! { span.mark.(class) aria-hidden="true" { (shape) } }
-    }
-
-    /// The class in the stylesheet, and the character.
-    fn look(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Open => ("open", "●"),
-            Self::Met => ("met", "✓"),
-            Self::Dropped => ("dropped", "○"),
-        }
-    }
+fn mark(status: PointStatus) -> Markup {
+    let (class, shape) = mark_of(status);
+    html! { span.mark.(class) aria-hidden="true" { (shape) } }
 }
 
 /// The points and their outcomes: critics as rows, authors as columns, a mark for each point.
 fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     let points = ledger.in_order();
-    let of = |id: fn(&Objection) -> &AgentId| {
+    let of = |id: fn(&Point) -> &AgentId| {
         let members = participants.members().iter();
         members.filter(|one| points.iter().any(|point| id(point) == one.id)).collect::<Vec<_>>()
     };
@@ -74,7 +57,7 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
         let fitting = points.iter().filter(|one| one.critic_id == *critic.id && one.target_id == *target.id);
         html! {
             @for one in fitting {
-                @let (class, shape) = Fate::of(one).look();
+                @let (class, shape) = mark_of(one.status());
                 @let words = format!("{}, {class}", one.number());
                 a.mark.(class) href={ "#" (anchor(&one.number())) } title=(words) aria-label=(words) { (shape) }
             }
@@ -87,18 +70,18 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
     };
     let names = targets.iter().map(|target| ColumnHeading::words(html! { "on " (target.chip()) }));
     let columns: Vec<ColumnHeading> = [ColumnHeading::words("Points of")].into_iter().chain(names).collect();
-    table("small attacks", "Each mark is a point: ● open, ✓ met, ○ dismissed or withdrawn", &columns, &rows, None)
+    table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 
 /// The filters of the list, which need only the stylesheet.
-fn filters(objections: &[Objection]) -> Markup {
-    let counts = Counts::of(objections);
+fn filters(objections: &[Point]) -> Markup {
+    let counts = Tally::of(objections);
     let of = |severity: Severity| objections.iter().filter(|one| one.point.severity == severity).count();
     html! {
         div.filters {
             fieldset {
                 legend { "Show" }
-                label { input.any type="radio" name="objections-shown" checked; " all " small { (counts.all) } }
+                label { input.any type="radio" name="objections-shown" checked; " all " small { (counts.all()) } }
                 label {
                     input.only-open type="radio" name="objections-shown";
                     " open ones " small { (counts.all_open()) }
@@ -117,22 +100,23 @@ fn filters(objections: &[Objection]) -> Markup {
     }
 }
 
-/// A point against one or several texts: its outcome on one line, and its collapsed history.
-fn point(group: &[&Objection], participants: &Participants<'_>) -> Markup {
+/// A point against one or several texts: its status on one line, and its collapsed history.
+fn point(group: &[&Point], participants: &Participants<'_>) -> Markup {
     let Some(one) = group.first() else { return Markup::default() };
-    let state = if one.open { "open" } else { "settled" };
+    let status = one.status();
+    // The filter of the list knows two states.
+    let state = if status == PointStatus::Open { "open" } else { "settled" };
     html! {
         li.(one.point.severity.name()).(state) {
             details {
                 summary {
                     span {
-                        (Fate::of(one).mark()) " "
+                        (mark(status)) " "
                         @for (place, one) in group.iter().enumerate() { @if place > 0 { ", " } (one.number()) }
-                        " " (pill(one.point.severity))
+                        " " (severity(one))
                     }
                     " " (parties(group, participants)) ": "
-                    (subject::course(one))
-                    @if one.open { " " strong { "open" } } @else { " settled" }
+                    strong { (line(&subject::status_line(one), participants)) }
                     // The expanded text begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
                 }
@@ -171,16 +155,16 @@ mod tests {
     fn every_point_says_what_became_of_it() {
         let html = section(&argued(), "objections");
         let points: Vec<String> = html.split("<li class=\"").map(text_of).collect();
-        insta::assert_snapshot!(points.join("\n"), @"
-        Objections Each mark is a point: ● open, ✓ met, ○ dismissed or withdrawn Points of on System Architect on Simplicity Advocate System Architect ✓ ○ Simplicity Advocate ● ● ● ● ● ✓ The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and not met. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
-        ● 1.1 blocking Simplicity Advocate on System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: not met open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, System Architect , rejected The client repeats it. Round 2, Simplicity Advocate , maintained Not every client does. Round 2, System Architect , rejected All of ours do. The judge, not met A client may be gone.
-        ● 1.3 major Simplicity Advocate on System Architect : r1 partly → ruled: partly met open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, System Architect , accepted in part Measured for reads only. Never rechecked. The judge, partly met ( Cost ) Reads are most of it.
-        ● 1.6 major Simplicity Advocate on System Architect : ruled: not ruled open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? System Architect did not answer it. The judge was asked and did not rule on it.
-        ● 1.4 minor Simplicity Advocate on System Architect : r1 accepted open Names: A bucket is a window elsewhere. About: Names Objection ( minor ) A bucket is a window elsewhere. Round 1, System Architect , accepted, no change named No reason was given. Never rechecked.
-        ● 1.5 minor Simplicity Advocate on System Architect : unanswered open The table has no index. Objection ( minor ) The table has no index. System Architect did not answer it.
-        ✓ 2.1 major System Architect on Simplicity Advocate : r1 accepted settled Restart: Counters are gone after a restart. About: Restart Objection ( major ) Counters are gone after a restart. Resolved by Write them to disk once a second. Round 1, Simplicity Advocate , accepted They are written every second. Never rechecked.
-        ✓ 1.2 major Simplicity Advocate on System Architect : r1 accepted → r2 withdrawn settled Operation: Three stores are two too many. About: Operation Objection ( major ) Three stores are two too many. Resolved by Begin with one. Round 1, System Architect , accepted One store is left. Round 2, Simplicity Advocate , withdrawn No reason was given.
-        ○ 2.2 minor System Architect on Simplicity Advocate : r1 rejected → r2 withdrawn settled The header has no name. Objection ( minor ) The header has no name. Round 1, Simplicity Advocate , rejected It needs none. Round 2, System Architect , withdrawn True. Who moved, and why Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 System Architect 1.2 , 1.4 1.3 1.1 1.5 12 3 1 Simplicity Advocate 2.1 - 2.2 - 1 0 2 System Architect - - 1.1 1.3 , 1.4 , 1.5 , 1.6 0 2
+        insta::assert_snapshot!(points.join("\n"), @r"
+        Objections Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected Points of on System Architect on Simplicity Advocate System Architect ◐ ○ Simplicity Advocate ● ● ● ● ● ✓ The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed: only the author says that the text was changed. 1 is fixed. 1 is rejected. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
+        ● 1.1 blocking Simplicity Advocate on System Architect : open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, System Architect , rejected The client repeats it. Round 2, Simplicity Advocate , maintained Not every client does. Round 2, System Architect , rejected All of ours do. The judge, not met A client may be gone.
+        ● 1.3 major Simplicity Advocate on System Architect : open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, System Architect , accepted in part Measured for reads only. Never rechecked. The judge, partly met ( Cost ) Reads are most of it.
+        ● 1.6 major Simplicity Advocate on System Architect : open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? System Architect did not answer it. The judge was asked and did not rule on it.
+        ● 1.4 minor Simplicity Advocate on System Architect : open Names: A bucket is a window elsewhere. About: Names Objection ( minor ) A bucket is a window elsewhere. Round 1, System Architect , accepted, no change named No reason was given. Never rechecked.
+        ● 1.5 minor Simplicity Advocate on System Architect : open The table has no index. Objection ( minor ) The table has no index. System Architect did not answer it.
+        ◐ 2.1 major System Architect on Simplicity Advocate : claimed Restart: Counters are gone after a restart. About: Restart Objection (major) Counters are gone after a restart. Asks for Write them to disk once a second. Round 1, Simplicity Advocate , accepted They are written every second. Never rechecked.
+        ✓ 1.2 major Simplicity Advocate on System Architect : fixed Operation: Three stores are two too many. About: Operation Objection (major) Three stores are two too many. Resolved by Begin with one. Round 1, System Architect , accepted One store is left. Round 2, Simplicity Advocate , withdrawn No reason was given.
+        ○ 2.2 minor System Architect on Simplicity Advocate : rejected by Simplicity Advocate The header has no name. Objection (minor) The header has no name. Round 1, Simplicity Advocate , rejected It needs none. Round 2, System Architect , withdrawn True. Who moved, and why Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 System Architect 1.2 , 1.4 1.3 1.1 1.5 12 3 1 Simplicity Advocate 2.1 - 2.2 - 1 0 2 System Architect - - 1.1 1.3 , 1.4 , 1.5 , 1.6 0 2
         ");
         let classes: Vec<&str> = html.split("<li class=\"").skip(1).map(|one| one.split('"').next().unwrap()).collect();
         let wanted = [
@@ -220,10 +204,10 @@ mod tests {
         let html = section(&argued(), "objections");
         let drawing = html.split_once("<tbody>").unwrap().1.split("</tbody>").next().unwrap();
         let rows: Vec<String> = drawing.split("<tr>").skip(1).map(text_of).collect();
-        assert_eq!(rows, ["System Architect ✓ ○", "Simplicity Advocate ● ● ● ● ● ✓"]);
+        assert_eq!(rows, ["System Architect ◐ ○", "Simplicity Advocate ● ● ● ● ● ✓"]);
         let words = drawing.split("aria-label=\"").skip(1).map(|mark| mark.split('"').next().unwrap());
         let words: Vec<&str> = words.collect();
-        assert_eq!(words[..3], ["2.1, met", "2.2, dropped", "1.1, open"]);
+        assert_eq!(words[..3], ["2.1, claimed", "2.2, rejected", "1.1, open"]);
     }
 
     #[test]
@@ -237,7 +221,7 @@ mod tests {
         std::sync::Arc::make_mut(critique).content = "1. [blocking] Failover: a write is lost.".into();
         let text = text_of(&section(&older, "objections"));
         assert!(text.contains("The record of this debate has no points and answers"), "{text}");
-        assert!(text.contains("a write is lost") && text.contains("1 unanswered"), "{text}");
+        assert!(text.contains("a write is lost") && text.contains("1 is open"), "{text}");
         assert!(!text_of(&section(&argued(), "objections")).contains("recorded before"));
     }
 }

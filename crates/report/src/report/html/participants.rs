@@ -1,4 +1,4 @@
-//! The participants on the page, each with a constant number and colour.
+//! The participants on the page, each with a colour and the number of its text and of the points against it.
 
 use std::collections::HashMap;
 
@@ -30,16 +30,17 @@ pub(super) struct PanelMember<'v> {
 }
 
 impl<'v> Participants<'v> {
-    /// The agents in the view's order, then others named in the record, then the judge.
+    /// The agents by their numbers, then others named in the record, then the judge.
     pub(super) fn of(view: &'v View<'_>) -> Self {
         let mut participants = Self { members: Vec::new(), places: HashMap::new() };
-        for agent in &view.agents {
-            participants.add_agent(&agent.id, Some(agent));
+        let number = |id: &AgentId| view.number_of(id).map(|number| number as usize);
+        for agent in view.by_number() {
+            participants.add_agent(&agent.id, number(&agent.id), Some(agent));
         }
         let contributions = view.debate.rounds.iter().flat_map(|round| &round.contributions);
         let spoken_of = contributions.flat_map(|one| [Some(&one.agent_id), one.target_agent_id.as_ref()]).flatten();
         for id in spoken_of.filter(|id| **id != view.judge.id) {
-            participants.add_agent(id, None);
+            participants.add_agent(id, number(id), None);
         }
         participants.places.entry(&view.judge.id).or_insert(participants.members.len());
         participants.members.push(PanelMember {
@@ -51,17 +52,19 @@ impl<'v> Participants<'v> {
         participants
     }
 
-    fn add_agent(&mut self, id: &'v AgentId, participant: Option<&'v ParticipantView>) {
+    fn add_agent(&mut self, id: &'v AgentId, number: Option<usize>, participant: Option<&'v ParticipantView>) {
         let place = self.members.len();
         if self.places.contains_key(id) {
             return;
         }
         self.places.insert(id, place);
+        // Somebody whom the settings do not know has no number, and follows the others.
+        let number = number.unwrap_or(place + 1);
         self.members.push(PanelMember {
             id,
             name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
-            high_number: Some(place + 1).filter(|number| *number > COLOURS),
-            colour: format!("a{}", place % COLOURS + 1),
+            high_number: Some(number).filter(|number| *number > COLOURS),
+            colour: format!("a{}", (number - 1) % COLOURS + 1),
         });
     }
 

@@ -1,4 +1,5 @@
-//! The report as Markdown, in the form of older files, which programs parse.
+//! The report as Markdown. It begins with the verdict, the answer and the open points; the rest has the form of older
+//! files, which programs parse. A report on a debate of the older program has that form only.
 //!
 //! Text of models and users is in fences longer than any inside, or escaped within a line, so that it cannot alter the
 //! report's headings, tables and blocks.
@@ -14,9 +15,11 @@ use chrono::Local;
 
 use dialectic_base::figures::UNKNOWN;
 use dialectic_base::markdown::{fence, heading, inline};
-use dialectic_record::debate::Answerer;
+use dialectic_record::debate::{Answerer, Ledger, Point, PointStatus};
 
-use super::block::TableBlock;
+use super::block::{Block, ListItem, TableBlock, foreign, line};
+use super::decision::below;
+use super::prose::gist;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
@@ -33,14 +36,27 @@ pub enum ReportDetail {
 /// # Errors
 /// `out` cannot be written.
 pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) -> io::Result<()> {
+    // The older program recorded no format.
+    let is_older = view.debate.format_version.is_none();
     let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view);
+    if is_older {
+        out.line("");
+    } else {
+        // People read this part; programs parse the rest.
+        out.reader = Some(view);
+        verdict(&mut out, view);
+        out.reader = None;
+    }
+    problem(&mut out, view);
     participants(&mut out, "## Agents", &subject::agents(view));
     clarifications(&mut out, view);
     participants(&mut out, "## Judge", &subject::judge(view));
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
-    solution(&mut out, view);
+    if is_older {
+        solution(&mut out, view);
+    }
     // By its heading the final solution belongs to the rounds, so this follows both.
     objections::write(&mut out, view);
     follow_ups(&mut out, view);
@@ -48,16 +64,49 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
 }
 
 fn head(out: &mut Document<'_>, view: &View<'_>) {
-    let problem = &view.debate.problem;
-    let first_line = problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let first_line = view.debate.problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let created = view.debate.created_at;
     let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
     out.line(format_args!("# Debate: {}", heading(view.debate.given_title().unwrap_or(first_line))));
-    out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
+    out.line(format_args!("Time: {}", time.as_deref().unwrap_or(UNKNOWN)));
+}
+
+fn problem(out: &mut Document<'_>, view: &View<'_>) {
     out.line("## Problem Description");
-    out.fenced(problem);
+    out.fenced(&view.debate.problem);
     out.line("");
 }
+
+/// What a reader wants first: the run, the answer and its worth, and the open points.
+fn verdict(out: &mut Document<'_>, view: &View<'_>) {
+    let debate = &view.debate.with_named_texts();
+    out.line(format_args!("\n**Run:** {}\n", inline(&view.run_in_words())));
+    if let Some(answer) = debate.answer_state() {
+        out.line(format_args!("**Answer:** {}\n", inline(&answer.to_string())));
+    }
+    if let Some(confidence) = subject::confidence(view) {
+        out.line(format_args!("**Confidence:** {}\n", inline(&confidence)));
+    }
+    out.line("## Answer\n");
+    match &debate.final_solution {
+        // Its headings stay below this one, and its HTML becomes text.
+        Some(solution) => out.line(format_args!("{}\n", below(&solution.description).trim())),
+        None => out.line("There is no answer.\n"),
+    }
+    let ledger = Ledger::of(debate);
+    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    if !open.is_empty() {
+        out.line("## Open Points\n");
+        let items = open.into_iter().map(|one| {
+            let said = line![": ", foreign(gist(&one.point.in_words(), POINT))];
+            ListItem::of([subject::head(one), said].concat())
+        });
+        blocks::write(out, &[Block::List(items.collect())]);
+    }
+}
+
+/// The characters of a point in the list of open ones.
+const POINT: usize = 300;
 
 /// Dashes as wide as each column's name. One is a dash shorter, as in older reports.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";

@@ -1,6 +1,6 @@
 //! The check of the answer and the objections: a table of all points, their texts, and the authors' changes.
 
-use dialectic_record::debate::{Ledger, Shown};
+use dialectic_record::debate::Ledger;
 
 use super::super::View;
 use super::super::block::Block;
@@ -15,13 +15,12 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
         out.line("\n## Check\n");
         blocks::write(out, &check);
     }
-    let shown = Shown { ledger: Ledger::of(view.debate), is_derived: false };
-    let ledger = &shown.ledger;
+    let ledger = &Ledger::of(view.debate);
     if ledger.is_empty() {
         return;
     }
     out.line("\n## Objections\n");
-    blocks::write(out, &subject::counts(view.debate, &shown));
+    blocks::write(out, &subject::counts(view.debate, ledger));
     blocks::write(out, &[Block::Table(subject::table(ledger))]);
     for one in &ledger.objections {
         blocks::write(out, &[subject::title(one)]);

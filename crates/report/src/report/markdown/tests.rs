@@ -23,20 +23,20 @@ fn objections_are_reported_with_all_that_became_of_them() {
     insta::assert_snapshot!(report[from..], @r"
     ## Objections
 
-    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 1 is only claimed: only the author says that the text was changed. 5 were never rechecked: no critic mentioned them again. Of the points that needed a ruling, 1 was upheld and met in part, 2 were upheld and not met.
+    The critics raised 8 points. 5 are open: 1 blocking, 2 major, 2 minor. 1 is claimed: only the author says that the text was changed. 1 is fixed. 1 is rejected.
 
-    | Point | Severity | Critic | Target | Answer | Critic's last word | Ruling | Open |
-    | --- | --- | --- | --- | --- | --- | --- | --- |
-    | 2.1 | major | agent-architect | agent-kiss | accepted | never rechecked | - | no |
-    | 2.2 | minor | agent-architect | agent-kiss | rejected | withdrawn | - | no |
-    | 1.1 | blocking | agent-kiss | agent-architect | rejected | maintained | not met | yes |
-    | 1.2 | major | agent-kiss | agent-architect | accepted | withdrawn | - | no |
-    | 1.3 | major | agent-kiss | agent-architect | accepted in part | never rechecked | partly met | yes |
-    | 1.4 | minor | agent-kiss | agent-architect | accepted, no change named | never rechecked | - | yes |
-    | 1.5 | minor | agent-kiss | agent-architect | unanswered | never rechecked | - | yes |
-    | 1.6 | major | agent-kiss | agent-architect | unanswered | never rechecked | not ruled | yes |
+    | Point | Severity | Status | Raised by | Against |
+    | --- | --- | --- | --- | --- |
+    | 1.1 | blocking | open | agent-kiss | agent-architect |
+    | 1.3 | major | open | agent-kiss | agent-architect |
+    | 1.6 | major | open | agent-kiss | agent-architect |
+    | 1.4 | minor | open | agent-kiss | agent-architect |
+    | 1.5 | minor | open | agent-kiss | agent-architect |
+    | 2.1 | major | claimed | agent-architect | agent-kiss |
+    | 1.2 | major | fixed | agent-kiss | agent-architect |
+    | 2.2 | minor | rejected by agent-kiss | agent-architect | agent-kiss |
 
-    ### 2.1
+    ### 2.1 · major · *agent-architect* on *agent-kiss*: claimed
 
     About: Restart
 
@@ -46,7 +46,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     Counters are gone after a restart.
     ```
 
-    Resolved by:
+    Asks for:
 
     ```text
     Write them to disk once a second.
@@ -58,7 +58,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     They are written every second.
     ```
 
-    ### 2.2
+    ### 2.2 · minor · *agent-architect* on *agent-kiss*: rejected by *agent-kiss*
 
     Objection (minor):
 
@@ -78,7 +78,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     True.
     ```
 
-    ### 1.1
+    ### 1.1 · blocking · *agent-kiss* on *agent-architect*: open
 
     About: Failover
 
@@ -118,7 +118,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     A client may be gone.
     ```
 
-    ### 1.2
+    ### 1.2 · major · *agent-kiss* on *agent-architect*: fixed
 
     About: Operation
 
@@ -142,7 +142,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     Round 2, *agent-kiss*, withdrawn: no reason given
 
-    ### 1.3
+    ### 1.3 · major · *agent-kiss* on *agent-architect*: open
 
     Objection (major):
 
@@ -162,7 +162,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     Reads are most of it.
     ```
 
-    ### 1.4
+    ### 1.4 · minor · *agent-kiss* on *agent-architect*: open
 
     About: Names
 
@@ -174,7 +174,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     Round 1, *agent-architect*, accepted, no change named: no reason given
 
-    ### 1.5
+    ### 1.5 · minor · *agent-kiss* on *agent-architect*: open
 
     Objection (minor):
 
@@ -184,7 +184,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
 
     *agent-architect* did not answer it.
 
-    ### 1.6
+    ### 1.6 · major · *agent-kiss* on *agent-architect*: open
 
     About: Operation
 

@@ -21,6 +21,7 @@ pub fn review_json(debate: &Debate) -> String {
         "id": debate.id,
         "title": debate.given_title(),
         "outcome": debate.outcome,
+        "answer": debate.answer_state(),
         "note": voices.note(),
         "readers": readers.collect::<Vec<_>>(),
         "findings": findings,
@@ -38,11 +39,11 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
     });
     let names = |ids: &[&AgentId]| voices.names(ids.iter().copied());
     let said = |stance: Stance| {
-        let of_it = one.opinions.iter().filter(move |given| given.opinion.stance == stance);
-        of_it.map(|given| json!({ "by": given.by, "reason": given.opinion.reason })).collect::<Vec<_>>()
+        let given = one.opinions(debate, stance).into_iter();
+        given.map(|(by, remark)| json!({ "by": by, "reason": remark.reason })).collect::<Vec<_>>()
     };
     let report = |report: &Report| {
-        let Report { number, by, finding } = report;
+        let Report { number, by, finding, .. } = report;
         json!({
             "number": number, "by": by, "severity": finding.severity, "place": finding.place, "text": finding.text,
             "evidence": finding.evidence,

@@ -52,7 +52,7 @@ pub fn review_sarif(debate: &Debate) -> String {
 fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Value {
     let lead = finding.lead();
     let shown = shown(debate, finding);
-    let mut text = lead.text.clone();
+    let mut text = lead.text.to_string();
     if let Some(evidence) = &lead.evidence {
         text = format!("{text}\n\nTo see it: {evidence}");
     }

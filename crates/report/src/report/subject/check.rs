@@ -2,11 +2,19 @@
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Answered, Contribution, Debate, Found, Ledger, Lens, ResultKind};
+use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, ResultKind, Tally};
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
-/// `checked by 3 lenses, 5 points, 4 said to be met, not rechecked, 1 remains`; `None` without a checkable answer.
+/// The status of an answer that nobody checked.
+const NOT_CHECKED: &str = "not checked";
+
+/// Whether nobody checked an answer that could have been checked.
+pub(crate) fn is_unchecked(debate: &Debate) -> bool {
+    status(debate).is_some_and(|status| status == NOT_CHECKED)
+}
+
+/// `checked by 3 lenses, 5 points: 1 open, 4 claimed`; `None` without a checkable answer.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
     let may_be_checked = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Check));
     if !may_be_checked || (debate.draft.is_none() && debate.final_solution.is_none()) {
@@ -15,24 +23,16 @@ pub(crate) fn status(debate: &Debate) -> Option<String> {
     let draft = debate.newest_draft();
     let lenses =
         draft.as_ref().map_or(0, |draft| Lens::ALL.iter().filter(|lens| draft.read_through(**lens).is_some()).count());
-    let Some(draft) = draft.filter(|_| lenses > 0) else { return Some("not checked".to_owned()) };
+    let Some(draft) = draft.filter(|_| lenses > 0) else { return Some(NOT_CHECKED.to_owned()) };
     let ledger = Ledger::of(debate);
-    let of_draft = || ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into()));
-    let points = of_draft().count();
-    let said_met = of_draft().filter(|one| !one.open && one.answer == Answered::Accepted).count();
-    let remain = of_draft().filter(|one| one.open).count();
-    let dismissed = points - said_met - remain;
-    let said = [
-        Some(format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" })),
-        Some(if points == 0 { "no point".to_owned() } else { counted(points as u64, "point") }),
-        // No one checks the text written after the check.
-        (said_met > 0).then(|| format!("{said_met} said to be met, not rechecked")),
-        (dismissed > 0).then(|| format!("{dismissed} dismissed")),
-        (remain > 0).then(|| format!("{remain} {}", if remain == 1 { "remains" } else { "remain" })),
-    ];
+    let tally = Tally::of(ledger.objections.iter().filter(|one| one.draft == Some(draft.number.into())));
+    let points = if tally.all() == 0 { "no point".to_owned() } else { counted(tally.all() as u64, "point") };
+    let statuses = Some(tally.statuses()).filter(|statuses| !statuses.is_empty());
+    let statuses = statuses.map(|statuses| format!(": {statuses}")).unwrap_or_default();
+    let said = [format!("checked by {lenses} {}", if lenses == 1 { "lens" } else { "lenses" }), points + &statuses];
     let unread: Vec<String> = debate.unread_lenses().iter().map(|lens| lens.subject().to_owned()).collect();
     let unread = (!unread.is_empty()).then(|| format!("not checked for {}", list(&unread)));
-    Some(said.into_iter().flatten().chain(unread).collect::<Vec<_>>().join(", "))
+    Some(said.into_iter().chain(unread).collect::<Vec<_>>().join(", "))
 }
 
 /// The checkers and lenses of each draft, their findings and changes, and unchecked parts; empty without a draft.
@@ -84,7 +84,7 @@ fn found(one: &Contribution) -> Phrase<'_> {
     };
     let verifications = reading.map(|reading| reading.verifications.as_slice()).unwrap_or_default();
     let kinds = [Found::Verified, Found::NotFound, Found::Moot];
-    let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.found == kind).count(), kind.name()));
+    let kinds = kinds.map(|kind| (verifications.iter().filter(|one| one.verdict == kind).count(), kind.name()));
     if !verifications.is_empty() {
         said = format!("{said}; of accepted points {}", some(&kinds));
     }

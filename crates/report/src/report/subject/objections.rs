@@ -2,21 +2,23 @@
 
 use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_record::debate::{
-    AgentId, Answered, Change, Counts, Debate, Decision, Happened, Incident, Ledger, Move, Objection, Occasion,
-    PointId, Response, ResultKind, Ruling, Shown,
+    Change, Debate, Ledger, Move, Point, PointId, PointStatus, Remark, RemarkKind, RemarkTime, Response, ResultKind,
+    Tally,
 };
 
+use super::weight::{grounds, status_line};
 use crate::report::block::{
     Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
 };
+use crate::report::stages::capitalized;
 
 /// Shown in an empty cell.
 const NONE: &str = "-";
 
 /// The counts of all points, and the unreadable critiques.
-pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>> {
-    let mut blocks = vec![Block::Paragraph(line![figure(Counts::of(&shown.ledger.objections).sentences())])];
-    if shown.is_derived {
+pub(crate) fn counts<'s>(debate: &'s Debate, ledger: &'s Ledger) -> Vec<Block<'s>> {
+    let mut blocks = vec![Block::Paragraph(line![figure(Tally::of(&ledger.objections).sentences())])];
+    if ledger.is_derived {
         let note = "The record of this debate has no points and answers. They were derived from its texts just now, \
                     as far as possible, and are not saved.";
         blocks.push(Block::Paragraph(line![note]));
@@ -64,113 +66,117 @@ pub(crate) fn given_up(debate: &Debate) -> Vec<Block<'_>> {
     [Block::Heading(line!["Approaches to give up"])].into_iter().chain(said).collect()
 }
 
-/// All points of a ledger, a row each.
+/// All points of a ledger, a row each, open ones first.
 pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
-    let has_checks = ledger.objections.iter().any(|one| one.check.is_some() || one.draft.is_some());
-    let rows = ledger.objections.iter().map(|one| {
-        let found = one.check.as_ref().map_or(NONE, |check| check.found.name());
-        let words = [one.answer_in_words(), one.recheck_in_words()].map(|words| line![words]);
-        let check = has_checks.then(|| line![found]);
-        let last =
-            [one.ruling_in_words().unwrap_or(NONE), if one.open { "yes" } else { "no" }].map(|words| line![words]);
-        let first = [line![number(one)], line![one.point.severity], line![&one.critic_id], line![&one.target_id]];
-        first.into_iter().chain(words).chain(check).chain(last).collect()
+    let rows = ledger.in_order().into_iter().map(|one| {
+        let severity = line![one.point.severity.name()];
+        vec![line![number(one)], severity, status_line(one), line![&one.critic_id], line![&one.target_id]]
     });
-    let columns = ["Point", "Severity", "Critic", "Target", "Answer", "Critic's last word"].map(TableHead::words);
-    let check = has_checks.then(|| TableHead::words("Check"));
-    let columns = columns.into_iter().chain(check).chain(["Ruling", "Open"].map(TableHead::words));
+    let columns = ["Point", "Severity", "Status", "Raised by", "Against"].map(TableHead::words);
     TableBlock::new("points", "All points", columns, rows)
 }
 
-/// The points by text and draft, open and grave ones first.
-pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
-    let mut texts: Vec<(&AgentId, Option<u32>)> = Vec::new();
-    for one in &ledger.objections {
-        if !texts.contains(&(&one.target_id, one.draft)) {
-            texts.push((&one.target_id, one.draft));
-        }
-    }
+/// The points by status, open ones first: what each says, and why it has its status.
+pub(crate) fn by_status<'l>(points: &[&'l Point]) -> Vec<Block<'l>> {
     let mut blocks = Vec::new();
-    for (target, draft) in texts {
-        let is_against = |one: &&Objection| one.target_id == *target && one.draft == draft;
-        let against: Vec<&Objection> = ledger.in_order().into_iter().filter(is_against).collect();
-        let counts = Counts::of(against.iter().copied());
-        let how_many = format!(": {}, {} open", counted(counts.all as u64, "point"), counts.all_open());
-        let what: Phrase<'_> = draft.map(|draft| line![figure(format!("draft {draft} of "))]).unwrap_or_default();
-        blocks.push(Block::Heading([line!["Against "], what, line![target, figure(how_many)]].concat()));
-        for one in against {
-            let head = line![number(one), " · ", one.point.severity, " · ", state(one), " · ", &one.critic_id];
-            let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
-            blocks.push(Block::Indented([head, lens].concat(), point(one)));
+    for status in PointStatus::ALL {
+        let of_status: Vec<&Point> = points.iter().copied().filter(|one| one.status() == status).collect();
+        if of_status.is_empty() {
+            continue;
         }
+        blocks
+            .push(Block::Heading(line![figure(capitalized(status.name())), figure(format!(" ({})", of_status.len()))]));
+        blocks.extend(of_status.into_iter().map(|one| Block::Indented(head(one), in_brief(one))));
     }
     blocks
 }
 
-fn state(one: &Objection) -> &'static str {
-    match one {
-        one if one.open => "open",
-        one if one.is_verified() => "verified",
-        one if one.is_claimed() => "claimed",
-        _ => "settled",
+/// `2.1 · major · *agent-kiss* on *agent-architect*`
+pub(crate) fn head(one: &Point) -> Phrase<'_> {
+    let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
+    let parties = line![" · ", &one.critic_id, " on ", &one.target_id];
+    [line![number(one), " · "], severity(one), parties, lens].concat()
+}
+
+/// The severity, set off only while the point is open.
+fn severity<'a>(one: &Point) -> Phrase<'a> {
+    if one.status() == PointStatus::Open { line![one.point.severity] } else { line![one.point.severity.name()] }
+}
+
+fn in_brief(one: &Point) -> Vec<Block<'_>> {
+    let asked = one.point.resolution.as_deref().filter(|_| one.status() == PointStatus::Open);
+    let asked = asked.map(|text| Block::said(line!["Asks for"], text));
+    let why = match one.status() {
+        PointStatus::Open => grounds(one).map(|text| Block::said(why_open(one), text)),
+        PointStatus::Claimed | PointStatus::Fixed | PointStatus::Rejected => {
+            Some(Block::Said(capitalized_line(status_line(one)), grounds(one).map(Into::into)))
+        }
+    };
+    [Block::Text(one.point.in_words())].into_iter().chain(asked).chain(why).collect()
+}
+
+/// Whose words explain why a point is open.
+pub(crate) fn why_open(one: &Point) -> Phrase<'_> {
+    match one.ruling().filter(|ruling| !ruling.missing) {
+        Some(ruling) if !ruling.remains.trim().is_empty() => line!["What remains"],
+        Some(ruling) => line!["The judge, ", ruling.in_words()],
+        None => line![&one.target_id, ", ", one.answer_in_words()],
     }
 }
 
-/// Whether the author, the critic or the judge states that a point was met.
-pub(crate) fn is_met(one: &Objection) -> bool {
-    let meets = |ruling: &Ruling| ruling.decision != Decision::Dismissed && !ruling.leaves_something();
-    let by_judge = one.ruling.as_ref().map(meets);
-    !one.open && by_judge.unwrap_or(matches!(one.answer, Answered::Accepted | Answered::Partly) || one.is_verified())
+fn capitalized_line(mut line: Phrase<'_>) -> Phrase<'_> {
+    if let Some(Piece::Words(first)) = line.first_mut() {
+        *first = capitalized(first).into();
+    }
+    line
 }
 
 /// A point's whole history in order.
-pub(crate) fn point(one: &Objection) -> Vec<Block<'_>> {
+pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     blocks.extend(one.point.about.as_ref().map(|about| Block::Paragraph(line!["About: ", foreign(about)])));
-    blocks.push(Block::said(line!["Objection (", one.point.severity, ")"], &*one.point.text));
-    let remedy = if is_met(one) { "Resolved by" } else { "Asks for" };
+    blocks.push(Block::said([line!["Objection ("], severity(one), line![")"]].concat(), &*one.point.text));
+    let remedy = if one.status() == PointStatus::Fixed { "Resolved by" } else { "Asks for" };
     blocks.extend(one.point.resolution.as_deref().map(|text| Block::said(line![remedy], text)));
-    let is_ruling = |incident: &&Incident| matches!(incident.what, Happened::Ruled(_));
-    let said = one.story.iter().filter(|incident| incident.what != Happened::Raised && !is_ruling(incident));
-    blocks.extend(said.flat_map(|incident| happened(one, incident)));
+    let is_ruling = |remark: &&Remark| matches!(remark.kind, RemarkKind::Ruled(_));
+    let said = one.remarks.iter().filter(|remark| remark.kind != RemarkKind::Raised && !is_ruling(remark));
+    blocks.extend(said.flat_map(|remark| happened(one, remark)));
     if one.is_final_word {
         // Its protocol allows no answers or rechecks.
-    } else if one.answer == Answered::Unanswered && one.draft.is_some() {
+    } else if one.response().is_none() && one.draft.is_some() {
         blocks.push(Block::Paragraph(line!["No text answers it."]));
-    } else if one.answer == Answered::Unanswered {
+    } else if one.response().is_none() {
         blocks.push(Block::Paragraph(line![&one.target_id, " did not answer it."]));
-    } else if one.critic.is_none() && one.check.is_none() && one.draft.is_none() {
+    } else if one.recheck().is_none() && one.found().is_none() && one.draft.is_none() {
         blocks.push(Block::Aside(vec![Block::Paragraph(line!["Never rechecked."])]));
     }
-    blocks.extend(one.story.iter().filter(is_ruling).flat_map(|incident| happened(one, incident)));
+    blocks.extend(one.remarks.iter().filter(is_ruling).flat_map(|remark| happened(one, remark)));
     blocks
 }
 
 /// `Round 2, *agent-kiss*, accepted (Limits):` and the reason.
-fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
-    let when = match incident.at {
-        Occasion::Round(round) => line![figure(format!("Round {round}"))],
-        Occasion::Check(draft) => line![figure(format!("Check of draft {draft}"))],
-        Occasion::Final => line!["Final text"],
-        Occasion::Ruling => line!["The judge"],
+fn happened<'l>(one: &'l Point, remark: &'l Remark) -> Vec<Block<'l>> {
+    let when = match remark.at {
+        RemarkTime::Round(round) => line![figure(format!("Round {round}"))],
+        RemarkTime::Check(draft) => line![figure(format!("Check of draft {draft}"))],
+        RemarkTime::Final => line!["Final text"],
+        RemarkTime::Ruling => line!["The judge"],
     };
-    let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
-    let (what, remains) = match &incident.what {
-        Happened::Ruled(ruling) if ruling.missing => {
+    let by: Phrase<'_> = remark.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
+    let (what, remains) = match &remark.kind {
+        RemarkKind::Ruled(ruling) if ruling.missing => {
             return vec![Block::Paragraph(line!["The judge was asked and did not rule on it."])];
         }
-        Happened::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
-        Happened::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
-        Happened::Answered(_) if one.is_bare_acceptance() => ("accepted, no change named".to_owned(), ""),
+        RemarkKind::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
+        RemarkKind::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
+        RemarkKind::Answered(_) if one.is_bare_acceptance() => ("accepted, no change named".to_owned(), ""),
         other => (other.to_string(), ""),
     };
-    let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
-    let section: Phrase<'_> = section.map(|section| line![" (", marked(section), ")"]).unwrap_or_default();
+    let section: Phrase<'_> = remark.section().map(|section| line![" (", marked(section), ")"]).unwrap_or_default();
     let line = [when, by, line![", ", figure(what)], section].concat();
-    let reason = incident.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     let remains = Some(remains).filter(|remains| !remains.is_empty());
     let remains = remains.map(|remains| Block::said(line!["What remains"], remains));
-    [Block::Said(line, reason.map(Into::into))].into_iter().chain(remains).collect()
+    [Block::Said(line, remark.reason().map(Into::into))].into_iter().chain(remains).collect()
 }
 
 /// The points that each text answered, and the size of its change; empty without any.
@@ -199,22 +205,12 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
     vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
 }
 
-/// A point's history in order: `r1 rejected → r2 maintained → ruled: not met`.
-pub(crate) fn course(one: &Objection) -> String {
-    let incidents = one.story.iter().filter(|incident| incident.what != Happened::Raised);
-    let course: Vec<String> = incidents.map(Incident::to_string).collect();
-    match one.answer {
-        _ if !course.is_empty() => course.join(" → "),
-        Answered::Unanswered if one.is_final_word => Happened::Raised.to_string(),
-        answer => answer.name().to_owned(),
-    }
-}
-
 /// A point's number, as a piece of a line.
-fn number<'a>(one: &Objection) -> Piece<'a> {
+fn number<'a>(one: &Point) -> Piece<'a> {
     Piece::Point(one.number())
 }
 
-pub(crate) fn title<'a>(one: &Objection) -> Block<'a> {
-    Block::Heading(line![number(one)])
+/// A point's number, status and parties, as the heading of its story.
+pub(crate) fn title(one: &Point) -> Block<'_> {
+    Block::Heading([head(one), line![": "], status_line(one)].concat())
 }

@@ -15,7 +15,7 @@ pub(crate) fn judge<'v>(view: &'v View<'_>) -> TableBlock<'v> {
 }
 
 pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
-    table(view, view.agents.iter().chain([&view.judge]).collect(), view.has_sides())
+    table(view, view.by_number().into_iter().chain([&view.judge]).collect(), view.has_sides())
 }
 
 /// The column of sides is last, after the columns of older reports.

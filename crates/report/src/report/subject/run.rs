@@ -20,7 +20,9 @@ pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     }
     items.extend(debate.error.as_ref().map(|error| explained(line!["Error:"], std::slice::from_ref(error))));
     let outcome = debate.outcome.as_ref();
-    items.extend(outcome.map(|outcome| explained(line!["Outcome: ", outcome.kind.name()], &outcome.reasons)));
+    let run = debate.run_in_words();
+    let run = run.split(':').next().unwrap_or_default().to_owned();
+    items.extend(outcome.map(|outcome| explained(line!["Run: ", figure(run)], &outcome.reasons)));
     items.extend(status(debate).map(|status| ListItem::of(line!["Check of the answer: ", figure(status)])));
     items.extend(debate.stop_reason.map(|reason| {
         let by = match reason {
@@ -57,7 +59,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
         None => rounds,
     };
     items.push(ListItem::of(line!["Rounds: ", figure(rounds)]));
-    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| figure(duration(to.millis_since(from))));
+    let took = debate.took_ms().map(|took| figure(duration(took)));
     items.push(ListItem::of(line!["Duration: ", took.unwrap_or_else(|| UNKNOWN.into())]));
     items
 }

@@ -1,31 +1,31 @@
-//! Ranks points by weight, and summarizes their outcomes.
+//! Ranks points by weight, and says what became of them.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use dialectic_record::debate::{AgentId, Answered, Ledger, Objection, RecheckStanding};
+use dialectic_record::debate::{Decision, Ledger, Point, PointStatus, RecheckStanding, Remark, Response, Ruling};
 
-use super::course;
+use crate::report::block::{Phrase, foreign, line};
 
 /// How disputed a point was; 0 if its author accepted it at once.
-pub(crate) fn heat(one: &Objection) -> u8 {
-    let critics = if one.critic == Some(RecheckStanding::Maintained) { 3 } else { 0 };
-    let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
-    let author = match one.answer {
-        Answered::Rejected => 2,
-        Answered::Partly => 1,
-        Answered::Accepted | Answered::Unanswered => 0,
+pub(crate) fn heat(one: &Point) -> u8 {
+    let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
+    let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
+    let author = match one.response() {
+        Some(Response::Rejected) => 2,
+        Some(Response::Partly) => 1,
+        Some(Response::Accepted) | None => 0,
     };
     critics + judge + author
 }
 
-/// Points in order; merges a critic's points against several texts with the same outcome.
-pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
-    let mut groups: Vec<Vec<&Objection>> = Vec::new();
-    let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
+/// Points in order; merges a critic's points against several texts with the same words and outcome.
+pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
+    let mut known = HashMap::new();
     for one in points {
-        let place = *known.entry((&one.critic_id, one.point.in_words(), course(one))).or_insert(groups.len());
+        let key = (&one.critic_id, one.point.in_words(), one.status(), grounds(one));
+        let place = *known.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
@@ -34,41 +34,59 @@ pub(crate) fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
     groups
 }
 
-/// All points, merged and sorted by weight: points withdrawn by their critics last, then by severity, open ones
-/// first, then by how disputed they were.
-pub(crate) fn weightiest(ledger: &Ledger) -> Vec<Vec<&Objection>> {
-    let mut points: Vec<&Objection> = ledger.objections.iter().collect();
-    points.sort_by_key(|one| {
-        let is_taken_back = one.critic == Some(RecheckStanding::Withdrawn);
-        (is_taken_back, one.point.severity, !one.open, Reverse(heat(one)))
-    });
+/// The open points, merged, the gravest and most disputed first.
+pub(crate) fn strongest_open(ledger: &Ledger) -> Vec<Vec<&Point>> {
+    strongest(ledger, |status| status == PointStatus::Open)
+}
+
+/// The points that changed the answer, merged, the gravest and most disputed first.
+pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
+    strongest(ledger, |status| matches!(status, PointStatus::Fixed | PointStatus::Claimed))
+}
+
+fn strongest(ledger: &Ledger, is_meant: impl Fn(PointStatus) -> bool) -> Vec<Vec<&Point>> {
+    let mut points: Vec<&Point> = ledger.objections.iter().filter(|one| is_meant(one.status())).collect();
+    points.sort_by_key(|one| (one.point.severity, Reverse(heat(one))));
     alike(&points)
 }
 
-/// A point's outcome: `rejected, maintained by its critic; the judge: not met; it is open`.
-pub(crate) fn fate(one: &Objection) -> String {
-    let open = if one.open { "; it is open" } else { "" };
-    let critic = one.critic.map(|critic| match critic {
-        RecheckStanding::Maintained => "maintained by its critic",
-        RecheckStanding::Withdrawn => "withdrawn by its critic",
-        RecheckStanding::Verified => "verified by its critic",
-    });
-    let check = one.check.as_ref().map(|check| format!("in the check {}", check.found.name()));
-    let answer = match one.answer {
-        Answered::Unanswered if one.is_final_word => "left to the judge",
-        Answered::Unanswered => "left unanswered",
-        Answered::Accepted | Answered::Partly | Answered::Rejected => one.answer_in_words(),
-    };
-    let parts: Vec<String> =
-        [Some(answer.to_owned()), critic.map(str::to_owned), check].into_iter().flatten().collect();
-    if let Some(ruling) = one.ruling.as_ref().filter(|ruling| !ruling.missing && parts.len() == 1 && one.is_final_word)
-    {
-        return format!("ruled {} by the judge{open}", ruling.in_words());
+/// What a point changed: the section of the text and the change, as far as they are stated.
+pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
+    let by_author = one.answer().filter(|_| one.response() != Some(Response::Rejected));
+    match (by_author, one.ruling().filter(|ruling| !ruling.missing)) {
+        (Some(answer), _) => (answer.section(), answer.reason()),
+        (None, Some(ruling)) => (named(&ruling.section), named(&ruling.reason)),
+        (None, None) => (None, None),
     }
-    let ruling = match &one.ruling {
-        Some(ruling) if ruling.missing => "; the judge did not rule on it".to_owned(),
-        Some(ruling) => format!("; the judge: {}", ruling.in_words()),
-        None => String::new(),
-    };
-    format!("{}{ruling}{open}", parts.join(", "))
+}
+
+/// Why a point has its status: the reason of the one who rejected it, or what remains of an open one.
+pub(crate) fn grounds(one: &Point) -> Option<&str> {
+    let ruling = one.ruling().filter(|ruling| !ruling.missing);
+    match (one.status(), ruling) {
+        (PointStatus::Open, Some(ruling)) => named(&ruling.remains).or_else(|| named(&ruling.reason)),
+        (PointStatus::Rejected, Some(Ruling { decision: Decision::Dismissed, reason, .. })) => named(reason),
+        (PointStatus::Open, None) | (PointStatus::Rejected, _) => one.answer().and_then(Remark::reason),
+        (PointStatus::Fixed | PointStatus::Claimed, _) => change(one).1,
+    }
+}
+
+/// A point's status, and who rejected it: `open`, `rejected by System Architect`.
+pub(crate) fn status_line(one: &Point) -> Phrase<'_> {
+    let status = one.status();
+    let is_dismissed = one.ruling().is_some_and(|ruling| ruling.decision == Decision::Dismissed);
+    match status {
+        PointStatus::Rejected if is_dismissed => line!["rejected by the judge"],
+        PointStatus::Rejected if one.response() == Some(Response::Rejected) => line!["rejected by ", &one.target_id],
+        PointStatus::Rejected => line!["rejected: ", &one.critic_id, " withdrew it"],
+        PointStatus::Fixed => match change(one).0 {
+            Some(section) => line!["fixed (", foreign(section), ")"],
+            None => line!["fixed"],
+        },
+        PointStatus::Open | PointStatus::Claimed => line![status.name()],
+    }
+}
+
+fn named(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
 }

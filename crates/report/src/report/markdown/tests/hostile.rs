@@ -151,7 +151,7 @@ fn expected(text: &str) -> Vec<String> {
         "li Status: failed".to_owned(),
         "li Error:".to_owned(),
         format!("li {one}"),
-        "li Outcome: stopped".to_owned(),
+        "li Run: failed".to_owned(),
         format!("li {one}"),
         format!("li {one}"),
         "li Check of the answer: not checked".to_owned(),
@@ -370,12 +370,10 @@ fn objections_stay_in_their_section_whatever_they_say() {
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
         let expected = [
             "h2 Objections".to_owned(),
-            "p The critics raised 1 point: 1 rejected. At the end 1 is open: 1 blocking. Of the points that needed \
-             a ruling, 1 was upheld and met in part."
-                .to_owned(),
-            "row Point ¦ Severity ¦ Critic ¦ Target ¦ Answer ¦ Critic's last word ¦ Ruling ¦ Open".to_owned(),
-            format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ partly met ¦ yes"),
-            format!("h3 {point}"),
+            "p The critics raised 1 point. 1 is open: 1 blocking.".to_owned(),
+            "row Point ¦ Severity ¦ Status ¦ Raised by ¦ Against".to_owned(),
+            format!("row {point} ¦ blocking ¦ open ¦ {one} ¦ {two}"),
+            format!("h3 {point} · blocking · {} on {}: open", shown_id(&one), shown_id(&two)),
             format!("p About: {one}"),
             "p Objection (blocking):".to_owned(),
             code.clone(),

@@ -8,7 +8,7 @@ mod blocks;
 mod decisions;
 mod entries;
 mod findings;
-mod points;
+mod list;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +17,7 @@ use std::ops::Range;
 use blocks::{BlockKind, BlockLine, Page};
 use entries::{Entries, spoken, strip_word, tidy, without_bullet};
 
-use super::{Found, Point, RecheckStanding, Response};
+use super::{Found, RaisedPoint, RecheckStanding, Response, Statement};
 
 pub use decisions::read_decisions;
 pub use findings::{read_findings, read_opinions};
@@ -52,33 +52,22 @@ const RESPONSES: &[(&str, Response)] = &[
     ("rejected", Response::Rejected),
 ];
 
-/// A statement about a numbered point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PointAnswer<V> {
-    /// The index of its number among the possible ones.
-    pub at: usize,
-    pub verdict: V,
-    pub section: Option<String>,
-    /// The reason or the change, verbatim.
-    pub reason: Option<String>,
-}
-
 /// A parsed critique or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadCritique<V> {
     /// The points in order. Empty if it states that it has none; `None` if none can be read in other text.
-    pub points: Option<Vec<Point>>,
+    pub points: Option<Vec<RaisedPoint>>,
     /// Points beyond the limit.
     pub unread: usize,
-    /// The statements about shown points, one for each.
-    pub said: Vec<PointAnswer<V>>,
+    /// The statements about shown points, one for each, by their places among the possible numbers.
+    pub said: Vec<Statement<V, usize>>,
 }
 
 /// The parsed answers of an author.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadAnswers {
     /// The last answer to each point.
-    pub answers: Vec<PointAnswer<Response>>,
+    pub answers: Vec<Statement<Response, usize>>,
     /// The byte range of the answers: under the requested heading, with at least one answer. Answers elsewhere belong
     /// to the text.
     pub section: Option<Range<usize>>,
@@ -153,7 +142,7 @@ pub fn read_answers(text: &str, heading: &str, numbers: &[&str]) -> ReadAnswers 
             let end = page.lines.get(at).map_or(page.text.trim_end().len(), |next| next.start);
             read.section = Some(page.lines[from].start..end);
         }
-        read.answers.retain(|known| !said.iter().any(|one| one.at == known.at));
+        read.answers.retain(|known| !said.iter().any(|one| one.point == known.point));
         read.answers.extend(said);
     }
     read
@@ -170,7 +159,7 @@ fn said_and_points<V: Copy + PartialEq>(
     let said = entries.read(lines);
     // Unknown numbers belong to other agents' points.
     let is_said = |line: &BlockLine| entries.is_entry(line) || is_on_any_point(page, line, verdicts);
-    let (points, unread) = points::read(page, lines, is_said, !said.is_empty());
+    let (points, unread) = list::read(page, lines, is_said, !said.is_empty());
     ReadCritique { points, unread, said }
 }
 

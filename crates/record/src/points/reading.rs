@@ -1,20 +1,119 @@
-//! How to parse an answer, and which points it can refer to.
+//! How to parse an answer, which points it can refer to, and what was read.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::debate::{
-    ANSWERS_HEADING, AgentId, CHECK_ANSWERS_HEADING, CallKey, Contribution, Debate, Lens, PointAnswer, ReadAnswers,
-    ReadCritique, ResultKind, read_answers, read_check, read_critique, read_decisions, read_findings, read_given_up,
-    read_opinions, read_review,
-};
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::call::is_default;
+
+use crate::debate::{AgentId, CallKey, Contribution, Debate, Lens, ResultKind};
 
 use super::{
-    Answered, AuthorReply, Change, GivenUp, Happened, Ledger, Objection, Occasion, Point, PointId, Reading, Recheck,
-    RecheckStanding, Verification,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Point, PointId, RaisedPoint, ReadAnswers, ReadCritique,
+    RecheckStanding, Response, Stance, Statement, read_answers, read_check, read_critique, read_decisions,
+    read_findings, read_given_up, read_opinions, read_review,
 };
+
+/// The objections read from a contribution when it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Reading {
+    /// The points of a critique. Empty if it states that it has none; absent if none could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<Vec<RaisedPoint>>,
+    /// Points of a critique beyond the limit.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unread: usize,
+    /// Texts without a readable section in a review of several texts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unread_texts: usize,
+    /// Approaches that a review rejects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<GivenUp>,
+    /// Remarks on earlier points.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rechecks: Vec<Statement<RecheckStanding>>,
+    /// Findings of a checker about accepted points.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verifications: Vec<Statement<Found>>,
+    /// Answers of a proposal to earlier points.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Statement<Response>>,
+    /// The position of the answers in the text, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers_at: Option<Range<usize>>,
+    /// The size of the change since the author's last proposal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// The findings of a reader of a change. Empty if it reported none; absent if none could be parsed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<RaisedPoint>>,
+    /// A reader's opinions on other readers' findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opinions: Vec<Statement<Stance>>,
+    /// The listed decisions of a proposal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<String>,
+}
+
+impl Reading {
+    /// `text`, the source of this reading, without its answers.
+    pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        without(text, self.answers_at.as_ref())
+    }
+
+    /// Adds the points of `more`, which repeated the request.
+    pub fn with_points_of(self, more: Self) -> Self {
+        let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
+        let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
+        let given_up = if more.given_up.is_empty() { self.given_up } else { more.given_up };
+        Self { given_up, rechecks, verifications, ..more }
+    }
+
+    /// Whether anything was read.
+    pub fn says_something(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// A reviewer's statement that a text's approach cannot be repaired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenUp {
+    /// The author of the approach, if the review names the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<AgentId>,
+    /// The reason and the alternative, verbatim.
+    pub reason: String,
+}
+
+impl GivenUp {
+    /// The reason, without a leading label of the text if the target already names its author.
+    pub fn remark(&self) -> &str {
+        let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
+        let label = || {
+            let rest = self.reason.trim_start_matches(is_mark);
+            let (word, rest) = rest.split_at_checked("Text".len())?;
+            let digits = rest.trim_start();
+            let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_label = word.eq_ignore_ascii_case("Text") && rest.len() < digits.len();
+            let rest = rest.trim_start_matches(is_mark).strip_prefix([':', '—', '–']).filter(|_| is_label)?;
+            Some(rest.trim_start_matches(is_mark)).filter(|rest| !rest.is_empty())
+        };
+        self.target.as_ref().and_then(|_| label()).unwrap_or(&self.reason)
+    }
+}
+
+/// The changed lines of a text, without its answers to critics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// New lines.
+    pub added: usize,
+    /// Removed lines.
+    pub removed: usize,
+}
 
 /// How to read a text, and its possible references.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,56 +154,13 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    fn of(one: &Objection) -> Self {
+    fn of(one: &Point) -> Self {
         Self { number: one.number(), id: one.id.clone() }
     }
 }
 
 fn numbers(points: &[Numbered]) -> Vec<&str> {
     points.iter().map(|point| point.number.as_str()).collect()
-}
-
-impl Ledger {
-    /// The unsettled points of `critic` against the text of `target`, which it rechecks.
-    pub fn to_recheck(&self, critic: &AgentId, target: &AgentId) -> Vec<&Objection> {
-        let own = self.against(target).filter(|one| one.critic_id == *critic);
-        own.filter(|one| one.draft.is_none() && !one.is_settled()).collect()
-    }
-
-    /// The accepted but unconfirmed points for the check, ordered by number: points against the text on which the draft
-    /// is built, or against all texts.
-    pub fn to_verify(&self, debate: &Debate) -> Vec<&Objection> {
-        let base = debate.draft.as_ref().and_then(|draft| draft.base.as_ref());
-        let is_of_base = |one: &&Objection| base.is_none_or(|base| one.target_id == *base);
-        let is_accepted = |one: &&Objection| {
-            let is_over = matches!(one.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
-            matches!(one.answer, Answered::Accepted | Answered::Partly) && !is_over
-        };
-        let accepted = self.objections.iter().filter(|one| one.draft.is_none()).filter(is_of_base).filter(is_accepted);
-        let mut accepted: Vec<_> = accepted.collect();
-        // Points against one text are already ordered.
-        let number = debate.text_numbers();
-        accepted.sort_by_key(|one| number(&one.target_id));
-        accepted
-    }
-
-    /// The points accepted in the last round whose changes were not verified.
-    pub fn claimed_last(&self, debate: &Debate) -> Vec<&Objection> {
-        let last = debate.final_round().map_or(0, |round| round.round_number);
-        let is_accepted = |one: &&Objection| {
-            let answered = one.story.iter().rev().find(|incident| matches!(incident.what, Happened::Answered(_)));
-            one.is_claimed() && answered.is_some_and(|incident| incident.at == Occasion::Round(last))
-        };
-        let mut claimed: Vec<_> = self.objections.iter().filter(is_accepted).collect();
-        let number = debate.text_numbers();
-        claimed.sort_by_key(|one| number(&one.target_id));
-        claimed
-    }
-
-    /// The open points against an author's text, which it must answer.
-    pub fn to_answer(&self, author: &AgentId) -> Vec<&Objection> {
-        self.against(author).filter(|one| one.draft.is_none() && one.open).collect()
-    }
 }
 
 impl Reads {
@@ -177,33 +233,13 @@ impl Reads {
     pub fn read(&self, text: &str) -> Reading {
         match self {
             Self::Critique(earlier) => {
-                let ReadCritique { points, unread, said: rechecks } = read_critique(text, &numbers(earlier));
-                let recheck = |said: PointAnswer<_>| {
-                    let PointAnswer { at, verdict, section, reason } = said;
-                    Some(Recheck {
-                        point: earlier.get(at)?.id.clone(),
-                        standing: verdict,
-                        section,
-                        reason: reason.map(Arc::from),
-                    })
-                };
-                let rechecks = rechecks.into_iter().filter_map(recheck).collect();
-                Reading { points, unread, rechecks, ..Reading::default() }
+                let ReadCritique { points, unread, said } = read_critique(text, &numbers(earlier));
+                Reading { points, unread, rechecks: about(said, earlier), ..Reading::default() }
             }
             Self::Review { texts, own } => review(text, texts, own.as_ref()),
             Self::Check(accepted) => {
-                let read = read_check(text, &numbers(accepted));
-                let verification = |said: PointAnswer<_>| {
-                    let PointAnswer { at, verdict, section, reason } = said;
-                    Some(Verification {
-                        point: accepted.get(at)?.id.clone(),
-                        found: verdict,
-                        section,
-                        reason: reason.map(Arc::from),
-                    })
-                };
-                let verifications = read.said.into_iter().filter_map(verification).collect();
-                Reading { points: read.points, unread: read.unread, verifications, ..Reading::default() }
+                let ReadCritique { points, unread, said } = read_check(text, &numbers(accepted));
+                Reading { points, unread, verifications: about(said, accepted), ..Reading::default() }
             }
             Self::Answers { asked, points, before } => {
                 // Without a critique there is nothing to answer, whatever the heading.
@@ -264,9 +300,9 @@ fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) ->
     let unread_texts = read.iter().filter(|one| one.points.is_none()).count();
     let unread = read.iter().map(|one| one.unread).sum();
     let points = texts.iter().zip(read).flat_map(|((_, author), one)| {
-        one.points.into_iter().flatten().map(move |point| Point { target: Some(author.clone()), ..point })
+        one.points.into_iter().flatten().map(move |point| RaisedPoint { target: Some(author.clone()), ..point })
     });
-    let points: Vec<Point> = points.collect();
+    let points: Vec<RaisedPoint> = points.collect();
     let is_read = unread_texts < texts.len() || texts.is_empty();
     let author = |number: u32| texts.iter().chain(own).find(|(known, _)| *known == number).map(|(_, id)| id.clone());
     let given_up = read_given_up(text).into_iter();
@@ -275,13 +311,20 @@ fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) ->
 }
 
 fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
-    let reply = |said: PointAnswer<_>| {
-        let PointAnswer { at, verdict, section, reason } = said;
-        let section = Some(section.unwrap_or_default());
-        Some(AuthorReply { point: points.get(at)?.id.clone(), answer: verdict, section, reason: reason.map(Arc::from) })
+    let answers = read.answers.into_iter().map(|said| {
+        let section = Some(said.section.unwrap_or_default());
+        Statement { section, ..said }
+    });
+    Reading { answers: about(answers, points), answers_at: read.section, ..Reading::default() }
+}
+
+/// Statements by the ids of the points instead of their places in a prompt.
+fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Numbered]) -> Vec<Statement<V>> {
+    let about = |one: Statement<V, usize>| {
+        let id = points.get(one.point)?.id.clone();
+        Some(one.about(id))
     };
-    let answers = read.answers.into_iter().filter_map(reply).collect();
-    Reading { answers, answers_at: read.section, ..Reading::default() }
+    said.into_iter().filter_map(about).collect()
 }
 
 impl Change {

@@ -1,30 +1,20 @@
 //! A review's findings, with the other readers' opinions and the judge's rulings, folded from the parsed texts.
 
 mod describe;
-mod voices;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use dialectic_base::figures::list;
+use dialectic_base::provider::family;
 use dialectic_base::severity::Severity;
 
-use super::{AgentId, Contribution, Debate, Lines, Placed, ResultKind};
+use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Lines, Placed, ResultKind};
+
+use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
 
 pub use describe::{ReviewText, describe_review};
-pub use voices::Voices;
-
-/// A fault that a reader found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    pub severity: Severity,
-    /// The place, if the text names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
-    /// The fault, as Markdown.
-    pub text: String,
-    /// How to observe the fault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<String>,
-}
 
 /// A place in a file, as a reader names it; it may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,29 +30,6 @@ impl std::fmt::Display for Place {
             Some(lines) => write!(f, "{}:{lines}", self.path),
             None => f.write_str(&self.path),
         }
-    }
-}
-
-/// A reader's opinion on another reader's finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opinion {
-    /// The number: `2.1` is the first of Reader 2.
-    pub finding: String,
-    pub stance: Stance,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-dialectic_base::named! {
-    /// A reader's opinion on a finding.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum Stance {
-        /// The finding is right.
-        Confirmed = "confirmed",
-        /// The finding is wrong.
-        Refuted = "refuted",
-        /// The reader cannot decide.
-        Left = "left",
     }
 }
 
@@ -100,7 +67,6 @@ pub struct ReviewedFinding {
     pub severity: Severity,
     /// Each reader's words for it, the gravest first.
     pub reports: Vec<Report>,
-    pub opinions: Vec<GivenOpinion>,
     pub ruling: Option<FindingRuling>,
 }
 
@@ -110,18 +76,20 @@ pub struct Report {
     pub number: String,
     /// The reader who found it.
     pub by: AgentId,
-    pub finding: Finding,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenOpinion {
-    pub by: AgentId,
-    pub opinion: Opinion,
+    pub finding: RaisedPoint,
+    /// The other readers' opinions on it.
+    pub opinions: Vec<Remark>,
 }
 
 impl ReviewedFinding {
+    fn of(number: String, mut reports: Vec<Report>) -> Self {
+        reports.sort_by_key(|report| report.finding.severity);
+        let severity = reports.iter().map(|report| report.finding.severity).min().unwrap_or(Severity::Minor);
+        Self { number, severity, reports, ruling: None }
+    }
+
     /// The shown words of the finding, from the gravest report.
-    pub fn lead(&self) -> &Finding {
+    pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
     }
 
@@ -137,12 +105,22 @@ impl ReviewedFinding {
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
+    /// The other readers with this opinion and their remarks, in the order of the readers' numbers.
+    pub fn opinions(&self, debate: &Debate, stance: Stance) -> Vec<(&AgentId, &Remark)> {
+        let opinions = self.reports.iter().flat_map(|report| report.opinions.iter().map(|one| (&report.number, one)));
+        let of_this = opinions.filter(|(_, one)| one.kind == RemarkKind::Opinion(stance));
+        let mut of_this: Vec<_> = of_this.filter_map(|(number, one)| Some((number, one.by.as_ref()?, one))).collect();
+        of_this.sort_by_cached_key(|(number, by, _)| (debate.text_number(by), (*number).clone()));
+        of_this.into_iter().map(|(_, by, one)| (by, one)).collect()
+    }
+
     /// The readers with this opinion, each once, except those who reported the finding.
     pub fn who(&self, stance: Stance) -> Vec<&AgentId> {
         let mut who: Vec<&AgentId> = Vec::new();
-        for one in self.opinions.iter().filter(|one| one.opinion.stance == stance) {
-            if !who.contains(&&one.by) && !self.reports.iter().any(|report| report.by == one.by) {
-                who.push(&one.by);
+        let opinions = self.reports.iter().flat_map(|report| &report.opinions);
+        for by in opinions.filter(|one| one.kind == RemarkKind::Opinion(stance)).filter_map(|one| one.by.as_ref()) {
+            if !who.contains(&by) && !self.reports.iter().any(|report| report.by == *by) {
+                who.push(by);
             }
         }
         who
@@ -168,7 +146,7 @@ impl Debate {
                 finding.reports.into_iter().partition(|report| of(&report.number).is_some());
             let apart = apart.into_iter().map(|report| (report.number.clone(), vec![report]));
             let together = Some((finding.number, together)).filter(|(_, reports)| !reports.is_empty());
-            together.into_iter().chain(apart).map(|(number, reports)| self.finding(number, reports)).collect()
+            together.into_iter().chain(apart).map(|(number, reports)| ReviewedFinding::of(number, reports)).collect()
         };
         findings = findings.into_iter().flat_map(told_apart).collect();
         for finding in &mut findings {
@@ -193,10 +171,9 @@ impl Debate {
     pub fn findings_of(&self, by: &AgentId) -> Option<Vec<Report>> {
         let text = self.texts_yielding(ResultKind::Findings).find(|text| text.agent_id == *by)?;
         let findings = text.reading.as_ref()?.findings.as_ref()?;
-        let report = |(place, finding): (usize, &Finding)| Report {
-            number: self.finding_number(by, place),
-            by: by.clone(),
-            finding: finding.clone(),
+        let report = |(place, finding): (usize, &RaisedPoint)| {
+            let number = self.finding_number(by, place);
+            Report { opinions: self.opinions_on(&number), number, by: by.clone(), finding: finding.clone() }
         };
         Some((1..).zip(findings).map(report).collect())
     }
@@ -223,7 +200,8 @@ impl Debate {
                 None => groups.push(vec![report]),
             }
         }
-        let mut findings: Vec<_> = groups.into_iter().map(|reports| self.finding(String::new(), reports)).collect();
+        let mut findings: Vec<_> =
+            groups.into_iter().map(|reports| ReviewedFinding::of(String::new(), reports)).collect();
         findings.sort_by_cached_key(|finding| {
             let place = finding.lead().place.as_ref();
             (finding.severity, place.map(|place| (place.path.clone(), place.lines)))
@@ -234,22 +212,82 @@ impl Debate {
         findings
     }
 
-    fn finding(&self, number: String, mut reports: Vec<Report>) -> ReviewedFinding {
-        reports.sort_by_key(|report| report.finding.severity);
-        let of_these = |opinion: &&Opinion| reports.iter().any(|report| report.number == opinion.finding);
-        let given = self.texts_yielding(ResultKind::Opinion).flat_map(|text| {
-            let opinions = text.reading.iter().flat_map(|reading| &reading.opinions).filter(of_these);
-            opinions.map(|opinion| GivenOpinion { by: text.agent_id.clone(), opinion: opinion.clone() })
+    /// The opinions on a reader's finding, in the order of the readers' numbers.
+    fn opinions_on(&self, number: &str) -> Vec<Remark> {
+        let texts = self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Opinion));
+        let given = texts.flat_map(|(round, text)| {
+            let of_it = text.reading.iter().flat_map(|reading| &reading.opinions);
+            let of_it = of_it.filter(|opinion| opinion.point.as_str() == number);
+            of_it.map(move |opinion| {
+                let kind = RemarkKind::Opinion(opinion.verdict);
+                Remark::of(RemarkTime::Round(round), &text.agent_id, kind, opinion)
+            })
         });
-        let mut opinions: Vec<_> = given.collect();
-        opinions.sort_by_cached_key(|one| (self.text_number(&one.by), one.opinion.finding.clone()));
-        let severity = reports.iter().map(|report| report.finding.severity).min().unwrap_or(Severity::Minor);
-        ReviewedFinding { number, severity, reports, opinions, ruling: None }
+        let mut opinions: Vec<Remark> = given.collect();
+        opinions.sort_by_cached_key(|one| one.by.as_ref().and_then(|by| self.text_number(by)));
+        opinions
     }
 }
 
 /// The number of lines that two findings share.
-fn overlap(one: &Finding, other: &Finding) -> Option<u32> {
+fn overlap(one: &RaisedPoint, other: &RaisedPoint) -> Option<u32> {
     let (one, other) = (one.place.as_ref()?, other.place.as_ref()?);
     (one.path == other.path).then(|| one.lines?.shared(other.lines?)).flatten().map(Lines::count)
+}
+
+/// The readers who found or confirmed something. Counts by model family, because models of one family make the same
+/// mistakes.
+#[derive(Debug, Clone, Copy)]
+pub struct Voices<'a> {
+    debate: &'a Debate,
+    by_family: bool,
+}
+
+impl<'a> Voices<'a> {
+    /// Counts by model family, or by agent if there is only one family.
+    pub fn of(debate: &'a Debate) -> Self {
+        let families: BTreeSet<&str> = debate.agents().iter().map(kind).collect();
+        Self { debate, by_family: families.len() > 1 }
+    }
+
+    /// The note for the reader about how voices are counted.
+    pub fn note(&self) -> Option<&'static str> {
+        let is_one = !self.by_family && self.debate.agents().len() > 1;
+        is_one.then_some(
+            "All readers use models of one family, which may share a blind spot: findings and confirmations are \
+                listed by agent.",
+        )
+    }
+
+    /// The voice of an agent: its model family, or its model if the family is unknown; its name if there is only one
+    /// family.
+    pub fn name(&self, id: &AgentId) -> String {
+        match self.debate.agents().iter().find(|agent| agent.id == *id) {
+            Some(agent) if self.by_family => kind(agent).to_owned(),
+            Some(agent) => agent.name.clone(),
+            None => id.to_string(),
+        }
+    }
+
+    /// The names of `ids`, each once, in the order of the configuration.
+    pub fn names<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> Vec<String> {
+        let mut ids: Vec<&AgentId> = ids.into_iter().collect();
+        ids.sort_by_key(|id| self.debate.agents().iter().position(|agent| agent.id == **id));
+        let mut names: Vec<String> = Vec::new();
+        for name in ids.into_iter().map(|id| self.name(id)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// [`Self::names`] as text.
+    pub fn listed<'i>(&self, ids: impl IntoIterator<Item = &'i AgentId>) -> String {
+        list(&self.names(ids))
+    }
+}
+
+fn kind(agent: &AgentSettings) -> &str {
+    family(&agent.model).unwrap_or(&agent.model)
 }

@@ -10,8 +10,9 @@ const NUMBERS: [&str; 5] = ["2.1", "2.2", "2.7", "2.10", "D3"];
 
 fn points(text: &str) -> Vec<(Severity, Option<String>, String, Option<String>)> {
     let points = read_critique(text, &[]).points.unwrap_or_default();
-    let parts =
-        |one: Point| (one.severity, one.about, one.text.to_string(), one.resolution.map(|remedy| remedy.to_string()));
+    let parts = |one: RaisedPoint| {
+        (one.severity, one.about, one.text.to_string(), one.resolution.map(|remedy| remedy.to_string()))
+    };
     points.into_iter().map(parts).collect()
 }
 
@@ -24,7 +25,7 @@ fn some(text: &str) -> Option<String> {
 fn answers(text: &str) -> Vec<(&'static str, Response, Option<String>, Option<String>)> {
     let text = format!("Body.\n\n## Response to critiques\n\n{text}");
     let read = read_answers(&text, ANSWERS_HEADING, &NUMBERS).answers.into_iter();
-    read.map(|one| (NUMBERS[one.at], one.verdict, one.section, one.reason)).collect()
+    read.map(|one| (NUMBERS[one.point], one.verdict, one.section, one.reason.as_deref().map(str::to_owned))).collect()
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_recheck_may_be_a_sentence() {
     let text = "1. 2.7 (Storage) is withdrawn; it is there.\n2. 2.1 (Keys) is not withdrawn: one for all.\n\
         3. 2.2 (Clocks) I maintain, as they drift.\n4. 2.10 is verified in Costs: it is there.";
     let read = read_critique(text, &NUMBERS);
-    let said: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
+    let said: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.point], one.verdict)).collect();
     let expected = [
         ("2.7", RecheckStanding::Withdrawn),
         ("2.1", RecheckStanding::Maintained),
@@ -243,8 +244,9 @@ fn rechecks_name_the_section_and_are_no_points() {
         write carries it.\n- `2.2`: **withdrawn** — true.\n- 9.9 verified (x): unknown.\n- 2.10 verified in Costs: now there.\n\n\
         ## New points\n\n1. [major] Clocks: they drift.";
     let ReadCritique { points, said: rechecks, unread: 0 } = read_critique(text, &NUMBERS) else { panic!() };
-    let said =
-        |one: &PointAnswer<RecheckStanding>| (NUMBERS[one.at], one.verdict, one.section.clone(), one.reason.clone());
+    let said = |one: &Statement<RecheckStanding, usize>| {
+        (NUMBERS[one.point], one.verdict, one.section.clone(), one.reason.as_deref().map(str::to_owned))
+    };
     assert_eq!(
         rechecks.iter().map(said).collect::<Vec<_>>(),
         [
@@ -262,7 +264,7 @@ fn a_check_finds_accepted_points_and_raises_its_own() {
     let text = "## Accepted points\n\n- 2.7 verified (Storage): it is there.\n- 2.1 not found: no word of it.\n\
         - 2.2 moot: there is no queue any more.\n\n1. [blocking] Failover: nobody says who decides. Resolved by: a quorum.";
     let read = read_check(text, &NUMBERS);
-    let found: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.at], one.verdict)).collect();
+    let found: Vec<_> = read.said.iter().map(|one| (NUMBERS[one.point], one.verdict)).collect();
     assert_eq!(found, [("2.7", Found::Verified), ("2.1", Found::NotFound), ("2.2", Found::Moot)]);
     assert_eq!(read.points.unwrap().len(), 1);
     assert_eq!(read_check("No objections.", &[]).points, Some(Vec::new()));

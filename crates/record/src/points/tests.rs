@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use dialectic_base::severity::Severity;
+
 use super::*;
-use crate::debate::StageId;
+use crate::debate::{AgentId, CallKey, Debate, StageId};
 
 /// A debate of rounds of contributions: who, about whom (or nobody), and what was read.
 fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {
@@ -46,9 +48,14 @@ fn rechecks(given: &[(&str, &str)]) -> Value {
 
 /// The points with answer, critic and whether they are open.
 fn lives(ledger: &Ledger) -> Vec<String> {
-    let life = |one: &Objection| {
-        let critic = one.critic.map_or("-", RecheckStanding::name);
-        format!("{} {} {critic} {}", one.id, one.answer.name(), if one.open { "open" } else { "closed" })
+    let life = |one: &Point| {
+        let critic = one.recheck().map_or("-", RecheckStanding::name);
+        format!(
+            "{} {} {critic} {}",
+            one.id,
+            one.response().map_or("unanswered", Response::name),
+            if one.is_open() { "open" } else { "closed" }
+        )
     };
     ledger.objections.iter().map(life).collect()
 }
@@ -81,7 +88,7 @@ fn only_a_stated_change_or_a_withdrawal_closes_a_point() {
     );
     assert!(ledger.objections[1].is_bare_acceptance() && !ledger.objections[0].is_bare_acceptance());
     let tally = ledger.tally(1).unwrap().to_string();
-    assert_eq!(tally, "5 points · 2 accepted · 1 partly · 1 rejected · 1 unanswered");
+    assert_eq!(tally, "5 points · 3 open · 1 claimed · 1 rejected");
     let decided: Vec<_> = ledger.to_decide().into_iter().map(|one| one.id.to_string()).collect();
     assert_eq!(decided, ["r1/a/b/2", "r1/a/b/3", "r1/a/b/5"], "a minor one is not the judge's");
 }
@@ -114,7 +121,7 @@ fn critics_of_the_next_round_whoever_they_are_withdraw_or_maintain() {
             "r1/a/b/3 rejected withdrawn closed",
         ]
     );
-    assert_eq!(ledger.tally(2).unwrap().to_string(), "0 points · 1 withdrawn · 2 maintained");
+    assert_eq!(ledger.tally(2).unwrap().to_string(), "3 points · 2 open · 1 rejected");
     // What is withdrawn stays closed, whatever its author says of it then.
     let third: &[_] = &[("b", None, answers(&[("r1/a/b/1", "accepted", Some("now")), ("r1/a/b/3", "rejected", None)]))];
     let ledger = Ledger::of(&debate(&[first, second, third]));
@@ -145,9 +152,9 @@ fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
     let silent: [&[(&str, Option<&str>, Value)]; 2] =
         [&[("a", Some("b"), points(&["major"]))], &[("c", Some("b"), points(&["minor"]))]];
     let ledger = Ledger::of(&debate(&silent));
-    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].open);
+    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].is_open());
     // Nobody but `a` and `c` spoke, who have the numbers 1 and 2; `b` has none.
-    assert_eq!(ledger.objections.iter().map(Objection::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
+    assert_eq!(ledger.objections.iter().map(Point::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
 }
 
 #[test]
@@ -165,7 +172,7 @@ fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
         let ledger = Ledger::seen_by(&debate, &"b".into(), round, inputs);
         ledger.objections.iter().map(|one| format!("{} {}", one.number(), one.id)).collect::<Vec<_>>()
     };
-    let input = CallKey::new(2, super::super::StageId::new("said"), &"c".into()).about(&"b".into());
+    let input = CallKey::new(2, StageId::new("said"), &"c".into()).about(&"b".into());
     assert_eq!(seen(1, &[]), Vec::<String>::new());
     assert_eq!(seen(2, &[]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1"]);
     assert_eq!(seen(2, &[input]), ["1.1 r1/a/b/1", "1.2 r1/c/b/1", "1.3 r2/c/b/1"]);
@@ -214,21 +221,57 @@ fn accepted_in(section: &str) -> Value {
 fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nOne lease with a token.", "verified");
     let point = &ledger.objections[0];
-    assert!(point.is_verified() && !point.is_claimed() && !point.open && point.is_settled());
-    assert_eq!(point.critic_section.as_deref(), Some("Storage"));
+    assert!(point.is_verified() && !point.is_claimed() && !point.is_open() && point.is_settled());
+    assert_eq!(point.remarks.last().and_then(Remark::section), Some("Storage"));
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified");
-    let counts = Counts::of(&ledger.objections);
-    assert_eq!((counts.verified, counts.claimed), (1, 0));
+    assert_eq!(point.status(), PointStatus::Fixed);
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\n\nOne lease.  ", "verified");
     let point = &ledger.objections[0];
     assert!(!point.is_verified() && point.is_claimed(), "{point:?}");
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified in an unchanged text");
-    let counts = Counts::of(&ledger.objections);
-    assert_eq!((counts.verified, counts.claimed), (0, 1));
+    assert_eq!(point.status(), PointStatus::Claimed);
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nAnother lease.", "maintained");
-    assert!(ledger.objections[0].open && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed());
+    assert!(
+        ledger.objections[0].is_open() && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed()
+    );
+}
+
+#[test]
+fn a_point_is_open_claimed_fixed_or_rejected() {
+    let raised = || ("a", Some("b"), points(&["major"]));
+    let answered = |answer: &str, reason: Option<&str>| ("b", None, answers(&[("r1/a/b/1", answer, reason)]));
+    let again = |standing: &str| ("a", Some("b"), rechecks(&[("r1/a/b/1", standing)]));
+    let status = |rounds: &[&[(&str, Option<&str>, Value)]], ruling: Option<&str>| {
+        let mut debate = debate(rounds);
+        if let Some(decision) = ruling {
+            let ruling = json!({"point": "r1/a/b/1", "decision": decision, "reason": "why"});
+            debate.final_solution =
+                Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+        }
+        Ledger::of(&debate).objections[0].status()
+    };
+    let (accepted, rejected) = (|| answered("accepted", Some("a token")), || answered("rejected", Some("no")));
+    assert_eq!(status(&[&[raised()]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), answered("accepted", None)]], None), PointStatus::Open, "no change is named");
+    assert_eq!(status(&[&[raised(), answered("partly", Some("half"))]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), accepted()]], None), PointStatus::Claimed);
+    assert_eq!(status(&[&[raised(), accepted()], &[again("withdrawn")]], None), PointStatus::Fixed);
+    assert_eq!(status(&[&[raised(), accepted()], &[again("maintained")]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), rejected()]], None), PointStatus::Rejected);
+    assert_eq!(status(&[&[raised(), answered("rejected", None)]], None), PointStatus::Open, "no reason is given");
+    assert_eq!(status(&[&[raised(), rejected()], &[again("maintained"), rejected()]], None), PointStatus::Open);
+    assert_eq!(status(&[&[raised(), rejected()], &[again("withdrawn")]], None), PointStatus::Rejected);
+    // The judge has the last word.
+    for (decision, expected) in [
+        ("met", PointStatus::Fixed),
+        ("partly", PointStatus::Open),
+        ("notMet", PointStatus::Open),
+        ("dismissed", PointStatus::Rejected),
+    ] {
+        assert_eq!(status(&[&[raised(), rejected()]], Some(decision)), expected, "{decision}");
+    }
 }
 
 #[test]
@@ -237,8 +280,8 @@ fn an_acceptance_closes_a_point_only_where_it_names_a_section() {
         let debate = debate(&[&[("b", None, json!({})), ("a", Some("b"), points(&["blocking"])), ("b", None, answer)]]);
         Ledger::of(&debate).objections.remove(0)
     };
-    assert!(!first(accepted_in("Storage")).open);
-    assert!(first(accepted_in("")).open && first(accepted_in(" ")).is_bare_acceptance());
+    assert!(!first(accepted_in("Storage")).is_open());
+    assert!(first(accepted_in("")).is_open() && first(accepted_in(" ")).is_bare_acceptance());
 }
 
 #[test]
@@ -249,7 +292,7 @@ fn after_a_ruling_a_point_is_open_as_far_as_something_remains() {
         ruling["point"] = json!("r1/a/b/1");
         debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
         let point = Ledger::of(&debate).objections.remove(0);
-        (point.open, point.ruling_in_words().unwrap(), point.is_unmet())
+        (point.is_open(), point.ruling_in_words().unwrap(), point.is_unmet())
     };
     assert_eq!(open(json!({"decision": "met", "where": "Storage"})), (false, "met", false));
     assert_eq!(open(json!({"decision": "partly", "remains": "the rest"})), (true, "partly met", false));
@@ -313,12 +356,10 @@ fn finished_rounds_are_folded_once_and_anew_when_the_record_was_changed() {
 
 #[test]
 fn a_point_says_all_of_it_also_where_its_parts_share_words() {
-    let point = |about: &str, text: &str, remedy: &str| Point {
-        severity: Severity::Major,
+    let point = |about: &str, text: &str, remedy: &str| RaisedPoint {
         about: Some(about.to_owned()),
-        text: text.into(),
         resolution: Some(remedy.into()),
-        target: None,
+        ..RaisedPoint::new(Severity::Major, text)
     };
     let said = point("99 %", "the share is below 99 % at night, with RSA-2048 or without.", "RSA-2048").in_full();
     assert_eq!(said, "99 %: the share is below 99 % at night, with RSA-2048 or without. Resolved by: RSA-2048");

@@ -1,12 +1,15 @@
 //! The findings of a change's readers, and their opinions on each other's findings: `1. [major] src/store.rs:42-48:
 //! what goes wrong. To see it: the input that shows it.`
 
+use std::sync::Arc;
+
 use dialectic_base::severity::Severity;
 
 use super::blocks::Page;
 use super::entries::{Entries, after_separator, strip_word, tidy};
-use super::points::{self, Form};
-use crate::debate::{Finding, Lines, Opinion, Place, Stance};
+use super::list::{self, Form};
+use crate::debate::Lines;
+use crate::points::{Place, PointId, RaisedPoint, Stance, Statement};
 
 const FORM: Form = Form {
     remedy: "to see it",
@@ -28,28 +31,34 @@ const CLOSING_MARKS: &str = "*_`\"')]>}";
 
 /// Parses the findings of a text, and the number of further ones. `paths` are the change's paths. The findings are
 /// `None` if none can be parsed, unless the text states that there are none.
-pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<Finding>>, usize) {
+pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {
-        let (said, evidence) = points::resolution(text, FORM.remedy);
+        let (said, evidence) = list::resolution(text, FORM.remedy);
         let said = tidy(said);
         let (place, said) = place(&said, paths).map_or((None, said.as_str()), |(place, rest)| (Some(place), rest));
         // An item that names neither is not a finding, whichever list contains it.
         let severity = severity.or(in_section).or(place.as_ref().map(|_| Severity::Major))?;
         let text = tidy(said);
-        text.contains(char::is_alphanumeric).then_some(Finding { severity, place, text, evidence })
+        text.contains(char::is_alphanumeric).then(|| RaisedPoint {
+            place,
+            evidence: evidence.map(Arc::from),
+            ..RaisedPoint::new(severity, text)
+        })
     };
-    points::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
+    list::read_as(&page, &page.lines, |_| false, false, &FORM, finding)
 }
 
 /// Parses a text's opinions on the findings with these numbers, each once.
-pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Opinion> {
+pub fn read_opinions(text: &str, numbers: &[&str]) -> Vec<Statement<Stance>> {
     let page = Page::new(text);
     let said = Entries { page: &page, numbers, verdicts: STANCES }.read(&page.lines);
-    let opinion = |one: super::PointAnswer<Stance>| {
-        let reason = [one.section.map(|section| format!("({section})")), one.reason].into_iter().flatten();
-        let reason = Some(reason.collect::<Vec<_>>().join(" ")).filter(|reason| !reason.is_empty());
-        Some(Opinion { finding: (*numbers.get(one.at)?).to_owned(), stance: one.verdict, reason })
+    let opinion = |one: Statement<Stance, usize>| {
+        let section = one.section.map(|section| format!("({section})"));
+        let reason: Vec<&str> = section.as_deref().into_iter().chain(one.reason.as_deref()).collect();
+        let reason = Some(reason.join(" ")).filter(|reason| !reason.is_empty()).map(Arc::from);
+        let point = PointId::of_finding(numbers.get(one.point)?);
+        Some(Statement { point, verdict: one.verdict, section: None, reason })
     };
     said.into_iter().filter_map(opinion).collect()
 }
@@ -126,7 +135,7 @@ mod tests {
     const PATHS: [&str; 3] = ["src/store.rs", "src/a file.py", "Makefile"];
 
     fn read(text: &str) -> Option<Vec<String>> {
-        let shown = |one: Finding| {
+        let shown = |one: RaisedPoint| {
             let place = one.place.map_or_else(|| "?".to_owned(), |place| place.to_string());
             let evidence = one.evidence.map(|evidence| format!(" / {evidence}")).unwrap_or_default();
             format!("{} {place} | {}{evidence}", one.severity.name(), one.text)
@@ -186,7 +195,7 @@ mod tests {
         let numbers = ["2.1", "2.2", "2.3"];
         let text = "- 2.1 confirmed: line 4 returns early\n- **2.2** refuted (a.rs): it is checked above\n- 9.9 confirmed: no\n- 2.3 left: not shown";
         let read = read_opinions(text, &numbers);
-        let shown: Vec<_> = read.iter().map(|one| (one.finding.as_str(), one.stance, one.reason.as_deref())).collect();
+        let shown: Vec<_> = read.iter().map(|one| (one.point.as_str(), one.verdict, one.reason.as_deref())).collect();
         assert_eq!(
             shown,
             [

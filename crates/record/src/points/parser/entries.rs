@@ -1,8 +1,9 @@
 //! Entries that begin with a point's number and a verdict: `- 2.7 accepted (Storage): monthly partitions.`
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::PointAnswer;
+use super::Statement;
 use super::blocks::{BlockKind, BlockLine, Page};
 
 /// Reads entries about points with `numbers`, with the words of `verdicts`.
@@ -27,18 +28,19 @@ struct Lead<V> {
 
 impl<V: Copy + PartialEq> Entries<'_, V> {
     /// All entries of these lines; the last entry on a point counts, if it has a verdict.
-    pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<PointAnswer<V>> {
-        let mut entries: Vec<PointAnswer<V>> = Vec::new();
+    pub(super) fn read(&self, lines: &[BlockLine]) -> Vec<Statement<V, usize>> {
+        let mut entries: Vec<Statement<V, usize>> = Vec::new();
         let mut at = 0;
         while at < lines.len() {
             let Some((lead, end)) = self.entry(lines, at) else {
                 at += 1;
                 continue;
             };
-            entries.retain(|known| !lead.points.contains(&known.at));
+            entries.retain(|known| !lead.points.contains(&known.point));
             if let Some(verdict) = lead.verdict {
                 let (section, reason) = self.section_and_reason(lead.rest..lines[end - 1].end);
-                let of = |at| PointAnswer { at, verdict, section: section.clone(), reason: reason.clone() };
+                let reason = reason.map(Arc::from);
+                let of = |point| Statement { point, verdict, section: section.clone(), reason: reason.clone() };
                 entries.extend(lead.points.into_iter().map(of));
             }
             at = end;

@@ -7,7 +7,7 @@ use dialectic_base::severity::Severity;
 use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::{after_separator, belongs, spoken, strip_word, tidy};
 use super::title_level;
-use crate::debate::Point;
+use crate::points::RaisedPoint;
 
 /// The maximum number of points per critique. The prompts ask for seven.
 const MOST: usize = 30;
@@ -53,7 +53,7 @@ pub(super) fn read(
     lines: &[BlockLine],
     is_said: impl Fn(&BlockLine) -> bool,
     has_said: bool,
-) -> (Option<Vec<Point>>, usize) {
+) -> (Option<Vec<RaisedPoint>>, usize) {
     read_as(page, lines, is_said, has_said, &OF_CRITIQUES, point)
 }
 
@@ -216,7 +216,7 @@ fn tag_within(text: &str) -> Option<Severity> {
 }
 
 /// A point divided into its parts, each verbatim.
-fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<Point> {
+fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -> Option<RaisedPoint> {
     let severity = severity.or(in_section).or_else(|| tag_within(text)).unwrap_or(Severity::Major);
     let (text, resolution) = resolution(text, RESOLVED_BY);
     let text = tidy(text);
@@ -226,7 +226,7 @@ fn point(text: &str, severity: Option<Severity>, in_section: Option<Severity>) -
         return None;
     }
     let (about, text) = about(&text).map_or((None, &*text), |(about, rest)| (Some(about), rest));
-    Some(Point { severity, about, text: text.into(), resolution: resolution.map(Arc::from), target: None })
+    Some(RaisedPoint { about, resolution: resolution.map(Arc::from), ..RaisedPoint::new(severity, text) })
 }
 
 /// The text before `Resolved by:` or another such mark, and the remedy.

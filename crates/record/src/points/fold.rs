@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 
-use crate::debate::{
-    AgentId, Contribution, Debate, Found, Lens, Point, RecheckStanding, Response, ResultKind, Solution,
-};
+use crate::debate::{AgentId, Contribution, Debate, Lens, ResultKind, Solution, StageInfo};
 
-use super::reads::lines;
+use super::reading::lines;
 use super::{
-    Answered, AuthorReply, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, PointState, Reading,
+    Found, Ledger, Move, Point, PointId, RaisedPoint, Reading, RecheckStanding, Remark, RemarkKind, RemarkTime,
+    Response, Statement,
 };
 
 /// Identifies a text by its lines, without its answers to critics.
@@ -29,7 +28,7 @@ impl Fingerprint {
 }
 
 /// A ledger being folded.
-pub(in crate::debate) struct Fold<'a> {
+pub(crate) struct Fold<'a> {
     pub(super) folded: Folded,
     /// The record, for numbers and replacements of critics; absent if only counts matter.
     debate: Option<&'a Debate>,
@@ -50,17 +49,17 @@ pub(super) struct Folded {
 struct Criticised {
     text: Option<Fingerprint>,
     /// The points, each with its rank among all points of the debate.
-    points: Vec<(usize, Objection)>,
+    points: Vec<(usize, Point)>,
     /// The indices of the points by their ids.
     by_id: Arc<HashMap<PointId, usize>>,
 }
 
 impl Criticised {
-    fn all(&self) -> impl Iterator<Item = &Objection> {
+    fn all(&self) -> impl Iterator<Item = &Point> {
         self.points.iter().map(|(_, point)| point)
     }
 
-    fn add(&mut self, rank: usize, point: Objection) {
+    fn add(&mut self, rank: usize, point: Point) {
         let by_id = Arc::make_mut(&mut self.by_id);
         by_id.entry(point.id.clone()).or_insert(self.points.len());
         self.points.push((rank, point));
@@ -72,62 +71,45 @@ impl Folded {
         Arc::make_mut(self.authors.entry(author.clone()).or_default())
     }
 
-    fn point(&mut self, id: &PointId) -> Option<&mut Objection> {
+    fn point(&mut self, id: &PointId) -> Option<&mut Point> {
         let (index, criticised) = self.authors.values_mut().find_map(|one| Some((*one.by_id.get(id)?, one)))?;
         Arc::make_mut(criticised).points.get_mut(index).map(|(_, point)| point)
     }
 
-    fn add(&mut self, point: Objection) {
+    fn add(&mut self, point: Point) {
         let rank = self.raised;
         self.raised += 1;
         self.author(&point.target_id.clone()).add(rank, point);
     }
 }
 
-/// An author of remarks on points, and the time of its text.
-#[derive(Debug, Clone, Copy)]
-struct Speaker<'a> {
-    at: Occasion,
-    by: Option<&'a AgentId>,
-}
-
-impl Speaker<'_> {
-    fn says(self, what: Happened, section: Option<&str>, reason: Option<&Arc<str>>) -> Incident {
-        let section = section.filter(|text| !text.trim().is_empty()).map(str::to_owned);
-        let reason = reason.filter(|text| !text.trim().is_empty()).cloned();
-        Incident { at: self.at, by: self.by.cloned(), what, section, reason }
-    }
-}
-
 impl<'a> Fold<'a> {
-    pub(in crate::debate) fn of(debate: &'a Debate) -> Self {
+    pub(crate) fn of(debate: &'a Debate) -> Self {
         let (numbers, debate) = (debate.in_order_of_numbers(), Some(debate));
         Self { debate, numbers, ..Self::without_numbers() }
     }
 
     /// A fold of contributions without their record.
-    pub(in crate::debate) fn without_numbers() -> Self {
+    pub(crate) fn without_numbers() -> Self {
         Self { folded: Folded::default(), debate: None, numbers: Vec::new() }
     }
 
     /// The ledger so far.
-    pub(in crate::debate) fn ledger(&self) -> Ledger {
-        let mut points: Vec<&(usize, Objection)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
+    pub(crate) fn ledger(&self) -> Ledger {
+        let mut points: Vec<&(usize, Point)> = self.folded.authors.values().flat_map(|one| &one.points).collect();
         points.sort_unstable_by_key(|(rank, _)| *rank);
-        Ledger {
-            objections: points.into_iter().map(|(_, point)| point.clone()).collect(),
-            moves: self.folded.moves.to_vec(),
-        }
+        let objections = points.into_iter().map(|(_, point)| point.clone()).collect();
+        Ledger { objections, moves: self.folded.moves.to_vec(), is_derived: false }
     }
 
     /// The points against the text of `target`.
     pub(super) fn against(&self, target: &AgentId) -> Ledger {
         let objections = self.folded.authors.get(target).into_iter().flat_map(|one| one.all()).cloned().collect();
-        Ledger { objections, moves: Vec::new() }
+        Ledger { objections, ..Ledger::default() }
     }
 
     /// Adds the next contribution of the rounds.
-    pub(in crate::debate) fn take(&mut self, round: u32, one: &Contribution) {
+    pub(crate) fn take(&mut self, round: u32, one: &Contribution) {
         // A carried-over text was read and answered in its own round.
         if let Some(reading) = one.reading.as_ref().filter(|_| !one.metadata.carried_over) {
             if let Some(target) = &one.target_agent_id {
@@ -179,7 +161,7 @@ impl<'a> Fold<'a> {
                 raised = self.raise_by_check(debate, one, draft, raised);
             } else {
                 // Another draft, or the final text: both answer the previous check.
-                self.reply(Speaker { at: Occasion::Final, by: Some(&one.agent_id) }, &reading.answers);
+                self.reply(RemarkTime::Final, &one.agent_id, &reading.answers);
                 (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
             }
         }
@@ -190,29 +172,16 @@ impl<'a> Fold<'a> {
 
     /// Adds a checker's findings about accepted points.
     fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
-        let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
             let Some(objection) = self.folded.point(&found.point) else { continue };
-            let (section, reason) = (found.section.as_deref(), found.reason.as_ref());
             let is_same = text.is_none() || text == objection.text;
-            if found.found == Found::Verified && is_same {
-                objection.story.push(speaker.says(Happened::Unchanged, section, reason));
-                continue;
-            }
-            objection.story.push(speaker.says(Happened::Checked(found.found), section, reason));
-            objection.was_answered_last = false;
-            match found.found {
-                Found::NotFound => objection.open = true,
-                // A partly accepted point is only partly met.
-                Found::Verified | Found::Moot if objection.answer == Answered::Accepted => objection.open = false,
-                Found::Verified | Found::Moot => {}
-            }
-            objection.check = Some(found.clone());
+            let is_unchanged = found.verdict == Found::Verified && is_same;
+            let kind = if is_unchanged { RemarkKind::Unchanged } else { RemarkKind::Checked(found.verdict) };
+            objection.remarks.push(Remark::of(RemarkTime::Check(draft), &one.agent_id, kind, found));
         }
     }
 
     fn raise_by_check(&mut self, debate: &Debate, one: &Contribution, draft: u32, before: usize) -> usize {
-        let speaker = Speaker { at: Occasion::Check(draft), by: Some(&one.agent_id) };
         let lens = one.metadata.lens.map_or("", Lens::name);
         let target = one.target_agent_id.as_ref().unwrap_or(&one.agent_id);
         let points = one.reading.iter().flat_map(|reading| &reading.points).flatten();
@@ -220,7 +189,8 @@ impl<'a> Fold<'a> {
         for (number, point) in (1..).zip(points) {
             raised += 1;
             let id = PointId::of_check(draft, lens, &one.agent_id, number);
-            let mut objection = raise(id, format!("D{raised}"), debate.current_round, speaker, target, point);
+            let by = raised_by(RemarkTime::Check(draft), one);
+            let mut objection = Point::raised(id, format!("D{raised}"), debate.current_round, target, point, by);
             objection.lens = Some(lens.to_owned()).filter(|lens| !lens.is_empty());
             objection.draft = Some(draft);
             self.folded.add(objection);
@@ -234,14 +204,13 @@ impl<'a> Fold<'a> {
         one: &Contribution,
         target: &AgentId,
         reading: &Reading,
-        points: impl Iterator<Item = &'p Point>,
+        points: impl Iterator<Item = &'p RaisedPoint>,
     ) {
-        let speaker = Speaker { at: Occasion::Round(round), by: Some(&one.agent_id) };
-        let debate = self.debate;
+        let (at, debate) = (RemarkTime::Round(round), self.debate);
         let criticised = self.folded.author(target);
         let text = criticised.text;
         // Critics of one round speak simultaneously: only a later round rechecks answers.
-        let is_passed_over = |known: &Objection| {
+        let is_passed_over = |known: &Point| {
             let is_own = debate.is_none() || known.critic_id == one.agent_id;
             known.round < round && !known.was_passed_over && is_own
         };
@@ -249,20 +218,15 @@ impl<'a> Fold<'a> {
         passed_over.for_each(|known| known.was_passed_over = true);
         for recheck in &reading.rechecks {
             let Some(objection) = self.folded.point(&recheck.point) else { continue };
-            let (section, reason) = (recheck.section.as_deref(), recheck.reason.as_ref());
-            if recheck.standing == RecheckStanding::Verified && (text.is_none() || text == objection.text) {
-                objection.story.push(speaker.says(Happened::Unchanged, section, reason));
+            let is_same = text.is_none() || text == objection.text;
+            if recheck.verdict == RecheckStanding::Verified && is_same {
+                objection.remarks.push(Remark::of(at, &one.agent_id, RemarkKind::Unchanged, recheck));
                 continue;
             }
-            let is_first = objection.checked_in < round;
-            objection.story.push(speaker.says(Happened::Rechecked(recheck.standing), section, reason));
-            // Maintaining a point outweighs withdrawing it in the same round.
-            if is_first || recheck.standing == RecheckStanding::Maintained {
-                objection.critic = Some(recheck.standing);
-                objection.critic_section.clone_from(&recheck.section);
-                objection.critic_reason.clone_from(&recheck.reason);
-                objection.checked_in = round;
-                objection.open = recheck.standing == RecheckStanding::Maintained;
+            let kind = RemarkKind::Rechecked(recheck.verdict);
+            let is_first = objection.rechecked_in() != Some(at) && objection.round < round;
+            objection.remarks.push(Remark::of(at, &one.agent_id, kind, recheck));
+            if is_first || recheck.verdict == RecheckStanding::Maintained {
                 objection.text = text;
                 objection.is_of_earlier_text = false;
             }
@@ -276,7 +240,7 @@ impl<'a> Fold<'a> {
         for (number, point) in (1..).zip(points) {
             let id = PointId::new(round, &one.agent_id, target, before + number);
             let number = format!("{text_number}.{}", raised + number);
-            let mut objection = raise(id, number, round, speaker, target, point);
+            let mut objection = Point::raised(id, number, round, target, point, raised_by(at, one));
             (objection.text, objection.is_final_word) = (text, is_final_word);
             self.folded.add(objection);
         }
@@ -290,10 +254,10 @@ impl<'a> Fold<'a> {
         let due = criticised
             .all()
             .enumerate()
-            .filter(|(index, known)| known.open && known.draft.is_none() && !answered.contains(index));
+            .filter(|(index, known)| known.is_open() && known.draft.is_none() && !answered.contains(index));
         let unanswered: Vec<PointId> = due.map(|(_, known)| known.id.clone()).collect();
         let all = |wanted| {
-            let replies = reading.answers.iter().filter(move |reply| reply.answer == wanted);
+            let replies = reading.answers.iter().filter(move |reply| reply.verdict == wanted);
             replies.map(|reply| reply.point.clone()).collect::<Vec<_>>()
         };
         let moved = Move {
@@ -308,37 +272,35 @@ impl<'a> Fold<'a> {
         if !reading.answers.is_empty() || !moved.unanswered.is_empty() {
             Arc::make_mut(&mut self.folded.moves).push(moved);
         }
-        self.reply(Speaker { at: Occasion::Round(round), by: Some(author) }, &reading.answers);
+        self.reply(RemarkTime::Round(round), author, &reading.answers);
     }
 
-    fn reply(&mut self, speaker: Speaker<'_>, replies: &[AuthorReply]) {
+    fn reply(&mut self, at: RemarkTime, author: &AgentId, replies: &[Statement<Response>]) {
         for reply in replies {
             let Some(objection) = self.folded.point(&reply.point) else { continue };
-            objection.answer = reply.answer.into();
-            objection.section.clone_from(&reply.section);
-            objection.reason.clone_from(&reply.reason);
             objection.was_passed_over = false;
-            objection.was_answered_last = speaker.at == Occasion::Final;
-            // A point that its critic withdrew or verified stays settled.
-            let is_over = matches!(objection.critic, Some(RecheckStanding::Withdrawn | RecheckStanding::Verified));
-            if !is_over || objection.was_answered_last {
-                objection.open = objection.answer != Answered::Accepted || objection.is_bare_acceptance();
-            }
-            let (section, reason) = (reply.section.as_deref(), reply.reason.as_ref());
-            objection.story.push(speaker.says(Happened::Answered(reply.answer), section, reason));
+            objection.remarks.push(Remark::of(at, author, RemarkKind::Answered(reply.verdict), reply));
         }
     }
 
     fn rule(&mut self, solution: &Solution) {
-        let speaker = Speaker { at: Occasion::Ruling, by: None };
         for ruling in &solution.rulings {
             let Some(objection) = self.folded.point(&ruling.point) else { continue };
-            objection.open = ruling.leaves_something();
-            let what = Happened::Ruled(Box::new(ruling.clone()));
-            objection.story.push(speaker.says(what, Some(ruling.section.trim()), Some(&ruling.reason.as_str().into())));
-            objection.ruling = Some(ruling.clone());
+            let named = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+            objection.remarks.push(Remark {
+                at: RemarkTime::Ruling,
+                by: None,
+                kind: RemarkKind::Ruled(Box::new(ruling.clone())),
+                section: named(&ruling.section),
+                reason: named(&ruling.reason).map(Arc::from),
+            });
         }
     }
+}
+
+/// The first remark on a point.
+fn raised_by(at: RemarkTime, one: &Contribution) -> Remark {
+    Remark { at, by: Some(one.agent_id.clone()), kind: RemarkKind::Raised, section: None, reason: None }
 }
 
 /// The authors whose texts a critique criticises.
@@ -352,31 +314,71 @@ fn targets(reading: &Reading) -> Vec<&AgentId> {
     targets
 }
 
-fn raise(id: PointId, number: String, round: u32, speaker: Speaker<'_>, target: &AgentId, point: &Point) -> Objection {
-    Objection(Arc::new(PointState {
-        id,
-        number,
-        round,
-        critic_id: speaker.by.cloned().unwrap_or_else(|| target.clone()),
-        target_id: target.clone(),
-        draft: None,
-        lens: None,
-        point: Point { target: None, ..point.clone() },
-        answer: Answered::Unanswered,
-        section: None,
-        reason: None,
-        critic: None,
-        critic_section: None,
-        critic_reason: None,
-        check: None,
-        ruling: None,
-        open: true,
-        checked_in: round,
-        was_passed_over: false,
-        text: None,
-        is_of_earlier_text: false,
-        was_answered_last: false,
-        is_final_word: false,
-        story: vec![speaker.says(Happened::Raised, None, None)],
-    }))
+/// Caches the ledger of finished rounds, so that prompts need not fold the whole debate. Derived, so comparisons of
+/// debates ignore it.
+#[derive(Debug, Clone, Default)]
+pub struct Past(Option<Arc<FoldedLedger>>);
+
+impl PartialEq for Past {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[derive(Debug, Clone)]
+struct FoldedLedger {
+    folded: Folded,
+    /// The folded contributions. Holding them detects replacements in a record that is changed later.
+    of: Arc<[(u32, Arc<Contribution>)]>,
+    basis: Basis,
+}
+
+/// Other parts of a record that a ledger depends on.
+#[derive(Debug, Clone)]
+struct Basis {
+    numbers: Arc<[AgentId]>,
+    stages: Arc<[StageInfo]>,
+}
+
+impl Past {
+    /// A fold of the cached rounds before `round`, and the remaining contributions.
+    pub(super) fn begin(
+        self,
+        debate: &Debate,
+        round: u32,
+    ) -> (Fold<'_>, impl Iterator<Item = (u32, &Arc<Contribution>)>) {
+        let mut fold = Fold::of(debate);
+        let known = self.0.filter(|known| known.holds(debate, &fold.numbers, round)).map(Arc::unwrap_or_clone);
+        let taken = known.as_ref().map_or(0, |known| known.of.len());
+        if let Some(known) = known {
+            fold.folded = known.folded;
+        }
+        (fold, debate.contributions().skip(taken))
+    }
+
+    /// The cache extended to all rounds before `round`.
+    pub(crate) fn until(self, debate: &Debate, round: u32) -> Self {
+        let (mut fold, new) = self.begin(debate, round);
+        for (number, one) in new.take_while(|(number, _)| *number < round) {
+            fold.take(number, one);
+        }
+        let of = debate.contributions().take_while(|(number, _)| *number < round);
+        let of = of.map(|(number, one)| (number, Arc::clone(one))).collect();
+        let basis = Basis { numbers: fold.numbers.into_iter().cloned().collect(), stages: Arc::clone(&debate.stages) };
+        Self(Some(Arc::new(FoldedLedger { folded: fold.folded, of, basis })))
+    }
+}
+
+impl FoldedLedger {
+    /// Whether the cached fold is part of the rounds before `round`.
+    fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
+        let Basis { numbers: known, stages } = &self.basis;
+        let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
+            *number < round && other.is_some_and(|(round, other)| round == *number && Arc::ptr_eq(one, other))
+        };
+        let mut now = debate.contributions();
+        known.iter().eq(numbers.iter().copied())
+            && Arc::ptr_eq(stages, &debate.stages)
+            && self.of.iter().all(|one| is_same(one, now.next()))
+    }
 }

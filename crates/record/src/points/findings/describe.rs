@@ -6,7 +6,8 @@ use dialectic_base::figures::counted;
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 use dialectic_base::severity::Severity;
 
-use crate::debate::{ChangeSet, Debate, FindingDecision, FindingRuling, Placed, ReviewedFinding, Stance, Voices};
+use crate::debate::{ChangeSet, Debate, Placed};
+use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
 
 /// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
@@ -55,7 +56,7 @@ impl<'a> ReviewText<'a> {
         };
         let dismissed = match self.dismissed().count() {
             0 => String::new(),
-            count => format!("; {count} dismissed"),
+            count => format!("; {count} rejected"),
         };
         if read == 0 && readers > 0 {
             return "No findings could be read.".to_owned();
@@ -89,10 +90,10 @@ impl<'a> ReviewText<'a> {
     pub fn dismissed_in_words(&self) -> String {
         let line = |finding: &ReviewedFinding| {
             let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
-            format!("- {}: {} Dismissed: {why}\n", self.title(finding), defused_line(&finding.lead().text))
+            format!("- {}: {} Rejected: {why}\n", self.title(finding), defused_line(&finding.lead().text))
         };
         let lines: String = self.dismissed().map(line).collect();
-        if lines.is_empty() { lines } else { format!("\n## Dismissed\n\n{lines}") }
+        if lines.is_empty() { lines } else { format!("\n## Rejected\n\n{lines}") }
     }
 
     /// `[major] src/store.rs:42-48`
@@ -123,14 +124,14 @@ impl<'a> ReviewText<'a> {
             (true, false) => "; confirmed by nobody else".to_owned(),
         };
         let _ = write!(out, "\n- Found by {}{confirmed}\n", inline(&found));
-        for one in finding.opinions.iter().filter(|one| one.opinion.stance == Stance::Refuted) {
-            let reason = one.opinion.reason.as_deref().map_or_else(|| "no reason given".to_owned(), defused_line);
-            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(&one.by)));
+        for (by, opinion) in finding.opinions(self.debate, Stance::Refuted) {
+            let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
+            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(by)));
         }
         let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
-            FindingDecision::Dismissed => "dismissed",
+            FindingDecision::Dismissed => "rejected",
             FindingDecision::Open => "open: the material shown is not enough to decide",
         };
         let reason = defused_line(&ruling.reason);

@@ -1,0 +1,192 @@
+//! Names for the numbers by which models speak of each other's texts.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{AgentId, Contribution, Debate, RaisedPoint, Reading, Settings, Solution, Statement};
+
+/// The words before a number in prompts: a text of a debate, a reader of a review.
+const LABELS: [&str; 2] = ["Text", "Reader"];
+
+impl Debate {
+    /// A copy for people, in which `Text 2` is followed by its author's name. Models see numbers instead of names. Never
+    /// saved.
+    pub fn with_named_texts(&self) -> Self {
+        let Some(settings) = self.settings.as_ref().filter(|_| self.format_version.is_some()) else {
+            // Prompts of the older program had no such labels.
+            return self.clone();
+        };
+        let names = Names::of(self, settings);
+        let mut debate = self.clone();
+        let rounds = debate.rounds.iter_mut().flat_map(|round| &mut round.contributions);
+        for one in rounds.chain(&mut debate.checks) {
+            names.in_contribution(Arc::make_mut(one));
+        }
+        for solution in debate.final_solution.iter_mut().chain(&mut debate.draft) {
+            names.in_solution(solution);
+        }
+        for answer in debate.follow_ups.iter_mut().filter_map(|one| one.answer.as_mut()) {
+            names.in_shared(answer);
+        }
+        debate
+    }
+}
+
+/// The names of the authors by the numbers of their texts, from 1.
+struct Names<'a>(Vec<&'a str>);
+
+impl<'a> Names<'a> {
+    fn of(debate: &Debate, settings: &'a Settings) -> Self {
+        let order = debate.in_order_of_numbers().into_iter();
+        let name =
+            |id: &AgentId| settings.agents.iter().find(|agent| agent.id == *id).map_or("", |agent| agent.name.as_str());
+        Self(order.map(name).collect())
+    }
+
+    /// The text with names; borrowed if it has no label.
+    fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut named = String::new();
+        let mut from = 0;
+        for label in self.labels(text) {
+            let (end, name) = label;
+            named.push_str(&text[from..end]);
+            named.push_str(" (");
+            named.push_str(name);
+            named.push(')');
+            from = end;
+        }
+        if from == 0 { Cow::Borrowed(text) } else { (named + &text[from..]).into() }
+    }
+
+    /// The end of each label without a name, and the name of its author.
+    fn labels<'s>(&'s self, text: &str) -> Vec<(usize, &'s str)> {
+        let places = LABELS.iter().flat_map(|label| text.match_indices(label).map(|(at, _)| (at, at + label.len())));
+        let mut places: Vec<(usize, usize)> = places.collect();
+        places.sort_unstable();
+        let label = |(at, end): (usize, usize)| {
+            let digits = text[end..].strip_prefix([' ', '\u{a0}'])?;
+            let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+            let (number, rest) = digits.split_at(length);
+            let name = *self.0.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
+            let is_word = !text[..at].ends_with(char::is_alphanumeric) && !rest.starts_with(char::is_alphanumeric);
+            // `Text 2.1` is a section, and a label may already have the name.
+            let is_section = rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            let is_free = is_word && !is_section && !rest.starts_with(" (") && !name.is_empty();
+            is_free.then(|| (text.len() - rest.len(), name))
+        };
+        places.into_iter().filter_map(label).collect()
+    }
+
+    fn in_text(&self, text: &mut String) {
+        if let Cow::Owned(named) = self.named(text) {
+            *text = named;
+        }
+    }
+
+    fn in_shared(&self, text: &mut Arc<str>) {
+        if let Cow::Owned(named) = self.named(text) {
+            *text = named.into();
+        }
+    }
+
+    /// A place in a text after names were inserted.
+    fn moved(&self, text: &str, place: usize) -> usize {
+        let before = self.labels(text).into_iter().filter(|(end, _)| *end <= place);
+        place + before.map(|(_, name)| name.len() + " ()".len()).sum::<usize>()
+    }
+
+    fn in_contribution(&self, one: &mut Contribution) {
+        if let Some(reading) = one.reading.as_deref_mut() {
+            reading.answers_at = reading
+                .answers_at
+                .take()
+                .map(|Range { start, end }| self.moved(&one.content, start)..self.moved(&one.content, end));
+            self.in_reading(reading);
+        }
+        self.in_shared(&mut one.content);
+    }
+
+    fn in_reading(&self, reading: &mut Reading) {
+        for point in reading.points.iter_mut().chain(&mut reading.findings).flatten() {
+            self.in_point(point);
+        }
+        reading.rechecks.iter_mut().for_each(|one| self.in_statement(one));
+        reading.verifications.iter_mut().for_each(|one| self.in_statement(one));
+        reading.answers.iter_mut().for_each(|one| self.in_statement(one));
+        reading.opinions.iter_mut().for_each(|one| self.in_statement(one));
+    }
+
+    fn in_point(&self, point: &mut RaisedPoint) {
+        self.in_shared(&mut point.text);
+        point.about.iter_mut().for_each(|about| self.in_text(about));
+        point.resolution.iter_mut().chain(&mut point.evidence).for_each(|text| self.in_shared(text));
+    }
+
+    fn in_statement<V>(&self, one: &mut Statement<V>) {
+        one.section.iter_mut().for_each(|section| self.in_text(section));
+        one.reason.iter_mut().for_each(|reason| self.in_shared(reason));
+    }
+
+    fn in_solution(&self, solution: &mut Solution) {
+        self.in_text(&mut solution.description);
+        let lists = [
+            &mut solution.tradeoffs,
+            &mut solution.recommendations,
+            &mut solution.unfulfilled_major_requirements,
+            &mut solution.open_questions,
+            &mut solution.unverified,
+        ];
+        lists.into_iter().flatten().for_each(|text| self.in_text(text));
+        for ruling in &mut solution.rulings {
+            for text in [&mut ruling.section, &mut ruling.remains, &mut ruling.reason] {
+                self.in_text(text);
+            }
+        }
+        solution.finding_rulings.iter_mut().for_each(|ruling| self.in_text(&mut ruling.reason));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture::argued;
+
+    #[test]
+    fn a_label_is_followed_by_its_authors_name_and_nothing_else_changes() {
+        let names = Names(vec!["Architect", "Kiss"]);
+        for (text, named) in [
+            ("Text 2 waits; so does Text 1.", "Text 2 (Kiss) waits; so does Text 1 (Architect)."),
+            ("**Text 2**: x", "**Text 2 (Kiss)**: x"),
+            ("Reader 1 is right", "Reader 1 (Architect) is right"),
+            (
+                "Text 2 (mine), Text 3, Text 2.1, Texts 2, Context 2, Text 21, text 2",
+                "Text 2 (mine), Text 3, Text 2.1, Texts 2, Context 2, Text 21, text 2",
+            ),
+        ] {
+            assert_eq!(names.named(text), named);
+        }
+    }
+
+    #[test]
+    fn answers_stay_apart_from_the_text_around_them() {
+        let mut debate = argued();
+        debate.format_version = Some(2);
+        let one = debate.rounds.iter_mut().flat_map(|round| &mut round.contributions);
+        let one = one.into_iter().find(|one| one.target_agent_id.is_none() && one.reading.is_some()).unwrap();
+        let one = Arc::make_mut(one);
+        one.content = "As Text 1 says.\n\n## Response\n\n- 1.1 accepted: as Text 2\n\nThe end of Text 2.".into();
+        let at = one.content.find("## Response").unwrap()..one.content.find("The end").unwrap();
+        one.reading.as_mut().unwrap().answers_at = Some(at);
+        let plain = one.without_answers().into_owned();
+        let named = debate.with_named_texts();
+        let texts = || named.rounds.iter().flat_map(|round| &round.contributions);
+        let shown = texts().find(|one| one.content.starts_with("As Text")).unwrap();
+        let without_names =
+            shown.without_answers().replace(" (System Architect)", "").replace(" (Simplicity Advocate)", "");
+        assert_eq!(without_names, plain);
+        assert!(shown.content.matches(" (S").count() == 3, "{}", shown.content);
+        debate.format_version = None;
+        assert_eq!(debate.with_named_texts(), debate);
+    }
+}

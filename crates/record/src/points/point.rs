@@ -1,0 +1,583 @@
+//! A point: an objection to a text, or a finding about a change, and what was said of it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use dialectic_base::markdown::truncate;
+use dialectic_base::sanitize::one_line;
+use dialectic_base::severity::Severity;
+
+use crate::debate::AgentId;
+
+use super::fold::Fingerprint;
+use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
+
+/// The characters shown of a point's subject.
+const PLACE: usize = 60;
+/// Shown for an empty value.
+const NOTHING: &str = "-";
+
+/// The permanent id of a point: `r1/agent-kiss/agent-architect/2` is the second point of `agent-kiss` against
+/// `agent-architect` in round 1, `check1/facts/agent-kiss/2` its second point against the first draft. Findings are
+/// known by their numbers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PointId(Arc<str>);
+
+impl PointId {
+    pub(super) fn new(round: u32, critic: &AgentId, target: &AgentId, number: usize) -> Self {
+        let [critic, target] = [critic, target].map(|agent| escaped(agent.as_str()));
+        Self(format!("r{round}/{critic}/{target}/{number}").into())
+    }
+
+    pub(super) fn of_check(draft: u32, lens: &str, checker: &AgentId, number: usize) -> Self {
+        let [lens, checker] = [lens, checker.as_str()].map(escaped);
+        Self(format!("check{draft}/{lens}/{checker}/{number}").into())
+    }
+
+    /// The id of a finding with this number.
+    pub fn of_finding(number: &str) -> Self {
+        Self(number.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Escapes separators in an agent's name, such as `a/b`, which could produce another point's id.
+fn escaped(name: &str) -> String {
+    name.replace('%', "%25").replace('/', "%2F")
+}
+
+impl fmt::Display for PointId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One objection of a critique, or one finding of a review. Cheap to clone: readings and ledgers share its texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RaisedPoint {
+    pub severity: Severity,
+    /// The requirement or part that it concerns, if stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The place in a change, if the finding names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The objection in Markdown, without its number and severity.
+    pub text: Arc<str>,
+    /// The remedy, if stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Arc<str>>,
+    /// How to observe the fault, if stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Arc<str>>,
+    /// The author of the criticised text, if the critique covers several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<AgentId>,
+}
+
+impl RaisedPoint {
+    /// A point without further parts.
+    pub fn new(severity: Severity, text: impl Into<Arc<str>>) -> Self {
+        Self { severity, about: None, place: None, text: text.into(), resolution: None, evidence: None, target: None }
+    }
+
+    /// The requirement or part, and the objection.
+    pub fn in_words(&self) -> Cow<'_, str> {
+        match &self.about {
+            Some(about) => format!("{about}: {}", self.text).into(),
+            None => Cow::Borrowed(&self.text),
+        }
+    }
+
+    /// The point with its remedy.
+    pub fn in_full(&self) -> String {
+        let text = self.in_words().trim().to_owned();
+        match self.resolution.as_deref().map(str::trim) {
+            Some(remedy) => format!("{text} Resolved by: {remedy}"),
+            None => text,
+        }
+    }
+}
+
+/// The judge's ruling on an open point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ruling {
+    pub point: PointId,
+    pub decision: Decision,
+    /// The section of the solution that meets it.
+    #[serde(default, rename = "where", skip_serializing_if = "String::is_empty")]
+    pub section: String,
+    /// The remaining work.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remains: String,
+    #[serde(default)]
+    pub reason: String,
+    /// Set if the judge gave no ruling, which counts as not met.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
+}
+
+impl Ruling {
+    /// The record of a missing ruling.
+    pub fn missing(point: PointId) -> Self {
+        Self {
+            point,
+            decision: Decision::NotMet,
+            section: String::new(),
+            remains: String::new(),
+            reason: String::new(),
+            missing: true,
+        }
+    }
+
+    /// Whether the point needs more work.
+    pub fn leaves_something(&self) -> bool {
+        matches!(self.decision, Decision::Partly | Decision::NotMet)
+    }
+
+    /// The decision as text.
+    pub fn in_words(&self) -> &'static str {
+        match self.decision {
+            _ if self.missing => "not ruled",
+            Decision::Met => "met",
+            Decision::Partly => "partly met",
+            Decision::NotMet => "not met",
+            Decision::Dismissed => "dismissed",
+        }
+    }
+}
+
+dialectic_base::named! {
+    /// The decision of a [`Ruling`].
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Decision {
+        /// The solution meets the point.
+        Met = "met",
+        /// The text meets part of the point.
+        Partly = "partly",
+        /// The text does not meet the point.
+        NotMet = "notMet",
+        /// The point is wrong.
+        Dismissed = "dismissed",
+    }
+}
+
+/// A point with its history. Cheap to clone: ledgers share unchanged points.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point(Arc<PointHistory>);
+
+impl Deref for Point {
+    type Target = PointHistory;
+
+    fn deref(&self) -> &PointHistory {
+        &self.0
+    }
+}
+
+impl DerefMut for Point {
+    fn deref_mut(&mut self) -> &mut PointHistory {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointHistory {
+    pub id: PointId,
+    /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
+    /// check.
+    number: String,
+    /// The round in which it was raised; for the check, the last round.
+    pub round: u32,
+    pub critic_id: AgentId,
+    /// The author of the criticised text.
+    pub target_id: AgentId,
+    /// The criticised draft, from 1, if the check raised it.
+    pub draft: Option<u32>,
+    /// The lens of the check.
+    pub lens: Option<String>,
+    pub point: RaisedPoint,
+    /// What was said of it in order, beginning with the critic who raised it. Its state follows from this.
+    pub remarks: Vec<Remark>,
+    /// Whether its critic criticised the text again without mentioning it.
+    pub(super) was_passed_over: bool,
+    /// The text that its critic saw last.
+    pub(super) text: Option<Fingerprint>,
+    /// Whether its critic saw another text last than its author's current one.
+    pub is_of_earlier_text: bool,
+    /// Whether its protocol allows no answers or rechecks, as with a council's reviews.
+    pub is_final_word: bool,
+}
+
+dialectic_base::named! {
+    /// What a reader needs to know of a point, in one word. Open points stand first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum PointStatus {
+        /// It needs a change or a decision.
+        Open = "open",
+        /// Only the author says that the text was changed.
+        Claimed = "claimed",
+        /// Someone other than its author found the change, or the judge ruled it met.
+        Fixed = "fixed",
+        /// Its author or the judge rejected it, or its critic withdrew it.
+        Rejected = "rejected",
+    }
+}
+
+/// The state of a point: the fold of its remarks.
+#[derive(Debug, Clone, Copy, Default)]
+struct PointState<'a> {
+    /// The author's last answer.
+    answer: Option<(Response, &'a Remark)>,
+    /// The critic's last recheck.
+    recheck: Option<(RecheckStanding, &'a Remark)>,
+    /// The result of the last check.
+    check: Option<(Found, &'a Remark)>,
+    ruling: Option<&'a Ruling>,
+    /// Whether it needs a change or a decision.
+    open: bool,
+    /// When its critic last spoke of it.
+    critic_spoke: Option<RemarkTime>,
+    /// Whether the last answer came after the check.
+    was_answered_last: bool,
+}
+
+impl<'a> PointState<'a> {
+    fn of(remarks: &'a [Remark]) -> Self {
+        remarks.iter().fold(Self { open: true, ..Self::default() }, Self::after)
+    }
+
+    fn after(mut self, remark: &'a Remark) -> Self {
+        match &remark.kind {
+            RemarkKind::Raised => self.critic_spoke = Some(remark.at),
+            RemarkKind::Unchanged | RemarkKind::Opinion(_) => {}
+            RemarkKind::Answered(response) => {
+                self.answer = Some((*response, remark));
+                self.was_answered_last = remark.at == RemarkTime::Final;
+                // A point that its critic withdrew or verified stays settled.
+                let is_over = self.recheck.is_some_and(|(standing, _)| standing.is_over());
+                if !is_over || self.was_answered_last {
+                    self.open = *response != Response::Accepted || is_bare(remark);
+                }
+            }
+            RemarkKind::Rechecked(standing) => {
+                // Maintaining a point outweighs withdrawing it in the same round.
+                let is_first = self.critic_spoke != Some(remark.at);
+                if is_first || *standing == RecheckStanding::Maintained {
+                    self.critic_spoke = Some(remark.at);
+                    self.recheck = Some((*standing, remark));
+                    self.open = *standing == RecheckStanding::Maintained;
+                }
+            }
+            RemarkKind::Checked(found) => {
+                self.was_answered_last = false;
+                match found {
+                    Found::NotFound => self.open = true,
+                    // A partly accepted point is only partly met.
+                    Found::Verified | Found::Moot => {
+                        let is_accepted = self.answer.is_some_and(|(response, _)| response == Response::Accepted);
+                        self.open &= !is_accepted;
+                    }
+                }
+                self.check = Some((*found, remark));
+            }
+            RemarkKind::Ruled(ruling) => {
+                self.open = ruling.leaves_something();
+                self.ruling = Some(ruling);
+            }
+        }
+        self
+    }
+}
+
+/// Whether an acceptance does not name the change.
+fn is_bare(answer: &Remark) -> bool {
+    answer.section.as_ref().map_or(answer.reason.is_none(), |section| section.trim().is_empty())
+}
+
+impl Point {
+    /// A point as its critic raises it.
+    pub(super) fn raised(
+        id: PointId,
+        number: String,
+        round: u32,
+        target: &AgentId,
+        point: &RaisedPoint,
+        by: Remark,
+    ) -> Self {
+        Self(Arc::new(PointHistory {
+            id,
+            number,
+            round,
+            critic_id: by.by.clone().unwrap_or_else(|| target.clone()),
+            target_id: target.clone(),
+            draft: None,
+            lens: None,
+            point: RaisedPoint { target: None, ..point.clone() },
+            remarks: vec![by],
+            was_passed_over: false,
+            text: None,
+            is_of_earlier_text: false,
+            is_final_word: false,
+        }))
+    }
+
+    fn state(&self) -> PointState<'_> {
+        PointState::of(&self.remarks)
+    }
+
+    /// What became of it, in one word.
+    pub fn status(&self) -> PointStatus {
+        let PointState { answer, recheck, check, ruling, open, was_answered_last, .. } = self.state();
+        if let Some(ruling) = ruling {
+            return match ruling.decision {
+                Decision::Met => PointStatus::Fixed,
+                Decision::Dismissed => PointStatus::Rejected,
+                Decision::Partly | Decision::NotMet => PointStatus::Open,
+            };
+        }
+        let response = answer.map(|(response, _)| response);
+        // A rejection that was contradicted, or that has no reason, decides nothing.
+        let is_rejected =
+            response == Some(Response::Rejected) && answer.is_some_and(|(_, answer)| answer.reason().is_some());
+        let is_contradicted = recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Maintained);
+        let check = check.filter(|_| !was_answered_last).map(|(found, _)| found);
+        match (check, recheck.map(|(standing, _)| standing)) {
+            _ if open && is_rejected && !is_contradicted && check.is_none() => PointStatus::Rejected,
+            _ if open => PointStatus::Open,
+            (Some(Found::Verified | Found::Moot), _) | (None, Some(RecheckStanding::Verified)) => PointStatus::Fixed,
+            (None, Some(RecheckStanding::Withdrawn)) => match response {
+                Some(Response::Accepted | Response::Partly) => PointStatus::Fixed,
+                Some(Response::Rejected) | None => PointStatus::Rejected,
+            },
+            (Some(Found::NotFound) | None, Some(RecheckStanding::Maintained) | None) | (Some(Found::NotFound), _) => {
+                PointStatus::Claimed
+            }
+        }
+    }
+
+    /// The permanent number: `2.7`, `D3`.
+    pub fn number(&self) -> String {
+        self.number.clone()
+    }
+
+    /// Whether it needs a change or a decision.
+    pub fn is_open(&self) -> bool {
+        self.state().open
+    }
+
+    /// The author's last response; `None` without any.
+    pub fn response(&self) -> Option<Response> {
+        self.state().answer.map(|(response, _)| response)
+    }
+
+    /// The author's last answer.
+    pub fn answer(&self) -> Option<&Remark> {
+        self.state().answer.map(|(_, answer)| answer)
+    }
+
+    /// The critic's last recheck.
+    pub fn recheck(&self) -> Option<RecheckStanding> {
+        self.state().recheck.map(|(standing, _)| standing)
+    }
+
+    /// The result of the last check.
+    pub fn found(&self) -> Option<Found> {
+        self.state().check.map(|(found, _)| found)
+    }
+
+    /// The judge's ruling, if required.
+    pub fn ruling(&self) -> Option<&Ruling> {
+        self.state().ruling
+    }
+
+    /// Whether the last answer came after the check.
+    pub fn was_answered_last(&self) -> bool {
+        self.state().was_answered_last
+    }
+
+    /// The round of the last recheck.
+    pub(super) fn rechecked_in(&self) -> Option<RemarkTime> {
+        self.state().recheck.map(|(_, remark)| remark.at)
+    }
+
+    /// Whether critics have nothing more to add: it was withdrawn or verified, or accepted with a change that its
+    /// critic did not contest later.
+    pub fn is_settled(&self) -> bool {
+        let PointState { recheck, open, .. } = self.state();
+        !open && (self.was_passed_over || recheck.is_some_and(|(standing, _)| standing.is_over()))
+    }
+
+    /// Whether the answer accepts it without naming the change.
+    pub fn is_bare_acceptance(&self) -> bool {
+        self.state().answer.is_some_and(|(response, answer)| response == Response::Accepted && is_bare(answer))
+    }
+
+    /// Whether someone other than its author found the change in the text.
+    pub fn is_verified(&self) -> bool {
+        let PointState { recheck, check, .. } = self.state();
+        match check {
+            Some((found, _)) => found == Found::Verified,
+            None => recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Verified),
+        }
+    }
+
+    /// Whether its author accepted it and the change was neither confirmed nor denied.
+    pub fn is_claimed(&self) -> bool {
+        let PointState { answer, recheck, check, open, was_answered_last, .. } = self.state();
+        let is_over = recheck.is_some_and(|(standing, _)| standing.is_over());
+        let is_accepted = answer.is_some_and(|(response, _)| response == Response::Accepted);
+        is_accepted && !open && !is_over && (check.is_none() || was_answered_last)
+    }
+
+    /// Whether a critic maintained it, or a checker did not find the claimed change.
+    pub fn is_maintained(&self) -> bool {
+        let PointState { recheck, check, .. } = self.state();
+        match check {
+            Some((found, _)) => found == Found::NotFound,
+            None => recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Maintained),
+        }
+    }
+
+    /// Whether the judge ruled that the solution does not meet it.
+    pub fn is_unmet(&self) -> bool {
+        self.ruling().is_some_and(|ruling| ruling.decision == Decision::NotMet)
+    }
+
+    /// `D3 (Failover)`: its number with the changed section, otherwise its subject.
+    pub fn with_place(&self) -> String {
+        let section = self.answer().and_then(Remark::section);
+        let place = section.or(self.point.about.as_deref()).map(one_line);
+        let Some(place) = place else { return self.number() };
+        let shown = truncate(&place, PLACE);
+        let more = if shown.len() < place.len() { "…" } else { "" };
+        format!("{} ({}{more})", self.number, shown.trim_end())
+    }
+
+    /// The author's answer as text.
+    pub fn answer_in_words(&self) -> &'static str {
+        match self.state().answer {
+            None if self.is_final_word => NOTHING,
+            None => "unanswered",
+            Some((Response::Accepted, answer)) if answer.reason.is_none() => "accepted, no change named",
+            Some((Response::Accepted, _)) => "accepted",
+            Some((Response::Partly, _)) => "accepted in part",
+            Some((Response::Rejected, _)) => "rejected",
+        }
+    }
+
+    /// The later critics' recheck as text.
+    pub fn recheck_in_words(&self) -> &'static str {
+        let nobody = if self.is_final_word || self.draft.is_some() { NOTHING } else { "never rechecked" };
+        self.recheck().map_or(nobody, RecheckStanding::name)
+    }
+
+    /// The judge's ruling as text; `None` if none was required.
+    pub fn ruling_in_words(&self) -> Option<&'static str> {
+        self.ruling().map(Ruling::in_words)
+    }
+
+    /// The history on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.
+    pub fn story_in_words(&self) -> String {
+        self.remarks.iter().map(Remark::to_string).collect::<Vec<_>>().join(" → ")
+    }
+}
+
+impl RecheckStanding {
+    /// Whether the point needs no further recheck.
+    pub(super) fn is_over(self) -> bool {
+        match self {
+            Self::Withdrawn | Self::Verified => true,
+            Self::Maintained => false,
+        }
+    }
+}
+
+/// As in the state file's `ledger`.
+impl Serialize for Point {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct InFile<'a> {
+            id: &'a PointId,
+            number: &'a str,
+            round: u32,
+            critic_id: &'a AgentId,
+            target_id: &'a AgentId,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            draft: Option<u32>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            lens: Option<&'a str>,
+            #[serde(flatten)]
+            point: &'a RaisedPoint,
+            answer: &'static str,
+            #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+            section: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reason: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            critic: Option<RecheckStanding>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            critic_where: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            critic_reason: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            check: Option<Statement<Found>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            ruling: Option<&'a Ruling>,
+            open: bool,
+        }
+
+        let PointState { answer, recheck, check, ruling, open, .. } = self.state();
+        let (said, again) = (answer.map(|(_, said)| said), recheck.map(|(_, said)| said));
+        let in_file = InFile {
+            id: &self.id,
+            number: &self.number,
+            round: self.round,
+            critic_id: &self.critic_id,
+            target_id: &self.target_id,
+            draft: self.draft,
+            lens: self.lens.as_deref(),
+            point: &self.point,
+            answer: answer.map_or("unanswered", |(response, _)| response.name()),
+            section: said.and_then(|said| said.section.as_deref()),
+            reason: said.and_then(|said| said.reason.as_deref()),
+            critic: recheck.map(|(standing, _)| standing),
+            critic_where: again.and_then(|said| said.section.as_deref()),
+            critic_reason: again.and_then(|said| said.reason.as_deref()),
+            check: check.map(|(verdict, Remark { section, reason, .. })| Statement {
+                point: self.id.clone(),
+                verdict,
+                section: section.clone(),
+                reason: reason.clone(),
+            }),
+            ruling,
+            open,
+        };
+        in_file.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_do_not_collide_whatever_agents_are_called() {
+        let id = |critic: &str, target: &str| PointId::new(1, &critic.into(), &target.into(), 2);
+        assert_eq!(id("agent-kiss", "b").to_string(), "r1/agent-kiss/b/2");
+        let pairs = [("a", "b/c"), ("a/b", "c"), ("a%2Fb", "c"), ("a", "b%2Fc"), ("a%252Fb", "c")];
+        let ids: std::collections::BTreeSet<PointId> = pairs.iter().map(|(one, other)| id(one, other)).collect();
+        assert_eq!(ids.len(), pairs.len(), "{ids:?}");
+        let of_check = PointId::of_check(1, "facts", &"r1/x".into(), 3).to_string();
+        assert_eq!(of_check, "check1/facts/r1%2Fx/3");
+    }
+}
