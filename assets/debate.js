@@ -45,6 +45,8 @@ export async function debate(main, { subscribe, go, title }, id) {
     // Rounds that somebody folded or unfolded.
     const chosen = new Map();
     const drafts = new Map();
+    // The open questions as the server merges similar ones, and the items that they were merged from.
+    let merged = { shape: "", questions: null };
 
     const run = (path, body) => act(() => api(`/debates/${id}/${path}`, { method: "POST", body: body ?? {} }));
 
@@ -200,24 +202,34 @@ export async function debate(main, { subscribe, go, title }, id) {
         }
         const shape = open.map((one) => `${one.agent} ${one.id}`).join(",");
         if (parts.questions.dataset.shape === shape && parts.questions.childElementCount) return;
+        if (merged.shape !== shape) {
+            merged = { shape, questions: null };
+            api(`/debates/${id}`).then(({ questions }) => {
+                if (merged.shape === shape) merged.questions = questions;
+                mark("questions");
+            }, (problem) => parts.said.replaceChildren(problemBox(problem)));
+        }
+        if (!merged.questions) return;
         parts.questions.dataset.shape = shape;
-        const fields = open.map((one, place) => {
-            const name = `${one.agent} ${one.id}`;
+        const pass = Math.max(...merged.questions.map((one) => one.pass ?? 1));
+        const heading = pass > 1 ? `Follow-up questions to your answers: pass ${pass} of at most ${model.created.settings.debate.clarificationsMaxIterations}` : "The agents ask";
+        const fields = merged.questions.map((one, place) => {
+            const name = `${one.agentId} ${one.questionId}`;
             const input = h("textarea", { id: `question-${place}`, rows: 2, value: drafts.get(name) ?? "", oninput: (event) => drafts.set(name, event.target.value) });
-            return { one, input, element: h("div.field", {}, h("label", { for: `question-${place}` }, h("span.who", {}, `${one.name}: `), one.question), input) };
+            return { one, input, element: h("div.field", {}, h("label", { for: `question-${place}` }, h("span.who", {}, `${one.agentName}: `), one.question), input) };
         });
         const send = (end) => run("answers", {
-            answers: fields.filter(({ input }) => !end || input.value.trim()).map(({ one, input }) => ({ agentId: one.agent, questionId: one.id, answer: input.value })),
+            answers: fields.filter(({ input }) => !end || input.value.trim()).map(({ one, input }) => ({ agentId: one.agentId, questionId: one.questionId, answer: input.value })),
             end,
         });
         parts.questions.replaceChildren(h("section.questions", { "aria-labelledby": "questions-title" },
-            h("h2", { id: "questions-title" }, "The agents ask"),
+            h("h2", { id: "questions-title" }, heading),
             h("p.note", {}, "The debate continues when you have answered. An empty answer counts as none."),
             h("form", { onsubmit: (event) => { event.preventDefault(); send(false); } },
                 fields.map(({ element }) => element),
                 h("div.row", {}, h("button.primary", { type: "submit" }, "Send the answers"),
                     h("button", { type: "button", onclick: () => send(true) }, "Skip the rest")))));
-        say(`The agents have ${plural(open.length, "question")}`);
+        say(`The agents have ${plural(fields.length, "question")}`);
     }
 
     function drawWarnings() {

@@ -26,17 +26,16 @@ fail() {
 
 line="$(awk -F '\t' -v target="$target" '$1 == target' packaging/platforms.tsv)"
 [[ -n $line ]] || fail "packaging/platforms.tsv has no line for $target"
-IFS=$'\t' read -r _ tried tags os cpu _ <<<"$line"
-[[ $tried == yes ]] || printf 'warning: packages for %s have never been tried\n' "$target" >&2
+IFS=$'\t' read -r _ _ _ tags os cpu <<<"$line"
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || true)}"
 [[ -n $SOURCE_DATE_EPOCH ]] || fail 'this is no git checkout: set SOURCE_DATE_EPOCH'
 export SOURCE_DATE_EPOCH
 tools="$(packaging/tools)"
 
 case $target in
-    x86_64-unknown-linux-musl)
+    *-unknown-linux-musl)
         command -v musl-gcc >/dev/null || fail 'there is no musl-gcc: apt-get install musl-tools'
-        export CC_x86_64_unknown_linux_musl=musl-gcc
+        export "CC_${target//-/_}=musl-gcc"
         ;;
 esac
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use dialectic_base::figures::list;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
@@ -133,6 +134,17 @@ pub struct OpenQuestion {
     /// The names of the agents that ask.
     pub from: Vec<String>,
     pub question: String,
+    /// The pass in which it was asked, from 1; unknown in older records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass: Option<u8>,
+}
+
+impl OpenQuestion {
+    /// The id with the agents that ask, and a follow-up's pass: `q5, pass 2, from The kiss (kiss)`.
+    pub fn heading(&self) -> String {
+        let pass = self.pass.filter(|pass| *pass > 1).map(|pass| format!(", pass {pass}")).unwrap_or_default();
+        format!("{}{pass}, from {}", self.id, list(&self.from))
+    }
 }
 
 /// The number of a debate's calls.
@@ -207,6 +219,7 @@ pub fn open_questions(debate: &Debate) -> Vec<OpenQuestion> {
         id: format!("q{}", question.number),
         from: askers(&question),
         question: question.text.to_owned(),
+        pass: question.pass,
     });
     shown.collect()
 }

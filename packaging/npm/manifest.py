@@ -16,16 +16,16 @@ COMMON = {
 
 
 def platforms():
-    """Each platform: target, whether it was tried, os, cpu."""
+    """Each platform: target, os, cpu."""
     for line in PLATFORMS.read_text().splitlines():
         if line and not line.startswith("#"):
-            target, tried, _tags, os, cpu = line.split("\t")
-            yield target, tried == "yes", os, cpu
+            target, _checked, _runner, _tags, os, cpu = line.split("\t")
+            yield target, os, cpu
 
 
 def main(version):
-    """The package that people install. It names the platforms that were tried: of others there is no package."""
-    tried = sorted((f"@dialectic-cli/{os}-{cpu}", version) for _, tried, os, cpu in platforms() if tried)
+    """The package that people install. npm adds the one for their platform."""
+    packages = sorted((f"@dialectic-cli/{os}-{cpu}", version) for _, os, cpu in platforms())
     return {
         "name": "dialectic-cli",
         "version": version,
@@ -33,13 +33,13 @@ def main(version):
         **COMMON,
         "bin": {"dialectic": "bin/dialectic.js"},
         "engines": {"node": ">=18"},
-        "optionalDependencies": dict(tried),
+        "optionalDependencies": dict(packages),
     }
 
 
 def platform(version, target):
     """The package with the program for one platform."""
-    os, cpu = next((os, cpu) for known, _, os, cpu in platforms() if known == target)
+    os, cpu = next((os, cpu) for known, os, cpu in platforms() if known == target)
     return {
         "name": f"@dialectic-cli/{os}-{cpu}",
         "version": version,

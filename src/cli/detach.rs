@@ -2,12 +2,12 @@
 //! Only the record connects it to others.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::{Error, UserError};
 use dialectic_engine::runner::Ready;
 
 use super::terminal::Terminal;
@@ -26,6 +26,7 @@ const DETACHED: &str = "--detached";
 ///
 /// `command` names the action.
 pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error> {
+    check()?;
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let place = arguments.iter().position(|word| word == command).map_or(0, |place| place + 1);
     arguments.insert(place, DETACHED.into());
@@ -43,11 +44,23 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     terminal.text(id.trim())
 }
 
+/// Refuses what needs detached runs on Windows, where a process cannot exchange its standard streams for a log.
+///
+/// # Errors
+/// Runs cannot be detached here.
+pub(super) fn check() -> Result<(), UserError> {
+    if cfg!(unix) {
+        return Ok(());
+    }
+    Err(UserError::input("runs cannot be detached on Windows").with_hint("run it in a window of its own, or in WSL"))
+}
+
 /// Reports that the debate has begun, and detaches: the process becomes a session, reads nothing and writes to the log
 /// next to the record, which stays locked until it ends.
 #[cfg(unix)]
 pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error> {
     use std::fs::{File, OpenOptions};
+    use std::io;
     use std::os::unix::fs::OpenOptionsExt as _;
 
     use dialectic_record::store::Entry;
@@ -81,8 +94,8 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     Ok(())
 }
 
-/// Not supported on other systems.
-#[cfg(not(unix))]
+/// No process gets here: see [`check`].
+#[cfg(windows)]
 pub(super) fn leave(_: &Ready, _: &mut Terminal) -> Result<(), Error> {
-    Err(Error::Detach(io::ErrorKind::Unsupported.into()))
+    Ok(check()?)
 }

@@ -103,53 +103,95 @@ static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     }
 });
 
-/// Ctrl-C and, on Unix, SIGTERM and SIGHUP.
-pub(super) struct Interrupts {
-    #[cfg(unix)]
-    interrupt: Option<tokio::signal::unix::Signal>,
-    #[cfg(unix)]
-    terminate: Option<tokio::signal::unix::Signal>,
-    #[cfg(unix)]
-    hangup: Option<tokio::signal::unix::Signal>,
-}
+/// Ctrl-C and what else asks the program to end: SIGTERM and SIGHUP; on Windows, Ctrl-Break, and the end of the console,
+/// of the session or of the system, after which it has about five seconds.
+pub(super) struct Interrupts(system::Signals);
 
 impl Interrupts {
     /// Takes over these signals. Call it before drawing anything.
     pub(super) fn listen() -> Self {
-        #[cfg(unix)]
-        use tokio::signal::unix::{SignalKind, signal};
-        Self {
-            #[cfg(unix)]
-            interrupt: signal(SignalKind::interrupt()).ok(),
-            #[cfg(unix)]
-            terminate: signal(SignalKind::terminate()).ok(),
-            #[cfg(unix)]
-            hangup: ENDS_WITH_TERMINAL.then(|| signal(SignalKind::hangup()).ok()).flatten(),
-        }
+        Self(system::Signals::listen())
     }
 
     /// Waits for the next one.
-    #[cfg(unix)]
     pub(super) async fn next(&mut self) {
-        async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
-            match signal {
-                Some(signal) => drop(signal.recv().await),
-                None => std::future::pending().await,
+        self.0.next().await;
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) struct Signals {
+        interrupt: Option<Signal>,
+        terminate: Option<Signal>,
+        hangup: Option<Signal>,
+    }
+
+    impl Signals {
+        pub(super) fn listen() -> Self {
+            Self {
+                interrupt: signal(SignalKind::interrupt()).ok(),
+                terminate: signal(SignalKind::terminate()).ok(),
+                hangup: super::ENDS_WITH_TERMINAL.then(|| signal(SignalKind::hangup()).ok()).flatten(),
             }
         }
-        tokio::select! {
-            () = received(&mut self.interrupt) => {}
-            () = received(&mut self.terminate) => {}
-            () = received(&mut self.hangup) => {
-                // The shell sends one, and the system may send another: both mean the same.
-                self.hangup = None;
+
+        pub(super) async fn next(&mut self) {
+            async fn received(signal: &mut Option<Signal>) {
+                match signal {
+                    Some(signal) => drop(signal.recv().await),
+                    None => std::future::pending().await,
+                }
+            }
+            tokio::select! {
+                () = received(&mut self.interrupt) => {}
+                () = received(&mut self.terminate) => {}
+                () = received(&mut self.hangup) => {
+                    // The shell sends one, and the system may send another: both mean the same.
+                    self.hangup = None;
+                }
             }
         }
     }
+}
 
-    /// Waits for the next one.
-    #[cfg(not(unix))]
-    pub(super) async fn next(&mut self) {
-        drop(tokio::signal::ctrl_c().await);
+#[cfg(windows)]
+mod system {
+    use tokio::signal::windows::{
+        CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_logoff,
+        ctrl_shutdown,
+    };
+
+    pub(super) struct Signals {
+        interrupt: Option<CtrlC>,
+        interruption: Option<CtrlBreak>,
+        close: Option<CtrlClose>,
+        logoff: Option<CtrlLogoff>,
+        shutdown: Option<CtrlShutdown>,
+    }
+
+    impl Signals {
+        pub(super) fn listen() -> Self {
+            Self {
+                interrupt: ctrl_c().ok(),
+                interruption: ctrl_break().ok(),
+                close: ctrl_close().ok(),
+                logoff: ctrl_logoff().ok(),
+                shutdown: ctrl_shutdown().ok(),
+            }
+        }
+
+        pub(super) async fn next(&mut self) {
+            tokio::select! {
+                Some(()) = async { self.interrupt.as_mut()?.recv().await } => {}
+                Some(()) = async { self.interruption.as_mut()?.recv().await } => {}
+                Some(()) = async { self.close.as_mut()?.recv().await } => {}
+                Some(()) = async { self.logoff.as_mut()?.recv().await } => {}
+                Some(()) = async { self.shutdown.as_mut()?.recv().await } => {}
+                else => std::future::pending().await,
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@ mod empty;
 mod examples;
 mod groups;
 mod interrupt;
+#[cfg_attr(windows, allow(dead_code, reason = "no keys are read on Windows"))]
 mod keys;
 mod latest;
 mod limits;

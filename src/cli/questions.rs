@@ -88,7 +88,7 @@ impl Given {
 
 /// The list of questions, a paragraph each.
 pub(super) fn listed(questions: &[OpenQuestion]) -> String {
-    let shown = questions.iter().map(|one| format!("\n{}, from {}:\n{}\n", one.id, list(&one.from), one.question));
+    let shown = questions.iter().map(|one| format!("\n{}:\n{}\n", one.heading(), one.question));
     shown.collect()
 }
 

@@ -1,6 +1,5 @@
 //! Ctrl-Z: releases the terminal while the program is suspended.
 
-use dialectic_llm::command::end_all;
 use dialectic_report::display::Messages;
 
 use super::keys::Keyboard;
@@ -10,6 +9,7 @@ use super::keys::Keyboard;
 pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
     use std::time::Duration;
 
+    use dialectic_llm::command::end_all;
     use rustix::process::{Signal, getpid, kill_process};
     use tokio::signal::unix::{SignalKind, signal};
     use tokio::time::timeout;

@@ -195,7 +195,7 @@ impl Server {
         let text = match status.status {
             Standing::Running => format!("{id} is still running: {}. Call `wait` again.", progress(status)),
             Standing::Asking => {
-                let asked = status.questions.iter().map(|one| format!("{}: {}", one.id, one.question));
+                let asked = status.questions.iter().map(|one| format!("{}: {}", one.heading(), one.question));
                 let asked = asked.collect::<Vec<_>>().join("\n");
                 format!(
                     "{id} has questions. Ask the user, or answer what you know with `answer`.\n{}",

@@ -151,6 +151,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
                 agent_name: figures::list(&names),
                 question_id: item.id.clone(),
                 question: one.text.to_owned(),
+                pass: one.pass,
             })
         });
         let view = View::new(&saved.debate, None).with_sides(side);

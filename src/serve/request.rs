@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use dialectic_base::diagnostic::Diagnostic as _;
+use dialectic_base::problem::check_problem_text;
 use dialectic_config::{SettingChange, check, part_of};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Attachments;
@@ -267,9 +268,10 @@ fn not_allowed(key: &str) -> ProblemDetails {
 
 impl NewDebate {
     pub(super) fn text(&self) -> Result<Arc<str>, ProblemDetails> {
-        if self.problem.trim().is_empty() {
-            return Err(ProblemDetails::key("problem", "the problem is empty"));
-        }
+        check_problem_text(&self.problem).map_err(|fault| ProblemDetails {
+            hint: Some(fault.hint().to_owned()),
+            ..ProblemDetails::key("problem", format!("the problem {fault}"))
+        })?;
         Ok(self.problem.as_str().into())
     }
 

@@ -69,6 +69,9 @@ pub(super) struct QuestionView {
     pub(super) agent_name: String,
     pub(super) question_id: String,
     pub(super) question: String,
+    /// The pass in which it was asked, from 1; absent in older records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pass: Option<u8>,
 }
 
 /// A recorded debate.

@@ -13,7 +13,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
 use dialectic_engine::access::{Environment, UserSettings, is_program};
-use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
+use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
 };
@@ -362,6 +362,7 @@ impl DebateInputs {
         let (spec, mut warnings, _) = self.spec(request, left_today)?;
         let settings = &spec.settings;
         (spec.protocol.check)(settings).map_err(RunnerError::from)?;
+        check_problem(&spec.problem, settings).map_err(RunnerError::from)?;
         check_prices(settings).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
         let forecast = self.runner().forecast(&spec).map_err(RunnerError::from)?;
         warnings.extend(check_windows(&forecast.calls, settings).map_err(RunnerError::from)?);

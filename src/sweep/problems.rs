@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::UserError;
+use dialectic_base::problem::{ProblemFault, check_problem_text};
 
 /// The text added to a problem whose answer a program checks.
 const ASKS_FOR_ANSWER: &str =
@@ -106,14 +107,14 @@ impl ProblemSet {
 }
 
 impl Problem {
-    fn new(id: &str, text: &str, answer: Option<Answer>, checklist: Vec<String>) -> Option<Self> {
+    fn new(id: &str, text: &str, answer: Option<Answer>, checklist: Vec<String>) -> Result<Self, ProblemFault> {
+        check_problem_text(text)?;
         let text = text.trim();
         let text = match &answer {
-            _ if text.is_empty() => return None,
             Some(_) => format!("{text}\n\n{ASKS_FOR_ANSWER}"),
             None => text.to_owned(),
         };
-        Some(Self { id: id.to_owned(), text, answer, checklist })
+        Ok(Self { id: id.to_owned(), text, answer, checklist })
     }
 }
 
@@ -189,7 +190,13 @@ fn of_markdown(path: &Path) -> Result<Option<Problem>, UserError> {
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let list = path.parent().unwrap_or(Path::new("")).join("checklists").join(format!("{id}.md"));
     let checklist = if list.is_file() { items(&read(&list)?) } else { Vec::new() };
-    Ok(Problem::new(&id, &read(path)?, None, checklist))
+    match Problem::new(&id, &read(path)?, None, checklist) {
+        Ok(problem) => Ok(Some(problem)),
+        Err(ProblemFault::Empty) => Ok(None),
+        Err(fault @ ProblemFault::Nul { .. }) => {
+            Err(UserError::input(format!("{} {fault}", path.display())).with_hint(fault.hint()))
+        }
+    }
 }
 
 /// The items of a checklist: `- [ ] …`.
@@ -217,7 +224,7 @@ fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), UserError> {
             return Err(wrong(fault));
         }
         let problem = Problem::new(&id, &problem, answer, checklist);
-        problems.push(problem.ok_or_else(|| wrong("`problem` is empty"))?);
+        problems.push(problem.map_err(|fault| wrong(&format!("`problem` {fault}")))?);
     }
     Ok(())
 }
@@ -266,6 +273,7 @@ mod tests {
             ("{\"id\": \"a\", \"problem\": \"P\", \"solution\": 4}", "line 1: unknown field `solution`"),
             ("{\"id\": \"a\", \"problem\": \"P\"}\n{\"id\": \"b\", \"problem\": \" \"}", "line 2: `problem` is empty"),
             ("{\"id\": \"a\", \"problem\": \"P\", \"answer\": \" \"}", "line 1: `answer` is empty"),
+            (r#"{"id": "a", "problem": "P\u0000"}"#, "line 1: `problem` contains a NUL character at line 1, column 2"),
             (
                 "{\"id\": \"a\", \"problem\": \"P\"}\n{\"id\": \"a\", \"problem\": \"Q\"}",
                 "two problems have the id `a`",

@@ -64,6 +64,12 @@ fn problems() {
             .with("wide.txt", b"\xff\xfeg\0r\0"),
         case(&["debate", "x", "-e", "wide.env"], 2, &["`wide.env` is not UTF-8", "hint: the file looks like UTF-16"])
             .with("wide.env", b"\xfe\xff\0A\0=\x001"),
+        case(
+            &["debate", "-p", "nul.txt"],
+            2,
+            &["the problem from nul.txt contains a NUL character at line 2, column 7", "hint: "],
+        )
+        .with("nul.txt", "Design it.\ngrün: \0\n"),
         case(&["debate", "-p", "empty.txt"], 2, &["empty.txt is empty"]).with("empty.txt", ""),
         case(&["debate", "-p", "mark.txt"], 2, &["mark.txt is empty"]).with("mark.txt", "\u{feff}"),
         case(&["debate", "-p", "blank.txt"], 2, &["blank.txt is empty"]).with("blank.txt", " \n\t\u{a0}\n"),

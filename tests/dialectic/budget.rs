@@ -293,7 +293,18 @@ fn a_dry_run_prints_the_calls_that_the_debate_then_makes() {
     assert!(server.requests().is_empty() && sandbox.debates().is_empty());
     let forecast: Value = serde_json::from_str(&dry.stdout).unwrap();
     let mut planned: BTreeMap<String, usize> = BTreeMap::new();
-    for call in forecast["calls"].as_array().unwrap() {
+    let calls = forecast["calls"].as_array().unwrap();
+    let is_follow_up = |call: &&Value| call["key"]["pass"].as_u64().is_some_and(|pass| pass > 1);
+    let (follow_ups, calls): (Vec<&Value>, Vec<&Value>) = calls.iter().partition(is_follow_up);
+    // Two more passes of all three agents, if they have questions; here, nobody has.
+    assert_eq!(follow_ups.len(), 2 * 3);
+    assert!(follow_ups.iter().all(|call| call["certain"] == false && call["key"]["phase"] == "clarification"));
+    let most = |pass: u64| {
+        let of_pass = |call: &&&Value| call["key"]["pass"] == pass && call["key"]["agentId"] == "agent-kiss";
+        follow_ups.iter().find(of_pass).unwrap()["inputTokens"]["high"].as_u64().unwrap()
+    };
+    assert!(most(3) > most(2) + 1000, "later passes show the questions and answers of earlier ones");
+    for call in calls {
         // The server tells the judge's summary from others by nothing.
         let phase = call["key"]["phase"].as_str().unwrap().replace("judge-summary", "summarization");
         *planned.entry(phase).or_default() += 1;

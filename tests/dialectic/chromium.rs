@@ -65,6 +65,7 @@ struct Browser {
 }
 
 impl Browser {
+    #[expect(clippy::zombie_processes, reason = "it ends with the tests")]
     fn start() -> Self {
         // Reads until the tests are gone, then kills the browser and removes what it wrote.
         const SCRIPT: &str =

@@ -2,11 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
 
 /// Two agents that ask at most twice, two questions each at most.
 fn sandbox(server: &MockServer) -> Sandbox {
     let debate = json!({"clarificationsMaxIterations": 2, "clarificationsMaxPerAgent": 2});
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+}
+
+/// Two agents that ask one question each at most, as often as is usual.
+fn patient_sandbox(server: &MockServer) -> Sandbox {
+    let debate = json!({"clarificationsMaxPerAgent": 1});
     Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
 }
 
@@ -16,8 +22,9 @@ fn curious(request: &Incoming) -> Reply {
         return short_reply(request);
     }
     let agent = request.model().trim_start_matches("model-");
-    // The first questions are in the prompt the second time.
-    let time = if request.text().contains("First question of ") { "Second" } else { "First" };
+    // The questions of earlier passes are in the prompt.
+    let times = ["First", "Second", "Third", "Fourth"];
+    let time = times.into_iter().find(|time| !request.text().contains(&format!("{time} question of "))).unwrap();
     let question =
         |number: u32| json!({"id": format!("q{number}"), "text": format!("{time} question of {agent}, {number}?")});
     Reply::json(json!({"questions": [question(1), question(2)]}))
@@ -38,7 +45,7 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     let input = "alpha\n  beta \n\ndelta\r\nepsilon";
     let finished = sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], input).expect_code(0);
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
-    9 calls, of unknown cost (no price is known for model-architect and 2 more)
+    9 to 11 calls, of unknown cost (no price is known for model-architect and 2 more)
 
     Each line of standard input answers a question. An empty line skips it; the end skips the rest.
 
@@ -56,11 +63,11 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
 
     Follow-up questions to your answers: second pass, 2 of at most 2.
 
-    Follow-up question 5 of 6, from The generalist (generalist):
-    Second question of judge, 1?
+    Follow-up question 5 of 8, from The architect (architect):
+    Second question of architect, 1?
 
-    Follow-up question 6 of 6, from The generalist (generalist):
-    Second question of judge, 2?
+    Follow-up question 6 of 8, from The architect (architect):
+    Second question of architect, 2?
     Saved debate to ./debates/[id].json
     ");
     let id = sandbox.only_debate();
@@ -71,30 +78,31 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     insta::assert_snapshot!(answers.join("\n"), @"
     q1 First question of architect, 1? alpha
     q2 First question of architect, 2? beta
+    q5 Second question of architect, 1? epsilon
+    q6 Second question of architect, 2? NA
     q3 First question of kiss, 1? NA
     q4 First question of kiss, 2? delta
-    q9 Second question of judge, 1? epsilon
-    q10 Second question of judge, 2? NA
+    q7 Second question of kiss, 1? NA
+    q8 Second question of kiss, 2? NA
     ");
-    assert_eq!(answers.iter().filter(|answer| answer.ends_with(" NA")).count(), 2);
+    assert_eq!(answers.iter().filter(|answer| answer.ends_with(" NA")).count(), 4);
     let mut ids: Vec<&str> = answers.iter().map(|answer| answer.split(' ').next().unwrap()).collect();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), 6);
+    assert_eq!(ids.len(), 8);
     assert_eq!((&state["clarificationIterations"], &state["outcome"]["kind"]), (&json!(2), &json!("full")));
-    // Two agents are asked, then the judge, then the debate begins.
+    // Both agents are asked twice, then the debate begins.
     let requests = server.requests();
-    assert_eq!(requests.len(), 3 + 7);
-    assert_eq!(requests[2].model(), "model-judge");
+    assert_eq!(requests.len(), 4 + 7);
     for (position, request) in requests.iter().enumerate() {
         let (first, second) = (request.text().contains("alpha"), request.text().contains("epsilon"));
-        assert_eq!((first, second), (position >= 2, position >= 3), "{position}: {}", request.text());
-        if position >= 3 {
+        assert_eq!((first, second), (position >= 2, position >= 4), "{position}: {}", request.text());
+        if position >= 4 {
             let held = answers.iter().filter(|answer| {
                 let question = &answer[answer.find(' ').unwrap() + 1..=answer.find('?').unwrap()];
                 request.text().contains(question)
             });
-            assert_eq!(held.count(), 6, "{}", request.text());
+            assert_eq!(held.count(), 8, "{}", request.text());
         }
     }
 }
@@ -159,8 +167,11 @@ fn in_a_terminal_questions_are_asked_one_by_one() {
     let server = MockServer::with(curious);
     let sandbox = sandbox(&server);
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
-    for (position, answer) in ["alpha", "beta", "", "delta", "epsilon", ""].into_iter().enumerate() {
-        let (kind, total) = if position < 4 { ("Question", 4) } else { ("Follow-up question", 6) };
+    for (position, answer) in ["alpha", "beta", "", "delta", "epsilon", "", "eta", ""].into_iter().enumerate() {
+        let (kind, total) = if position < 4 { ("Question", 4) } else { ("Follow-up question", 8) };
+        if position == 4 {
+            terminal.wait_for("Follow-up questions to your answers: second pass, 2 of at most 2.");
+        }
         terminal.wait_for(&format!("{kind} {} of {total}", position + 1));
         terminal.wait_for("Answer");
         terminal.type_line(answer);
@@ -171,7 +182,8 @@ fn in_a_terminal_questions_are_asked_one_by_one() {
     let state = sandbox.state(&sandbox.only_debate());
     let answers: Vec<String> =
         answers(&state).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
-    assert_eq!(answers, ["alpha", "beta", "NA", "delta", "epsilon", "NA"]);
+    // An agent's questions stand together.
+    assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "NA", "delta", "eta", "NA"]);
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
 }
 
@@ -197,7 +209,7 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
     assert_eq!(answers(&state)[0], "q1 First question of architect, 1? alpha");
     assert_eq!(server.requests().len(), 2);
 
-    // Only the open questions are asked, under their numbers: three, then two of the judge.
+    // Only the open questions are asked, under their numbers: three, then four of the second pass.
     let finished = sandbox.run_with_input(["resume", &id, "--quiet"], "beta\ngamma\ndelta\nepsilon\n").expect_code(0);
     assert!(
         finished.stderr.contains("Question 2 of 4, from The architect (architect):\nFirst question of architect, 2?"),
@@ -205,8 +217,8 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
     );
     let answers: Vec<String> =
         answers(&sandbox.state(&id)).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
-    assert_eq!(answers, ["alpha", "beta", "gamma", "delta", "epsilon", "NA"]);
-    assert_eq!(server.requests().len(), 3 + 7);
+    assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "gamma", "delta", "NA", "NA"]);
+    assert_eq!(server.requests().len(), 4 + 7);
 }
 
 #[test]
@@ -273,7 +285,7 @@ fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
     let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
     let finished = sandbox.run_with_input(arguments, "a million\nnone\nRust\n").expect_code(0);
     insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
-    9 calls, of unknown cost (no price is known for model-architect and 2 more)
+    9 to 11 calls, of unknown cost (no price is known for model-architect and 2 more)
 
     Each line of standard input answers a question. An empty line skips it; the end skips the rest.
 
@@ -293,4 +305,157 @@ fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
     q3 Which language? Rust
     q4 how many  users a million
     ");
+}
+
+/// The purposes of the requests, and which passes' answers each prompt has.
+fn passes_shown(server: &MockServer) -> Vec<(Purpose, String, Vec<&'static str>)> {
+    let shown = |request: &Incoming| {
+        ["one", "two", "three"].into_iter().filter(|pass| request.text().contains(&format!("answer {pass}"))).collect()
+    };
+    server.requests().iter().map(|request| (request.purpose, request.model().to_owned(), shown(request))).collect()
+}
+
+/// Every agent is asked in each of three passes, with the answers of all earlier ones, and the debate has them all.
+fn assert_three_passes(server: &MockServer) {
+    let made = passes_shown(server);
+    let every = ["one", "two", "three"];
+    for (pass, calls) in made[..6].chunks(2).enumerate() {
+        let mut models: Vec<&str> = calls.iter().map(|(_, model, _)| model.as_str()).collect();
+        models.sort_unstable();
+        assert_eq!(models, ["model-architect", "model-kiss"], "{made:?}");
+        assert!(calls.iter().all(|(purpose, _, shown)| *purpose == Purpose::Clarify && shown == &every[..pass]));
+    }
+    let debate = &made[6..];
+    assert_eq!(debate.len(), 7, "{made:?}");
+    assert!(debate.iter().all(|(purpose, _, shown)| *purpose != Purpose::Clarify && shown == &every), "{made:?}");
+}
+
+const THREE_PASSES: &str = "answer one\nanswer one\nanswer two\nanswer two\nanswer three\nanswer three\n";
+
+#[test]
+fn every_agent_is_asked_in_three_passes_through_a_pipe() {
+    let server = MockServer::with(curious);
+    let sandbox = patient_sandbox(&server);
+    // Each asks two, of which one counts.
+    let finished =
+        sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], THREE_PASSES).expect_code(0);
+    assert_three_passes(&server);
+    for said in [
+        "9 to 13 calls",
+        "\nQuestion 2 of 2, from The kiss (kiss):\nFirst question of kiss, 1?\n",
+        "\nFollow-up questions to your answers: third pass, 3 of at most 3.\n",
+        "\nFollow-up question 6 of 6, from The kiss (kiss):\nThird question of kiss, 1?\n",
+    ] {
+        assert!(finished.stderr.contains(said), "{said}: {finished}");
+    }
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    assert_eq!(state["clarificationIterations"], 3);
+    let passes = |group: usize| {
+        let items = state["clarifications"][group]["items"].as_array().unwrap();
+        items.iter().map(|item| item["pass"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((passes(0), passes(1)), (vec![1, 2, 3], vec![1, 2, 3]));
+    let report = sandbox.run(["report", &id]).expect_code(0).stdout;
+    assert!(report.contains("### The kiss (kiss)\nQuestion (q2):\n"), "{report}");
+    assert!(report.contains("Question (q4, pass 2):") && report.contains("Question (q6, pass 3):"), "{report}");
+    let page = sandbox.run(["report", &id, "--format", "html"]).expect_code(0).stdout;
+    assert_eq!((page.matches("Asked in pass 2.").count(), page.matches("Asked in pass 3.").count()), (2, 2));
+}
+
+#[test]
+fn every_agent_is_asked_in_three_passes_in_a_terminal() {
+    let server = MockServer::with(curious);
+    let sandbox = patient_sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
+    for (position, answer) in THREE_PASSES.lines().enumerate() {
+        let (kind, total) = if position < 2 { ("Question", 2) } else { ("Follow-up question", (position / 2 + 1) * 2) };
+        terminal.wait_for(&format!("{kind} {} of {total}", position + 1));
+        terminal.wait_for("Ctrl-D: skip the rest): ");
+        terminal.type_line(answer);
+    }
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert_three_passes(&server);
+}
+
+#[test]
+fn passes_end_when_nobody_asks_and_who_has_no_question_is_asked_again() {
+    // One agent asks in the first pass, the other in the second.
+    let server = MockServer::with(|request| {
+        let (asker, question) = match request.text() {
+            text if text.contains("How deep?") => ("", ""),
+            text if text.contains("How wide?") => ("model-kiss", "How deep?"),
+            _ => ("model-architect", "How wide?"),
+        };
+        match request.purpose {
+            Purpose::Clarify if request.model() == asker => {
+                Reply::json(json!({"questions": [{"id": "q1", "text": question}]}))
+            }
+            _ => short_reply(request),
+        }
+    });
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&config(&["architect", "kiss"], &json!({"clarificationsMaxIterations": 9})));
+    sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], "a mile\nten feet\n").expect_code(0);
+    let asked: Vec<_> = server.requests().iter().map(|request| request.purpose == Purpose::Clarify).collect();
+    assert_eq!(asked, [[true; 6].as_slice(), &[false; 7]].concat(), "two of each pass, and nobody asks in the third");
+    let last = server.requests()[5].text();
+    assert!(last.contains("a mile") && last.contains("ten feet"), "{last}");
+    assert_eq!(sandbox.state(&sandbox.only_debate())["clarificationIterations"], 3);
+}
+
+/// Killed in the middle of each pass: an agent that was asked is not asked again, and no answer is lost.
+#[test]
+fn a_pass_that_was_cut_by_a_kill_goes_on_where_it_was() {
+    let first_of = |pass: usize| ["answer one", "answer two", "answer three"][pass - 1];
+    for cut_pass in 1..=3_usize {
+        let gate = Gate::shut();
+        let held = gate.clone();
+        let server = MockServer::with(move |request| {
+            let reply = curious(request);
+            let times = ["First", "Second", "Third"];
+            let pass = 1 + times.iter().filter(|time| request.text().contains(&format!("{time} question of "))).count();
+            let is_held = request.purpose == Purpose::Clarify && request.model() == "model-kiss" && pass == cut_pass;
+            if is_held { reply.held(&held) } else { reply }
+        });
+        let sandbox = patient_sandbox(&server);
+        let (given, rest) = THREE_PASSES.split_at(THREE_PASSES.find(first_of(cut_pass)).unwrap());
+        let mut command = sandbox.command(["debate", "Design a queue", "--clarify", "--quiet"]);
+        let mut child =
+            command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        // Its input stays open, as that of a user who thinks.
+        let mut input = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut input, given.as_bytes()).unwrap();
+        server.wait_for_requests(2 * cut_pass);
+        let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+        let asked = || {
+            let debates = sandbox.debates();
+            let journals = debates.iter().map(|id| sandbox.journal(id));
+            journals.flatten().filter(|line| line.contains("\"type\":\"questions-asked\"")).count()
+        };
+        while asked() < 2 * cut_pass - 1 {
+            assert!(std::time::Instant::now() < until, "the other agent's questions never come");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        gate.open();
+        server.settle();
+        let before = server.requests().len();
+        assert_eq!(before, 2 * cut_pass);
+        let id = sandbox.only_debate();
+        sandbox.run_with_input(["resume", &id, "--quiet"], rest).expect_code(0);
+        let made = server.requests();
+        assert_eq!(made.len(), 6 + 1 + 7, "only the call that was cut is made again");
+        assert_eq!((made[before].model(), made[before].purpose), ("model-kiss", Purpose::Clarify));
+        let state = sandbox.state(&id);
+        sandbox.assert_state_is_the_fold(&id);
+        assert_eq!((&state["clarificationIterations"], &state["outcome"]["kind"]), (&json!(3), &json!("full")));
+        let answers: Vec<String> =
+            answers(&state).iter().map(|one| one.split("? ").nth(1).unwrap().to_owned()).collect();
+        assert_eq!(answers, ["answer one", "answer two", "answer three"].repeat(2));
+    }
 }

@@ -40,7 +40,7 @@ fn read(path: impl AsRef<Path>) -> String {
 /// Every Markdown file that is written for people, relative to the repository.
 fn documents() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
-        ["README.md", "CHANGELOG.md", CONTRIBUTING, "prompts/README.md"].map(PathBuf::from).into();
+        ["README.md", "CHANGELOG.md", CONTRIBUTING, "crates/record/prompts/README.md"].map(PathBuf::from).into();
     let mut directories = vec![PathBuf::from("docs"), PathBuf::from("examples")];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(repository(&directory)).unwrap() {
@@ -147,7 +147,8 @@ fn every_stage_that_calls_somebody_is_described() {
 
 #[test]
 fn whoever_lists_the_protocols_lists_all_of_them() {
-    for (file, begin) in [("docs/configuration.md", "| `debate.protocol` |"), ("prompts/README.md", "| ")] {
+    for (file, begin) in [("docs/configuration.md", "| `debate.protocol` |"), ("crates/record/prompts/README.md", "| ")]
+    {
         let text = read(file);
         let lines: String = text.lines().filter(|line| line.starts_with(begin)).collect();
         for protocol in PROTOCOLS {

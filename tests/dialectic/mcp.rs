@@ -179,6 +179,7 @@ fn what_is_not_listed_is_refused_and_no_path_is_a_debate() {
     for (tool, arguments, said) in [
         ("debate", json!({"problem": "x", "config": "/tmp/x"}), "unknown field `config`"),
         ("debate", json!({"problem": " "}), "the problem is empty"),
+        ("debate", json!({"problem": "a\nb\0"}), "the problem contains a NUL character at line 2, column 2"),
         ("debate", json!({"problem": "x", "protocol": "--serve"}), "--serve"),
         ("debate", json!({"problem": "x", "files": ["x.json"]}), "without --context"),
         ("debate", json!({"problem": "x", "maxCost": 2}), "at most $1.0000"),
@@ -242,13 +243,48 @@ fn questions_come_in_the_result_and_an_agents_answers_are_recorded_as_such() {
     let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
     let asks = client.wait(&id);
     assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
-    assert!(text(&asks).contains("q1: What does architect have to know?"), "{asks:#}");
+    assert!(text(&asks).contains("q1, from The architect (architect): What does architect have to know?"), "{asks:#}");
     let refused = client.call("answer", &json!({"id": id, "answers": {"q1": "a"}}));
     assert!(text(&refused).contains("q2 would remain unanswered"), "{refused:#}");
     client.call("answer", &json!({"id": id, "answers": {"q1": "500 a second", "q2": null}}));
     assert_eq!(client.wait(&id)["structuredContent"]["outcome"], "full");
     let item = &sandbox.state(&id)["clarifications"][0]["items"][0];
     assert_eq!((&item["answer"], &item["answeredBy"]), (&json!("500 a second"), &json!("agent")));
+}
+
+/// Every agent is asked in three passes, each with the answers of the ones before.
+#[test]
+fn questions_come_in_three_passes() {
+    let server = MockServer::with(|request| {
+        if request.purpose != Purpose::Clarify {
+            return short_reply(request);
+        }
+        let pass = 1 + ["answer 1", "answer 2"].iter().filter(|answer| request.text().contains(**answer)).count();
+        let text = format!("What does {} ask in pass {pass}?", request.model());
+        Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
+    });
+    let sandbox = asking(&server);
+    let mut config: Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
+    config["debate"].as_object_mut().unwrap().remove("clarificationsMaxIterations");
+    let sandbox = sandbox.config(&config);
+    let (mut client, _) = Lines::begun(&sandbox, &LIMITS, "2025-06-18");
+    let begun = client.call("debate", &json!({"problem": "Design a queue", "clarify": true}));
+    let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
+    for pass in 1..=3 {
+        let asks = client.wait(&id);
+        let heading = if pass == 1 { "q2, from".to_owned() } else { format!("q{}, pass {pass}, from", 2 * pass) };
+        let question = format!("{heading} The kiss (kiss): What does model-kiss ask in pass {pass}?");
+        assert!(text(&asks).contains(&question), "{asks:#}");
+        let answers = [2 * pass - 1, 2 * pass].map(|number| (format!("q{number}"), json!(format!("answer {pass}"))));
+        client.call("answer", &json!({"id": id, "answers": serde_json::Map::from_iter(answers)}));
+    }
+    assert_eq!(client.wait(&id)["structuredContent"]["outcome"], "full");
+    let requests = server.requests();
+    for (place, request) in requests.iter().enumerate() {
+        let shown = (1..=3).filter(|pass| request.text().contains(&format!("answer {pass}"))).count();
+        assert_eq!((request.purpose == Purpose::Clarify, shown), (place < 6, (place / 2).min(3)), "{place}");
+    }
+    assert_eq!(requests.len(), 6 + 7);
 }
 
 /// Offline agents ask, too; what an agent answers or skips in the user's place is on record as that.
@@ -261,7 +297,7 @@ fn offline_agents_ask_an_older_client_whose_skips_are_recorded_as_an_agents() {
         let id = begun["structuredContent"]["id"].as_str().unwrap_or_else(|| panic!("{begun:#}")).to_owned();
         let asks = client.wait(&id);
         assert_eq!(asks["structuredContent"]["status"], "asking", "{asks:#}");
-        assert!(text(&asks).contains("q1: ") && text(&asks).contains("words-of-models-"), "{asks:#}");
+        assert!(text(&asks).contains("q1, from ") && text(&asks).contains("words-of-models-"), "{asks:#}");
         let answers =
             if skips { json!({"skipRest": true}) } else { json!({"answers": {"q1": "500"}, "skipRest": true}) };
         let mut arguments = answers;

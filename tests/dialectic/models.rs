@@ -200,9 +200,11 @@ fn reading(window: u64) -> Value {
 fn a_prompt_that_cannot_fit_is_refused_before_anything_is_sent() {
     let server = MockServer::start();
     let sandbox = Sandbox::new().model_server(&server).config(&reading(4_000));
-    let problem = "Design a queue that never loses a message. ".repeat(2_000);
-    sandbox.write("problem.md", &problem);
-    for arguments in [&["debate", "-p", "problem.md"][..], &["debate", "-p", "problem.md", "--dry-run"]] {
+    let sentence = "Design a queue that never loses a message. ";
+    sandbox.write("problem.md", sentence.repeat(300));
+    sandbox.write("notes.md", sentence.repeat(2_000));
+    let arguments = ["debate", "-p", "problem.md", "--attach", "notes.md"];
+    for arguments in [&arguments[..], &[&arguments[..], &["--dry-run"]].concat()] {
         let refused = sandbox.run(arguments).expect_code(2);
         assert!(refused.stderr.contains("the proposal of agent-architect is too long"), "{refused}");
         assert!(refused.stderr.contains("the context window of `small` is 4,000"), "{refused}");
@@ -210,8 +212,41 @@ fn a_prompt_that_cannot_fit_is_refused_before_anything_is_sent() {
     }
     assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
     // With room enough the same problem is debated.
-    let ran = sandbox.config(&reading(2_000_000)).run(["debate", "-p", "problem.md"]).expect_code(0);
+    let ran = sandbox.config(&reading(2_000_000)).run(arguments).expect_code(0);
     assert!(!ran.stderr.contains("reads"), "{ran}");
+}
+
+#[test]
+fn a_problem_longer_than_the_smallest_window_is_refused_before_anything_is_sent() {
+    let server = MockServer::start();
+    let mut settings = reading(1_000_000);
+    // The judge reads less than the agents; nothing is known of one of them.
+    settings["agents"][0]["model"] = json!("unknown-model");
+    settings["judge"]["model"] = json!("smallest");
+    settings["models"]["smallest"] = json!({"contextWindow": 4_000});
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let long = "Design a queue that never loses a message.\n".repeat(500).trim_end().to_owned();
+    let plan = json!({"problems": ["problem.md"], "variants": [{"name": "a", "config": "debate-config.json"}]});
+    sandbox.write("problem.md", &long);
+    sandbox.write("sweep.json", plan.to_string());
+    let said = "the problem is too long: it has about 4,777 tokens (21,499 characters), and the context window of \
+                `smallest` is 4,000";
+    for arguments in [
+        &["debate", "-p", "problem.md"][..],
+        &["debate", "-p", "problem.md", "--dry-run"],
+        &["sweep", "plan", "sweep.json"],
+    ] {
+        let refused = sandbox.run(arguments).expect_code(2);
+        assert!(refused.stderr.contains(said) && refused.stderr.contains("hint: shorten the problem"), "{refused}");
+    }
+    assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
+    // One that is a little shorter begins, as does any where no window is known.
+    sandbox.write("problem.md", &long[..long.len() * 4 / 5]);
+    let begun = sandbox.run(["debate", "-p", "problem.md"]).expect_code(0);
+    assert!(begun.stderr.contains("warning: the context window of `smallest` has 4,000 tokens"), "{begun}");
+    let unknown = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    unknown.write("problem.md", &long);
+    unknown.run(["debate", "-p", "problem.md"]).expect_code(0);
 }
 
 #[test]

@@ -3,12 +3,40 @@
 use serde_json::{Value, json};
 
 use crate::fixtures::states;
-use crate::support::{Sandbox, config};
+use crate::support::{MockServer, Purpose, Sandbox, config, short_reply};
 
 /// A debate that waited for answers in the older program.
 const SUSPENDED: &str = include_str!("../fixtures/older/suspended.json");
 /// A finished one with what was seen in files of several programs.
 const ODD: &str = include_str!("../fixtures/older/odd.json");
+/// One of this program, from the time when only the judge asked in a second pass.
+const JUDGES_PASS: &str = include_str!("../fixtures/older/judge-pass.json");
+const JUDGES_PASS_JOURNAL: &str = include_str!("../fixtures/older/judge-pass.events.jsonl");
+
+#[test]
+fn a_second_pass_of_the_judge_alone_is_shown_and_answered() {
+    let id = "deb-20261129-112007-6iz6";
+    let journal = format!("debates/{id}.events.jsonl");
+    let whole = Sandbox::new().file(format!("debates/{id}.json"), JUDGES_PASS).file(&journal, JUDGES_PASS_JOURNAL);
+    whole.run(["verify", id]).expect_code(0);
+    let report = whole.run(["report", id]).expect_code(0).stdout;
+    assert!(report.contains("### The judge (generalist)\nQuestion (q5):\n\n```text\nSecond question of"), "{report}");
+
+    // It waits for the answer to the judge.
+    let is_waiting = |line: &&str| line.contains("\"type\":\"suspended\"");
+    let end = JUDGES_PASS_JOURNAL.lines().enumerate().filter(|(_, line)| is_waiting(line)).nth(1).unwrap().0;
+    let cut: String = JUDGES_PASS_JOURNAL.split_inclusive('\n').take(end + 1).collect();
+    let server = MockServer::with(short_reply);
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["providers"]["mock"] = json!({"baseUrl": server.base_url(), "api": "chat"});
+    let sandbox = Sandbox::new().model_server(&server).config(&settings).file(&journal, cut);
+    let resumed = sandbox.run_with_input(["resume", id, "--quiet"], "four\n").expect_code(0);
+    assert!(resumed.stderr.contains("Follow-up question 2 of 2, from The judge (generalist):"), "{resumed}");
+    let asked: Vec<_> = server.requests().iter().map(|request| request.purpose == Purpose::Clarify).collect();
+    assert_eq!(asked, [[true; 2].as_slice(), &[false; 7]].concat(), "what remains of the second pass is every agent's");
+    assert!(server.requests().iter().all(|request| request.text().contains("four")));
+    sandbox.assert_state_is_the_fold(id);
+}
 
 #[test]
 fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {

@@ -1,7 +1,54 @@
 //! Facts about a problem that need no model.
 
+use std::fmt;
+
 /// The recorded answer when the user gives none.
 pub const NO_ANSWER: &str = "NA";
+
+/// Why a text cannot be a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemFault {
+    Empty,
+    /// It contains a NUL, which models' servers and programs refuse or cut the text at.
+    Nul {
+        /// From 1.
+        line: usize,
+        /// In characters, from 1.
+        column: usize,
+    },
+}
+
+impl fmt::Display for ProblemFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("is empty"),
+            Self::Nul { line, column } => write!(f, "contains a NUL character at line {line}, column {column}"),
+        }
+    }
+}
+
+impl ProblemFault {
+    /// What the user can do.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Empty => "the problem must contain at least one word",
+            Self::Nul { .. } => "remove it; text with many of them is binary, or UTF-16 without a byte order mark",
+        }
+    }
+}
+
+/// Checks that a text can be a problem.
+///
+/// # Errors
+/// It cannot.
+pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
+    if let Some((before, _)) = text.split_once('\0') {
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let (lines, characters) = (before.matches('\n').count(), line.chars().count());
+        return Err(ProblemFault::Nul { line: lines + 1, column: characters + 1 });
+    }
+    if text.trim().is_empty() { Err(ProblemFault::Empty) } else { Ok(()) }
+}
 
 /// Shorter lines are headings and fragments.
 const SHORTEST: usize = 10;
@@ -40,6 +87,20 @@ fn without_bullet(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_a_nul_counts_lines_and_characters() {
+        let nul = |line, column| Err(ProblemFault::Nul { line, column });
+        for (text, fault) in [
+            ("\0", nul(1, 1)),
+            ("grün\0", nul(1, 5)),
+            ("a\r\nb\n\nc \0 d\0", nul(4, 3)),
+            (" \n", Err(ProblemFault::Empty)),
+            ("\u{1}a", Ok(())),
+        ] {
+            assert_eq!(check_problem_text(text), fault, "{text:?}");
+        }
+    }
 
     #[test]
     fn lines_with_a_word_of_duty_are_major_requirements() {

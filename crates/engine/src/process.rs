@@ -67,11 +67,18 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn shell(command: &str) -> Command {
     let mut shell = Command::new("cmd");
-    shell.arg("/C").arg(command);
+    shell.raw_arg(cmd_arguments(command));
     shell
+}
+
+/// The arguments with which `cmd` runs a command as it was written: it removes the outer quotes, and does not know the
+/// escapes that arguments of other programs get. `/D` runs no command from the registry first.
+#[cfg(any(windows, test))]
+fn cmd_arguments(command: &str) -> String {
+    format!("/D /S /C \"{command}\"")
 }
 
 /// Runs a command to its end. Its process group is killed when the future is dropped, and when the command ends or
@@ -176,9 +183,19 @@ impl Kept {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    use super::*;
 
+    #[test]
+    fn a_command_reaches_the_shell_of_windows_as_it_was_written() {
+        let command = r#"type "C:\My Files\a.txt" | find "x""#;
+        assert_eq!(cmd_arguments(command), r#"/D /S /C "type "C:\My Files\a.txt" | find "x"""#);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod unix_tests {
     use super::*;
 
     async fn run_it(

@@ -6,7 +6,7 @@ use crate::cli::consent::has_tools;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;
-use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
+use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, Spec};
 use dialectic_record::debate::PlannedCall;
 use dialectic_report::display;
@@ -24,6 +24,7 @@ struct ForecastJson<'f> {
 pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &spec.settings;
     (spec.protocol.check)(settings)?;
+    check_problem(&spec.problem, settings)?;
     let forecast = runner.forecast(spec)?;
     if json {
         let (likely_usd, most_usd) = (forecast.likely(), forecast.most());

@@ -246,7 +246,9 @@ fn ask_key(
     }
     make_parent(&path)?;
     keep_key(&path, variable, &key).map_err(|source| Error::Output { path: path.clone(), source })?;
-    terminal.notice(&format!("Saved {variable} in {shown}, readable only by you"));
+    // On Windows, the directory of the user's own files decides who reads them.
+    let readers = if cfg!(unix) { ", readable only by you" } else { "" };
+    terminal.notice(&format!("Saved {variable} in {shown}{readers}"));
     Ok(true)
 }
 

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 
 use crate::cli::args::McpArgs;
+use crate::cli::detach;
 use crate::cli::limits::{check_calls, check_cost};
 use crate::cli::session::{config_files, debates, env_file, runner};
 use crate::cli::terminal::Terminal;
@@ -11,6 +12,8 @@ use crate::mcp::{Options, serve};
 use dialectic_config::{Overrides, capture_environment};
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    // Its tools run debates that outlive the client.
+    detach::check()?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     // Finds a faulty configuration now, not at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };

@@ -7,6 +7,7 @@ use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::UserError;
 use dialectic_base::encoding::decode;
+use dialectic_base::problem::check_problem_text;
 
 /// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -59,9 +60,7 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
     let text = decode(&bytes).map_err(|fault| {
         UserError::input(format!("the problem from {from} is not UTF-8 text")).with_hint(fault.hint())
     })?;
-    if text.trim().is_empty() {
-        return Err(UserError::input(format!("the problem from {from} is empty"))
-            .with_hint("the problem must contain at least one word"));
-    }
+    check_problem_text(text)
+        .map_err(|fault| UserError::input(format!("the problem from {from} {fault}")).with_hint(fault.hint()))?;
     Ok(Problem { text: text.to_owned(), is_stdin: from == STANDARD_INPUT })
 }

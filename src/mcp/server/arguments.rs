@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tokio::task::spawn_blocking;
 
+use dialectic_base::problem::check_problem_text;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::Settings;
 
@@ -30,9 +31,8 @@ impl Server {
 
     /// The command for a debate, without its limits. Its problem goes to standard input.
     pub(super) async fn debate_command(&self, wanted: &NewDebate) -> Result<Vec<OsString>, Refusal> {
-        if wanted.problem.trim().is_empty() {
-            return Err(Refusal("the problem is empty".to_owned()));
-        }
+        check_problem_text(&wanted.problem)
+            .map_err(|fault| Refusal(format!("the problem {fault}: {}", fault.hint())))?;
         let mut command = words(&["debate", "-"]);
         command.extend(self.configured());
         for (name, value) in [

@@ -139,6 +139,7 @@ fn what_a_request_may_not_say_is_refused_and_named() {
         (json!({"maxCost": 0}), "maxCost"),
         (json!({"maxCost": 0.5, "debate": {"budget": {"maxCostUsd": 0}}}), "debate.budget.maxCostUsd"),
         (json!({"problem": " "}), "problem"),
+        (json!({"problem": "a\0"}), "problem"),
         (json!({"files": [{"path": "/etc/passwd"}]}), "files[0].path"),
     ];
     for (mut body, key) in cases {

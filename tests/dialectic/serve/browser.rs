@@ -112,6 +112,44 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
 }
 
 #[test]
+fn similar_questions_are_one_and_a_later_pass_is_named() {
+    if !is_installed() {
+        return;
+    }
+    let server = MockServer::with(|request| {
+        if request.purpose != Purpose::Clarify {
+            return short_reply(request);
+        }
+        let pass = 1 + ["answer 1", "answer 2"].iter().filter(|answer| request.text().contains(**answer)).count();
+        let text = format!("How many users has pass {pass}?");
+        Reply::json(json!({"questions": [{"id": "q1", "text": text}]}))
+    });
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
+    let mut profile = Profile::new();
+    let mut tab = profile.tab();
+    tab.go(&serving.address.clone());
+    tab.until("document.querySelector('h1')?.textContent === 'Debates'");
+    tab.go(&format!("http://{}/debates/{id}", serving.authority));
+    for pass in 1..=3 {
+        tab.until(&format!("document.querySelector('.questions label')?.textContent.includes('has pass {pass}?')"));
+        let title = tab.text("#questions-title");
+        let named = format!("Follow-up questions to your answers: pass {pass} of at most 3");
+        assert_eq!(title, if pass == 1 { "The agents ask".to_owned() } else { named });
+        assert_eq!(tab.run("document.querySelectorAll('.questions textarea').length"), json!(1));
+        assert_eq!(tab.text(".questions .who").trim_end(), "The architect and The kiss:");
+        fill(&mut tab, "#question-0", &format!("answer {pass}"));
+        press(&mut tab, "Send the answers");
+    }
+    is(&mut tab, "completed");
+    assert_eq!(server.requests().iter().filter(|request| request.purpose == Purpose::Clarify).count(), 6);
+    assert!(server.requests().last().unwrap().text().contains("answer 3"));
+    sandbox.assert_state_is_the_fold(&id);
+    tab.assert_quiet();
+}
+
+#[test]
 fn nothing_that_anybody_wrote_runs_or_becomes_markup() {
     if !is_installed() {
         return;

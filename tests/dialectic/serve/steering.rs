@@ -133,6 +133,48 @@ fn questions_are_answered_or_skipped() {
     assert_eq!(count(&journal(&sandbox, &id), "questions-ended"), 1);
 }
 
+#[test]
+fn every_agent_is_asked_in_three_passes_over_a_restart() {
+    let server = MockServer::with(|request| {
+        if request.purpose != Purpose::Clarify {
+            return short_reply(request);
+        }
+        let pass = 1 + ["answer 1", "answer 2"].iter().filter(|answer| request.text().contains(**answer)).count();
+        let own = format!("What does {} ask in pass {pass}?", request.model());
+        let shared = format!("How many users has pass {pass}?");
+        Reply::json(json!({"questions": [{"id": "q1", "text": own}, {"id": "q2", "text": shared}]}))
+    });
+    let sandbox = sandbox(&server, &json!({}));
+    let mut serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
+    for pass in 1..=3_usize {
+        serving.wait_for(&id, "asking");
+        if pass == 2 {
+            let port = serving.port().to_owned();
+            serving.kill();
+            serving = Serving::start(&sandbox, &["--port", &port]);
+            serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+            serving.wait_for(&id, "asking");
+        }
+        let questions = serving.get(&format!("/debates/{id}"))["questions"].clone();
+        let questions = questions.as_array().unwrap();
+        let names: Vec<&str> = questions.iter().map(|one| one["agentName"].as_str().unwrap()).collect();
+        assert_eq!(names, ["The architect", "The architect and The kiss", "The kiss"], "{questions:?}");
+        assert!(questions.iter().all(|one| one["pass"] == pass), "{questions:?}");
+        let answer = |one: &Value| json!({"agentId": one["agentId"], "questionId": one["questionId"], "answer": format!("answer {pass}")});
+        let answers: Vec<Value> = questions.iter().map(answer).collect();
+        serving.post(&format!("/debates/{id}/answers"), &json!({"answers": answers})).expect(202);
+    }
+    serving.wait_for(&id, "completed");
+    let requests = server.requests();
+    for (place, request) in requests.iter().enumerate() {
+        let shown = (1..=3).filter(|pass| request.text().contains(&format!("answer {pass}"))).count();
+        assert_eq!((request.purpose == Purpose::Clarify, shown), (place < 6, (place / 2).min(3)), "{place}");
+    }
+    assert_eq!(requests.len(), 6 + 7);
+    sandbox.assert_state_is_the_fold(&id);
+}
+
 /// A debate that was stopped before there was a proposal has ended, on a whole record, and can be taken up again.
 fn assert_stopped(serving: &Serving, sandbox: &crate::support::Sandbox, id: &str) {
     serving.wait_for(id, "failed");

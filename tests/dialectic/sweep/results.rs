@@ -99,7 +99,7 @@ fn a_worker_needs_the_plan_alone_and_its_own_keys() {
     let mut config = priced(&["architect", "kiss"], &json!({"rounds": 1, "check": 0}));
     config["agents"][0]["systemPromptPath"] = "mine/system.md".into();
     config["agents"][1]["role"] = "operations".into();
-    let role = include_str!("../../../prompts/roles/operations.md")
+    let role = include_str!("../../../crates/record/prompts/roles/operations.md")
         .replace("You run what the others design", "You keep the pagers");
     let planner = sandbox(&server)
         .file("mine/system.md", "You weigh everything twice.")

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::tools::specs;
 use dialectic_base::call::CallRecord;
+use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::severity::Severity;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Found,
-    GivenUp, Judgement, Ledger, Metadata, Point, PointId, RaisedPoint, Reading, RecheckStanding, Recorded, RelatedPair,
-    Relation, Relations, Report, Response, ResultKind, Solution, StageId, Stance, Statement, Summary, SummaryMetadata,
-    Timestamp,
+    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, Debate, Evaluation,
+    Event, Found, GivenUp, Judgement, Ledger, Metadata, Point, PointId, RaisedPoint, Reading, RecheckStanding,
+    Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Solution, StageId, Stance, Statement,
+    Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -30,6 +31,8 @@ const POINTS_OF_EACH: usize = 5;
 /// prompts.
 const POINT_BYTES: usize = 450;
 const REMARK_BYTES: usize = 100;
+/// The bytes of a question to the user, as prompts request it, and of an answer.
+const QUESTION_BYTES: usize = 300;
 /// Bytes of labels in lists that repeat all points.
 const LABELS: usize = 30 * 20;
 /// Decisions per text, and bytes of a decision.
@@ -78,6 +81,8 @@ pub(super) struct Rehearsal<'a> {
     /// Texts by their lengths: a rehearsal has thousands, of few lengths.
     fillers: RefCell<BTreeMap<usize, Arc<str>>>,
     foreseen: Vec<RehearsedCall>,
+    /// The bytes of rehearsed questions to the user and their answers, with their passes.
+    asked: Vec<(u8, usize)>,
     /// Whether another round follows.
     goes_on: bool,
 }
@@ -92,7 +97,17 @@ impl<'a> Rehearsal<'a> {
         answers: SampleAnswers<'a>,
     ) -> Self {
         let (debate, fillers) = (debate.clone(), RefCell::default());
-        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new(), goes_on: false }
+        Self {
+            protocol,
+            panel,
+            shared,
+            answers,
+            debate,
+            fillers,
+            foreseen: Vec::new(),
+            asked: Vec::new(),
+            goes_on: false,
+        }
     }
 
     /// All calls until the end of round `until` or of the last round, without the closing and a check that precedes it.
@@ -195,6 +210,12 @@ impl<'a> Rehearsal<'a> {
         let listed = self.measure(step, stage, agent)?;
         let record = agent.caller.unsent(&agent.settings.model);
         if let Some(event) = self.answer(step, stage, agent, record, &listed) {
+            if let (Event::QuestionsAsked { questions, .. }, OutputSpec::Questions { most }) = (&event, &step.answer)
+                && !questions.items.is_empty()
+            {
+                let bytes = QUESTION_BYTES.saturating_mul(*most as usize).min((self.answers.bytes)(&agent.settings));
+                self.asked.push((step.key.pass, 2 * bytes));
+            }
             self.apply(event);
         }
         Ok(())
@@ -211,7 +232,7 @@ impl<'a> Rehearsal<'a> {
         if step.answer == OutputSpec::Text {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
         }
-        let room = if self.answers.disputes { call.room } else { 0 };
+        let room = self.clarified(step) + if self.answers.disputes { call.room } else { 0 };
         self.foresee(step, stage, request_bytes(&call.request) + room, false);
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
             && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
@@ -248,12 +269,12 @@ impl<'a> Rehearsal<'a> {
             // No protocol has this step.
             OutputSpec::FollowUp => return None,
             OutputSpec::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
-            OutputSpec::Questions { .. } => {
+            OutputSpec::Questions { most } => {
                 let questions = AgentClarifications {
                     agent_id: settings.id.clone(),
                     agent_name: settings.name.clone(),
                     role: settings.role.clone(),
-                    items: Vec::new(),
+                    items: self.questions(&key, *most),
                 };
                 Event::QuestionsAsked { key, questions, call }
             }
@@ -333,6 +354,25 @@ impl<'a> Rehearsal<'a> {
         });
         let relations = Relations { pairs: pairs.collect(), decisions, ..Relations::default() };
         Event::Related { key: step.key.clone(), relations, call }
+    }
+
+    /// An agent's questions with their answers, as one: none if nothing adds calls.
+    fn questions(&self, key: &CallKey, most: u32) -> Vec<Clarification> {
+        let asked = Clarification {
+            id: "q1".to_owned(),
+            // Similar questions would be merged.
+            question: format!("{} {}", key.agent_id, key.pass),
+            answer: NO_ANSWER.to_owned(),
+            answered_by: None,
+            pass: Some(key.pass),
+        };
+        if self.answers.demanding && most > 0 { vec![asked] } else { Vec::new() }
+    }
+
+    /// The bytes that rehearsed questions and answers add to a request: those of earlier passes.
+    fn clarified(&self, step: &Step) -> usize {
+        let is_shown = |pass: u8| !matches!(step.answer, OutputSpec::Questions { .. }) || pass < step.key.pass;
+        self.asked.iter().filter(|(pass, _)| is_shown(*pass)).map(|(_, bytes)| bytes).sum()
     }
 
     /// The fault of each text in a debate with the maximum number of calls: a missed requirement.

@@ -203,6 +203,7 @@ impl Engine {
             question,
             answer: String::new(),
             answered_by: None,
+            pass: Some(pass),
         });
         AgentClarifications {
             agent_id: agent.id.clone(),

@@ -15,21 +15,36 @@ use super::forecast::BYTES_PER_TOKEN;
 /// An upper bound for bytes per token: prose has four to five, code three.
 const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 
-/// A prompt that cannot fit.
+/// A problem or prompt that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the {phase} of {agent} is too long: its prompt has at least {}, and the context window of `{model}` is {}",
-    tokens(*least), thousands(*window)
-)]
-pub struct WindowError {
-    /// The agent of the call.
-    pub agent: String,
-    pub phase: &'static str,
-    pub model: String,
-    /// The model's context window in tokens.
-    pub window: u64,
-    /// The minimum length of the prompt in tokens.
-    pub least: u64,
+pub enum WindowError {
+    #[error(
+        "the {phase} of {agent} is too long: its prompt has at least {}, and the context window of `{model}` is {}",
+        tokens(*least), thousands(*window)
+    )]
+    Prompt {
+        /// The agent of the call.
+        agent: String,
+        phase: &'static str,
+        model: String,
+        /// The model's context window in tokens.
+        window: u64,
+        /// The minimum length of the prompt in tokens.
+        least: u64,
+    },
+    #[error(
+        "the problem is too long: it has about {} ({} characters), and the context window of `{model}` is {}",
+        tokens(*length), thousands(*characters), thousands(*window)
+    )]
+    Problem {
+        /// The model with the smallest window.
+        model: String,
+        /// Its context window in tokens.
+        window: u64,
+        /// The likely length of the problem in tokens.
+        length: u64,
+        characters: u64,
+    },
 }
 
 impl Diagnostic for WindowError {
@@ -38,8 +53,17 @@ impl Diagnostic for WindowError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
-             it with `models.<name>.contextWindow` in the configuration";
+        let hint = match self {
+            Self::Prompt { .. } => {
+                "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
+             it with `models.<name>.contextWindow` in the configuration"
+            }
+            Self::Problem { .. } => {
+                "shorten the problem, give the agents a directory with --context instead, or use a model with a \
+                 larger context window; if the figure is wrong, correct it with `models.<name>.contextWindow` in the \
+                 configuration"
+            }
+        };
         Some(hint.to_owned())
     }
 }
@@ -62,6 +86,23 @@ pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     (most > narrowest).then_some(rounds)
 }
 
+/// Checks that the problem fits into the smallest known context window of the panel. It is far too long if a usual
+/// estimate says so, since every prompt contains more than the problem.
+///
+/// # Errors
+/// It does not.
+pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowError> {
+    let known = settings.everybody().filter_map(|agent| Some((limits_of(agent, settings).context_window?, agent)));
+    let Some((window, agent)) = known.min_by_key(|(window, _)| *window) else { return Ok(()) };
+    // Characters, since a token holds as many of them in any script.
+    let characters = problem.chars().count() as u64;
+    let length = scaled(characters, 1.0 / BYTES_PER_TOKEN.low);
+    if length <= window {
+        return Ok(());
+    }
+    Err(WindowError::Problem { model: agent.model.clone(), window, length, characters })
+}
+
 /// Compares each planned call with its model's context window. Returns a warning for each model that probably cannot
 /// read its whole prompt.
 ///
@@ -75,7 +116,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
         let Some(window) = limits_of(agent, settings).context_window else { continue };
         let least = scaled(call.input.low, BYTES_PER_TOKEN.low / MOST_BYTES_PER_TOKEN);
         if least > window {
-            return Err(WindowError {
+            return Err(WindowError::Prompt {
                 agent: agent.id.to_string(),
                 phase: call.key.stage.as_str(),
                 model: agent.model.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::access::{ProviderAccessError, routed_providers};
-use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
+use crate::engine::{ForecastError, check_problem, check_windows, forecast, telling_rounds};
 use dialectic_record::debate::{
     Created, Debate, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span, Status,
 };
@@ -44,12 +44,13 @@ impl Runner {
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
 
-    /// Checks that prompts fit into the models' context windows if this is in doubt. Returns a warning for each model
+    /// Checks that the problem fits into the models' context windows, and the prompts if this is in doubt. Returns a warning for each model
     /// that probably cannot read its whole prompt.
     ///
     /// # Errors
-    /// A prompt cannot fit, or cannot be rendered.
+    /// The problem or a prompt cannot fit, or a prompt cannot be rendered.
     pub fn check_prompts(&self, spec: &Spec) -> Result<Vec<String>, RunnerError> {
+        check_problem(&spec.problem, &spec.settings)?;
         let gathered = self.foreseen(spec);
         let attached: usize = spec.attachments.iter().map(|one| one.text.len()).sum();
         let given = spec.problem.len() + attached + gathered.high.bytes();

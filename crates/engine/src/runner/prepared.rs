@@ -11,8 +11,8 @@ use crate::agent::Panel;
 use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded,
-    Settings, Signal, Span, Spent, Status, StopReason, Timestamp, fold,
+    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources,
+    Recorded, Settings, Signal, Span, Spent, Status, StopReason, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -315,7 +315,8 @@ pub(super) fn to_come(
             None => collector.foreseen(protocol, &settings, &debate.problem),
         };
         let mut forecast = forecast(protocol, &settings, &routed, &gathered, created)?;
-        forecast.calls.retain(|call| debate.settled(&call.key).is_none());
+        let may_still_be_made = |key: &CallKey| key.round > 0 || debate.current_round == 0;
+        forecast.calls.retain(|call| debate.settled(&call.key).is_none() && may_still_be_made(&call.key));
         Ok(forecast)
     })
 }

@@ -1,12 +1,12 @@
-//! The canned debate in `prompts/offline`, and the words of the problem that fill its sentences.
+//! The canned debate in `debate.md` and `motion.md`, and the words of the problem that fill its sentences.
 
 use std::sync::LazyLock;
 
 use dialectic_base::markdown::{single_spaced, truncate};
 use dialectic_base::problem::states_major_requirement;
 
-const DEBATE: &str = include_str!("../../../../prompts/offline/debate.md");
-const MOTION: &str = include_str!("../../../../prompts/offline/motion.md");
+const DEBATE: &str = include_str!("debate.md");
+const MOTION: &str = include_str!("motion.md");
 
 /// The quoted characters of the problem, and the requirements that a text lists.
 const QUOTED: usize = 120;

@@ -27,6 +27,16 @@ pub struct Clarification {
     /// The program that answered for the user, if any.
     #[serde(default, rename = "answeredBy", skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<Answerer>,
+    /// The pass in which it was asked, from 1; unknown in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<u8>,
+}
+
+impl Clarification {
+    /// The pass, if it asks about earlier answers.
+    pub fn follow_up_pass(&self) -> Option<u8> {
+        self.pass.filter(|pass| *pass > 1)
+    }
 }
 
 /// A substitute for the user.
@@ -46,19 +56,25 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// The answer; empty while it is open.
     pub answer: &'a str,
+    /// The pass in which it was asked, from 1; unknown in older records.
+    pub pass: Option<u8>,
     /// The agents that ask it, each with its own item for the answer.
     pub items: Vec<(&'a AgentClarifications, &'a Clarification)>,
 }
 
 impl Debate {
-    /// All questions to the user in their order; similar questions of several agents are merged.
+    /// All questions to the user, pass by pass; similar questions of several agents in the same pass are merged.
     pub fn questions(&self) -> Vec<Question<'_>> {
         let mut questions: Vec<Question<'_>> = Vec::new();
         let groups = self.clarifications.iter().flatten();
-        for (group, item) in groups.flat_map(|group| group.items.iter().map(move |item| (group, item))) {
+        let mut asked: Vec<_> = groups.flat_map(|group| group.items.iter().map(move |item| (group, item))).collect();
+        asked.sort_by_key(|(_, item)| item.pass);
+        for (group, item) in asked {
             let known = questions.iter_mut().find(|known| {
                 let is_another_agent = known.items.iter().all(|(other, _)| other.agent_id != group.agent_id);
-                known.answer == item.answer && is_another_agent && are_alike(known.text, &item.question)
+                (known.pass, known.answer) == (item.pass, &*item.answer)
+                    && is_another_agent
+                    && are_alike(known.text, &item.question)
             });
             match known {
                 Some(known) => {
@@ -71,6 +87,7 @@ impl Debate {
                     number: questions.len() + 1,
                     text: &item.question,
                     answer: &item.answer,
+                    pass: item.pass,
                     items: vec![(group, item)],
                 }),
             }
@@ -143,6 +160,7 @@ mod tests {
                     question: (*question).to_owned(),
                     answer: (*answer).to_owned(),
                     answered_by: None,
+                    pass: None,
                 })
                 .collect(),
         };

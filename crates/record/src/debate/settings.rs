@@ -190,7 +190,7 @@ pub struct DebateSettings {
     pub interactive_clarifications: bool,
     /// The maximum number of questions per agent and request.
     pub clarifications_max_per_agent: u32,
-    /// The maximum number of times that agents are asked for questions.
+    /// The maximum number of passes in which every agent may ask, with all answers so far.
     pub clarifications_max_iterations: u32,
     /// The maximum number of model calls in flight.
     #[schemars(range(min = 1))]
@@ -255,7 +255,7 @@ impl Default for DebateSettings {
             summarization: SummarizationSettings::default(),
             interactive_clarifications: false,
             clarifications_max_per_agent: 5,
-            clarifications_max_iterations: 1,
+            clarifications_max_iterations: 3,
             max_concurrency: 16,
             call_timeout: 600_000,
             idle_timeout: Self::DEFAULT_IDLE_TIMEOUT,

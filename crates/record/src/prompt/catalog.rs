@@ -9,12 +9,12 @@ use dialectic_base::markdown::fenced;
 
 /// Texts that templates import and system texts include. None is a template itself.
 pub(super) const PARTS: [(&str, &str); 6] = [
-    ("parts.md", include_str!("../../../../prompts/parts.md")),
-    ("system/evidence.md", include_str!("../../../../prompts/system/evidence.md")),
-    ("system/requirements.md", include_str!("../../../../prompts/system/requirements.md")),
-    ("system/material.md", include_str!("../../../../prompts/system/material.md")),
-    ("system/labels.md", include_str!("../../../../prompts/system/labels.md")),
-    ("system/form.md", include_str!("../../../../prompts/system/form.md")),
+    ("parts.md", include_str!("../../prompts/parts.md")),
+    ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),
+    ("system/requirements.md", include_str!("../../prompts/system/requirements.md")),
+    ("system/material.md", include_str!("../../prompts/system/material.md")),
+    ("system/labels.md", include_str!("../../prompts/system/labels.md")),
+    ("system/form.md", include_str!("../../prompts/system/form.md")),
 ];
 
 /// A template that could not be rendered: a defect of this program, since templates and values are compiled in.
@@ -57,7 +57,7 @@ mod tests {
     use super::super::values::{BEGINNING, TEMPLATES};
     use super::super::{evaluator, pairwise};
     use super::*;
-    use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
+    use crate::protocol::{ANSWER, PROTOCOLS};
 
     /// Every Markdown file below `directory`, relative to `root`.
     fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
@@ -73,15 +73,15 @@ mod tests {
 
     #[test]
     fn every_prompt_file_is_used() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../prompts");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts");
         let mut on_disk = BTreeSet::new();
         files(&root, &root, &mut on_disk);
-        on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
+        on_disk.retain(|file| !file.starts_with("roles/"));
         let mut known: BTreeSet<String> = TEMPLATES.map(|template| template.file.to_owned()).into();
         known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
         known.extend(PROTOCOLS.iter().map(|protocol| protocol.system.file.to_owned()));
         known.extend(PARTS.map(|(file, _)| file.to_owned()));
-        known.extend([ANSWER.file, CLARIFY_AGAIN.file].map(str::to_owned));
+        known.insert(ANSWER.file.to_owned());
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         known.extend([pairwise::SYSTEM, pairwise::CHECKLIST, pairwise::RULING].map(|(file, _)| file.to_owned()));

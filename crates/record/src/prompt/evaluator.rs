@@ -4,10 +4,9 @@
 //! placeholders. Placeholders of user files keep the meaning of the first version: bare text in a frame of the file's
 //! own.
 
-pub(super) const SYSTEM: (&str, &str) =
-    ("evaluator/system.md", include_str!("../../../../prompts/evaluator/system.md"));
+pub(super) const SYSTEM: (&str, &str) = ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));
 /// The built-in message.
-pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../../../prompts/evaluator/user.md"));
+pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../prompts/evaluator/user.md"));
 
 /// The values of an evaluator's placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

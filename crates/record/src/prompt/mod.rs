@@ -12,7 +12,7 @@ macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {
             file: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../prompts/", $file)),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/prompts/", $file)),
             focus: $crate::prompt::Focus::$focus,
         }
     };

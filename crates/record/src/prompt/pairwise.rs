@@ -4,12 +4,12 @@ use dialectic_base::markdown::fenced;
 
 use super::evaluator::filled;
 
-pub(super) const SYSTEM: (&str, &str) = ("pairwise/system.md", include_str!("../../../../prompts/pairwise/system.md"));
+pub(super) const SYSTEM: (&str, &str) = ("pairwise/system.md", include_str!("../../prompts/pairwise/system.md"));
 /// Asks for a checklist.
 pub(super) const CHECKLIST: (&str, &str) =
-    ("pairwise/checklist.md", include_str!("../../../../prompts/pairwise/checklist.md"));
+    ("pairwise/checklist.md", include_str!("../../prompts/pairwise/checklist.md"));
 /// Asks which of two texts is better.
-pub(super) const RULING: (&str, &str) = ("pairwise/ruling.md", include_str!("../../../../prompts/pairwise/ruling.md"));
+pub(super) const RULING: (&str, &str) = ("pairwise/ruling.md", include_str!("../../prompts/pairwise/ruling.md"));
 
 /// The system text of judges that compare two texts.
 pub fn pairwise_system() -> &'static str {

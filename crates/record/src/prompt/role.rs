@@ -9,18 +9,18 @@ use super::material::FocusedRole;
 
 /// The built-in roles: name, file.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [
-    ("architect", include_str!("../../../../prompts/roles/architect.md")),
-    ("performance", include_str!("../../../../prompts/roles/performance.md")),
-    ("security", include_str!("../../../../prompts/roles/security.md")),
-    ("operations", include_str!("../../../../prompts/roles/operations.md")),
-    ("testing", include_str!("../../../../prompts/roles/testing.md")),
-    ("kiss", include_str!("../../../../prompts/roles/kiss.md")),
-    ("datamodeling", include_str!("../../../../prompts/roles/datamodeling.md")),
-    ("generalist", include_str!("../../../../prompts/roles/generalist.md")),
+    ("architect", include_str!("../../prompts/roles/architect.md")),
+    ("performance", include_str!("../../prompts/roles/performance.md")),
+    ("security", include_str!("../../prompts/roles/security.md")),
+    ("operations", include_str!("../../prompts/roles/operations.md")),
+    ("testing", include_str!("../../prompts/roles/testing.md")),
+    ("kiss", include_str!("../../prompts/roles/kiss.md")),
+    ("datamodeling", include_str!("../../prompts/roles/datamodeling.md")),
+    ("generalist", include_str!("../../prompts/roles/generalist.md")),
 ];
 
 /// The judge's role file.
-pub(super) const JUDGE: &str = include_str!("../../../../prompts/judge/role.md");
+pub(super) const JUDGE: &str = include_str!("../../prompts/judge/role.md");
 
 const AGENT_SECTIONS: &[&str] = &["System", "Propose", "Critique", "Refine", "Summarize", "Clarify"];
 const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_role_file_is_built_in() {
-        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../prompts/roles");
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts/roles");
         let mut on_disk: Vec<_> = std::fs::read_dir(directory)
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())

@@ -21,9 +21,6 @@ const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
 /// The agents' prompt for questions.
 pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 
-/// The judge's prompt for further questions. Protocols do not list it, since it is the same for all.
-pub static CLARIFY_AGAIN: Prompt = prompt!("judge/clarify.md", None);
-
 /// The first stage: the debate exists.
 pub const fn initialization() -> Stage {
     Stage {
@@ -79,8 +76,8 @@ pub const fn answers() -> Stage {
     }
 }
 
-/// Asks all agents concurrently. If the settings allow more passes, asks the judge after the user's answers, once per
-/// pass, until it has no questions or the limit is reached. Never asks a failed agent again.
+/// Asks all agents concurrently, once per pass: after the user's answers again, with all answers so far, until no agent
+/// has a question or the limit is reached. Never asks a failed agent again.
 fn questions(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let rules = &settings.debate;
@@ -91,25 +88,18 @@ fn questions(debate: &Debate) -> Vec<Step> {
     let answer = |agent: &AgentSettings, pass| debate.settled(&key(agent, pass));
     let is_asked =
         |agent: &&AgentSettings, pass: u8| !(1..pass).any(|before| answer(agent, before) == Some(CallStatus::Failed));
-    let in_pass = |pass: u8| -> Vec<&AgentSettings> {
-        let asked: Vec<&AgentSettings> =
-            if pass == 1 { settings.agents.iter().collect() } else { vec![&settings.judge] };
-        asked.into_iter().filter(|one| is_asked(one, pass)).collect()
-    };
+    let in_pass = |pass: u8| settings.agents.iter().filter(move |agent| is_asked(agent, pass));
+    let last = u8::try_from(rules.clarifications_max_iterations).unwrap_or(u8::MAX);
     let mut pass = 1;
     // The user is asked only after all agents, so that prompts do not depend on when a run was killed.
-    while u32::from(pass) < rules.clarifications_max_iterations
+    while pass < last
         && (debate.open_questions().next().is_none()
-            || in_pass(pass + 1).into_iter().any(|agent| answer(agent, pass + 1).is_some()))
-        && in_pass(pass).into_iter().all(|agent| answer(agent, pass).is_some())
-        && in_pass(pass).into_iter().any(|agent| answer(agent, pass) == Some(CallStatus::Done))
+            || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
+        && in_pass(pass).all(|agent| answer(agent, pass).is_some())
+        && in_pass(pass).any(|agent| answer(agent, pass) == Some(CallStatus::Done))
     {
         pass += 1;
     }
     let answer = OutputSpec::Questions { most: rules.clarifications_max_per_agent };
-    let step = |agent: &AgentSettings| {
-        let prompt = if agent.id == settings.judge.id { &CLARIFY_AGAIN } else { &CLARIFY };
-        Step::new(key(agent, pass), prompt, answer.clone()).paid(BudgetClass::Extra)
-    };
-    in_pass(pass).into_iter().map(step).collect()
+    in_pass(pass).map(|agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(BudgetClass::Extra)).collect()
 }

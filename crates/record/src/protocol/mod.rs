@@ -34,7 +34,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 pub use arena::ARENA;
 pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
 pub use check::{CHECK, FINAL};
-pub use clarification::{CLARIFY, CLARIFY_AGAIN, all_clear, answers, clarification, initialization};
+pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use council::{COUNCIL, QUICK_AGENTS};
 pub use dialectic::DIALECTIC;
 pub use follow_up::{ANSWER, follow_up, follow_up_info};

@@ -18,6 +18,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::json_text::JsonText;
 use dialectic_base::key_path::KeyPath;
 
+use super::lock::is_locked;
 use super::older::{complete, mend};
 use super::regular::{is_special, open_regular};
 use super::saver::read_mark;
@@ -301,8 +302,7 @@ impl Entry {
 
     /// Whether a program is running it, which locks its journal.
     pub fn is_held(&self) -> bool {
-        let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
-        journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+        self.journal.as_ref().is_some_and(|path| open_regular(path).is_ok_and(|file| is_locked(&file, path)))
     }
 
     /// Whether a process is running or finishing it: a detached run locks its log until it exits.
@@ -312,8 +312,8 @@ impl Entry {
 
     /// Whether a detached run is active: its log is locked.
     pub fn is_detached(&self) -> bool {
-        let log = open_regular(&self.log_path()).ok();
-        log.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+        let log = self.log_path();
+        open_regular(&log).is_ok_and(|file| is_locked(&file, &log))
     }
 
     /// The path of the log of its detached runs.

@@ -5,7 +5,7 @@
 mod place;
 mod reader;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use crate::debate::{FORMAT_VERSION, Recorded};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 use super::line::{MOST_ZEROS, is_cut, open, read_line, seal};
+use super::lock::{FileLock, try_lock};
 use super::regular::{is_special, open_regular};
 use super::{SEE_TO_THE_PLACE, StoreError, TAKE_A_NEWER_VERSION};
 
@@ -151,6 +152,7 @@ fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
 #[derive(Debug)]
 pub struct Journal {
     file: File,
+    _lock: FileLock,
     path: PathBuf,
     mark: JournalMark,
     /// The length in bytes.
@@ -188,15 +190,14 @@ impl Journal {
     /// # Errors
     /// The file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        // Read access is needed to restore it.
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create_new(true);
+        let mut options = appending();
+        options.create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let open = options.open(path);
         let file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-        lock(&file, path)?;
-        Ok(Self { file, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
+        let lock = lock(&file, path)?;
+        Ok(Self { file, _lock: lock, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
     }
 
     /// Opens and locks the journal of a saved debate; removes a last line that a crash cut. `known` is the known number
@@ -209,9 +210,9 @@ impl Journal {
         if is_special(path) {
             return Err(JournalError::NotAFile { path: path.to_owned() });
         }
-        let open = OpenOptions::new().read(true).append(true).open(path);
+        let open = appending().open(path);
         let mut file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-        lock(&file, path)?;
+        let lock = lock(&file, path)?;
         let contents = parse(&file, path)?;
         let mark = contents.mark();
         if mark.events < known {
@@ -220,7 +221,7 @@ impl Journal {
         let append = |source| JournalError::Append { path: path.to_owned(), source };
         file.set_len(contents.length).map_err(append)?;
         file.seek(std::io::SeekFrom::End(0)).map_err(append)?;
-        Ok((Self { file, path: path.to_owned(), mark, length: contents.length }, contents))
+        Ok((Self { file, _lock: lock, path: path.to_owned(), mark, length: contents.length }, contents))
     }
 
     /// Appends an event with one write, so that it survives a crash of this process. Returns its line.
@@ -278,14 +279,27 @@ impl Journal {
     }
 }
 
-/// Locks the journal at `path` until the returned file is dropped, even if damaged.
+/// Locks the journal at `path` until the returned pair is dropped, even if damaged.
 ///
 /// # Errors
 /// Another process runs the debate, or the journal cannot be opened.
-pub(super) fn hold(path: &Path) -> Result<File, JournalError> {
+pub(super) fn hold(path: &Path) -> Result<(File, FileLock), JournalError> {
     let file = open_journal(path)?;
-    lock(&file, path)?;
-    Ok(file)
+    let lock = lock(&file, path)?;
+    Ok((file, lock))
+}
+
+/// Access for appending, for reading to restore it, and for removing a cut line. On Windows, append access cannot cut;
+/// its writer is at the end anyway, since no other may write.
+fn appending() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    if cfg!(windows) {
+        options.write(true)
+    } else {
+        options.append(true)
+    };
+    options
 }
 
 /// Opens the journal at `path` for reading.
@@ -344,17 +358,17 @@ pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
 }
 
 /// Retries, because a starting child process briefly holds its parent's locks.
-fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
-    let mut moments = LOCK_MOMENTS;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if moments > 0 => std::thread::sleep(LOCK_MOMENT),
-            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => return Err(JournalError::Open { path: path.to_owned(), source }),
+fn lock(file: &File, path: &Path) -> Result<FileLock, JournalError> {
+    for moment in 0..=LOCK_MOMENTS {
+        if moment > 0 {
+            std::thread::sleep(LOCK_MOMENT);
         }
-        moments -= 1;
+        let locked = try_lock(file, path);
+        if let Some(lock) = locked.map_err(|source| JournalError::Open { path: path.to_owned(), source })? {
+            return Ok(lock);
+        }
     }
+    Err(JournalError::Locked { path: path.to_owned() })
 }
 
 fn parse(file: &File, path: &Path) -> Result<JournalContents, JournalError> {

@@ -7,6 +7,7 @@ mod directory;
 mod handling;
 mod journal;
 mod line;
+mod lock;
 mod older;
 mod record;
 mod regular;
@@ -24,6 +25,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
+pub use lock::{FileLock, is_locked, try_lock};
 pub use record::Record;
 pub use replica::{Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};

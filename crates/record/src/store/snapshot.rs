@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use super::StoreError;
 
@@ -46,8 +47,33 @@ pub fn write_atomically(
     write(&mut buffered).map_err(failed)?;
     let temporary = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
     temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    let written = temporary.into_temp_path().keep().map_err(|error| failed(error.error))?;
+    let replaced = patiently(|error| cfg!(windows) && is_in_use(error), || std::fs::rename(&written, path));
+    replaced.inspect_err(|_| drop(std::fs::remove_file(&written))).map_err(failed)
+}
+
+/// The number of attempts to replace a file that is in use, and the delay between them.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Windows refuses to replace a file that a program such as a virus scanner has open without sharing it.
+fn is_in_use(error: &std::io::Error) -> bool {
+    // ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION
+    matches!(error.raw_os_error(), Some(5 | 32))
+}
+
+/// Repeats `action` while its error is of a kind that passes.
+fn patiently(
+    passes: impl Fn(&std::io::Error) -> bool,
+    action: impl Fn() -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    for _ in 1..ATTEMPTS {
+        match action() {
+            Err(error) if passes(&error) => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    action()
 }
 
 /// Only a superuser may do this, and only then is it needed: others replace their own files.
@@ -85,6 +111,21 @@ pub(super) fn remove_leftovers(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_in_use_is_replaced_when_it_is_free_and_other_errors_are_final() {
+        let attempts = std::cell::Cell::new(0);
+        let failing = |code: i32, until: u32| {
+            attempts.set(0);
+            patiently(is_in_use, || {
+                attempts.set(attempts.get() + 1);
+                if attempts.get() < until { Err(std::io::Error::from_raw_os_error(code)) } else { Ok(()) }
+            })
+        };
+        assert!(failing(32, 3).is_ok() && attempts.get() == 3);
+        assert!(failing(2, 3).is_err() && attempts.get() == 1);
+        assert!(failing(5, u32::MAX).is_err() && attempts.get() == ATTEMPTS);
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_beside_it() {

@@ -1,6 +1,5 @@
 //! Verifies a debate's files: the journal's hashes, and the state file as its fold.
 
-use std::fs::TryLockError;
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,6 +9,7 @@ use dialectic_base::key_path::KeyPath;
 
 use super::directory::{parse_state, read_bytes};
 use super::journal::{open_journal, scan};
+use super::lock::is_locked;
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
 /// The result of a verification.
@@ -107,9 +107,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
     // The state first: a running debate's journal is then ahead of it.
     let saved = read_saved(&entry.state);
     let file = open_journal(journal)?;
-    let running = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    // The debate must stay resumable. If this fails, dropping the file unlocks it.
-    drop(file.unlock());
+    let running = is_locked(&file, journal);
     let (contents, damage) = scan(&file, journal)?;
     let mut found = VerifiedRecord {
         head: contents.hashes.last().cloned(),

@@ -68,7 +68,8 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
                 Some(Answerer::Agent) => " *(an agent's answer)*",
                 None => "",
             };
-            format!("- {}\n  - {}{by}\n", inline(&item.question), inline(answer))
+            let pass = item.follow_up_pass().map(|pass| format!(" *(pass {pass})*")).unwrap_or_default();
+            format!("- {}{pass}\n  - {}{by}\n", inline(&item.question), inline(answer))
         });
         all.push(text(0, stage(ResultKind::Questions), &group.agent_id, Cow::Owned(items.collect())));
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::protocol::{ANSWER, CLARIFY_AGAIN, PROTOCOLS};
+use crate::protocol::{ANSWER, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
 use super::values::TEMPLATES;
@@ -31,7 +31,7 @@ fn sample(prompt: &Prompt, values: &impl Serialize) -> PromptSample {
 /// The prompts of all protocols, each once.
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
-    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([&ANSWER, &CLARIFY_AGAIN]);
+    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([&ANSWER]);
     all.filter(|prompt| seen.insert(prompt.file)).collect()
 }
 
@@ -316,7 +316,7 @@ fn json_keys_are_named_where_json_is_asked_for_and_reasons_come_before_numbers()
     let of_an_assessment = |more: [&str; 2]| [keys.clone(), more.map(str::to_owned).into()].concat();
     for sample in full(&Role::built_in("kiss").unwrap(), &Role::judge(), str::to_owned) {
         let needed: Vec<String> = match sample.file {
-            "phases/clarify.md" | "judge/clarify.md" => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#.to_owned()],
+            "phases/clarify.md" => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#.to_owned()],
             "phases/vote.md" => vec![r#"{"reason":"...","choice":"2","confidence":0}"#.to_owned()],
             "judge/evaluate-convergence.md" | "judge/evaluate-quality.md" => {
                 vec![r#"{"reason":"...","confidence":0}"#.to_owned()]

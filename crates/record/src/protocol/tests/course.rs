@@ -440,7 +440,13 @@ impl Course {
 
     fn asked(&self, step: &Step, question: Option<String>) -> Event {
         let id = format!("q{}", step.key.pass);
-        let items = question.map(|question| Clarification { id, question, answer: String::new(), answered_by: None });
+        let items = question.map(|question| Clarification {
+            id,
+            question,
+            answer: String::new(),
+            answered_by: None,
+            pass: Some(step.key.pass),
+        });
         let settings = self.debate.settings.as_ref().unwrap();
         let agent = settings.everybody().find(|agent| agent.id == step.key.agent_id).unwrap();
         let questions = AgentClarifications {

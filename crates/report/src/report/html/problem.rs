@@ -35,7 +35,10 @@ pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -
             }
             dl.questions {
                 @for item in &group.items {
-                    dt { (markdown(&item.question, 4)) }
+                    dt {
+                        (markdown(&item.question, 4))
+                        @if let Some(pass) = item.follow_up_pass() { p { small { "Asked in pass " (pass) "." } } }
+                    }
                     dd {
                         @match item.answer.as_str() {
                             NOT_ANSWERED if item.answered_by == Some(Answerer::Agent) => {

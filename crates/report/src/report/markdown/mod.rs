@@ -131,7 +131,8 @@ fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
     for group in groups.iter().filter(|group| !group.items.is_empty()) {
         out.line(format_args!("### {}", heading(&format!("{} ({})", group.agent_name, group.role))));
         for item in &group.items {
-            out.line(format_args!("Question ({}):\n", inline(&item.id)));
+            let pass = item.follow_up_pass().map(|pass| format!(", pass {pass}")).unwrap_or_default();
+            out.line(format_args!("Question ({}{pass}):\n", inline(&item.id)));
             out.fenced(&item.question);
             if item.answer.is_empty() {
                 out.line("\nNot answered yet.\n");
