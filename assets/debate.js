@@ -1,7 +1,7 @@
 // A debate as it runs, and what came of it.
 
 import { agreement, observer, polls, sides, team, verdict, votes } from "./contest.js";
-import { answerLine, api, badge, clock, duration, h, money, number, plural, problemBox, redraw, say, when } from "./dom.js";
+import { answerLine, api, badge, duration, h, money, number, plural, problemBox, redraw, runningClock, say, when } from "./dom.js";
 import { graph } from "./graph.js";
 import { firstSentence, markdown } from "./markdown.js";
 import { Debate } from "./model.js";
@@ -178,7 +178,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const last = scores.at(-1)?.score;
         const running = [...model.calls.values()].length;
         parts.facts.replaceChildren(...[
-            fact("Time", h("span", { "data-time": true }, model.isOver ? duration(summary.tookMs ?? model.elapsed) : clock(model.elapsed))),
+            fact("Time", h("span", { "data-time": true }, model.isOver ? duration(summary.tookMs ?? model.elapsed) : runningClock(model.elapsed))),
             // Nothing is paid where no model is called.
             !summary.offline && fact("Cost", model.limit ? h("span", {}, `${cost} of ${money(model.limit)} `, h("meter", { min: 0, max: model.limit, value: Math.min(model.spent, model.limit), "aria-label": "Cost against the limit" })) : cost),
             settings && fact("Round", `${model.round || "–"} of ${Math.max(settings.rounds, model.round)}`),
@@ -284,7 +284,7 @@ export async function debate(main, { subscribe, go, title }, id) {
                 h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                     h("div", {}, h("strong", {}, agent.name), h("span.note", {}, [agent === model.judge ? "judge" : agent.role, agent.provider === "offline" ? null : agent.model, (model.sideOf(agent) ?? "neutral") !== "neutral" ? model.sideOf(agent) : null].filter(Boolean).join(" · ")))),
                 calls.map((call) => h("div.call", { "data-call": JSON.stringify(call.key) },
-                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, clock(Date.now() - call.since))),
+                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, runningClock(Date.now() - call.since))),
                     call.retry ? h("p.note", {}, `Attempt ${call.retry.attempt} failed: ${call.retry.error}`) : "",
                     h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, call.words.slice(-700)))));
         })));
@@ -521,8 +521,8 @@ export async function debate(main, { subscribe, go, title }, id) {
     });
     const clock = setInterval(() => {
         const time = parts.facts.querySelector("[data-time]");
-        if (time && !model.isOver) time.textContent = clock(model.elapsed);
-        for (const element of parts.agents.querySelectorAll("[data-since]")) element.textContent = clock(Date.now() - Number(element.dataset.since));
+        if (time && !model.isOver) time.textContent = runningClock(model.elapsed);
+        for (const element of parts.agents.querySelectorAll("[data-since]")) element.textContent = runningClock(Date.now() - Number(element.dataset.since));
     }, 1000);
     draw();
     if (summary.status === "unreadable" || (!model.created && summary.status === "completed")) setTimeout(() => !model.created && onlyReport(), 1500);

@@ -69,7 +69,7 @@ export function duration(ms) {
 }
 
 /** A running clock: `0:42`, `1:02:03`. */
-export function clock(ms) {
+export function runningClock(ms) {
     const seconds = Math.floor(Math.max(0, ms) / 1000);
     const two = (number) => String(number).padStart(2, "0");
     const hours = Math.floor(seconds / 3600);

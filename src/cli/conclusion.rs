@@ -172,7 +172,7 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        (None, None) => terminal.solution(&terminal.answer_of(debate), !files.is_first),
+        (None, None) => terminal.solution(&Terminal::answer_of(debate), !files.is_first),
     };
     tell_outcome(debate, files.took, args.quiet, terminal);
     if let Some(review) = files.review {

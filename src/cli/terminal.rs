@@ -146,7 +146,7 @@ impl Terminal {
     }
 
     /// The answer for standard output: people see whose text a number means, programs the answer as it was written.
-    pub(super) fn answer_of(&self, debate: &Debate) -> String {
+    pub(super) fn answer_of(debate: &Debate) -> String {
         let of = |debate: &Debate| debate.final_solution.as_ref().map(|solution| solution.description.clone());
         let answer = if io::stdout().is_terminal() { of(&debate.with_named_texts()) } else { of(debate) };
         answer.unwrap_or_default()
