@@ -240,7 +240,9 @@ fn strict_makes_a_degraded_debate_an_error() {
 #[test]
 fn when_told_to_a_debate_fails_with_its_first_agent() {
     let server = MockServer::with(|request| {
-        if proposes(request, "kiss") { Reply::error(400, "no such model") } else { short_reply(request) }
+        // After the others have answered: a server that has not answered anybody has failed everybody.
+        let refused = || Reply::error(400, "no such model").after(Duration::from_secs(1));
+        if proposes(request, "kiss") { refused() } else { short_reply(request) }
     });
     let settings = config(&["architect", "kiss", "testing"], &json!({"onAgentFailure": "fail"}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);

@@ -142,7 +142,7 @@ fn repetitions_have_a_mean_and_a_spread() {
 #[test]
 fn a_run_in_which_nobody_answered_does_not_count() {
     let server =
-        MockServer::with(|request| if request.repeats >= 1 { Reply::error(400, "no") } else { Reply::json(flat(6.0)) });
+        MockServer::with(|request| if request.index >= 1 { Reply::error(400, "no") } else { Reply::json(flat(6.0)) });
     let sandbox = sandbox(&server, &evaluators(&["a"]));
     let finished = sandbox.run(["eval", "-c", "eval.json", "--repeat", "2", "-d", "simple"]).expect_code(0);
     assert!(finished.stdout.contains("| 6.00 ± N/A | 1 |"), "{finished}");
