@@ -1,6 +1,6 @@
 //! Programs of our own that print what the vendors' programs printed, with their exit codes.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -54,8 +54,16 @@ impl Stage {
     /// Puts another program in its place, as an update does.
     fn replace(&self, script: &str) {
         let (new, path) = (self.directory.path().join("new"), self.directory.path().join("program"));
-        std::fs::write(&new, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: a file that this one has open for writing, or any process that another test is just
+        // starting, cannot be run ("Text file busy").
+        let mut writer = std::process::Command::new("/bin/sh")
+            .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+            .arg(&new)
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        writeln!(writer.stdin.take().unwrap(), "#!/bin/sh\n{script}").unwrap();
+        assert!(writer.wait().unwrap().success());
         std::fs::rename(new, path).unwrap();
     }
 
