@@ -4,7 +4,7 @@
 //! otherwise. Features that a model rejects are remembered for the run.
 //!
 //! What servers say in words of their own stands in tables, each row with its source: why an answer ended
-//! ([`ends`](crate::ends)), what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a
+//! (`ends`), what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a
 //! text (`marks`).
 
 mod asking;
