@@ -140,7 +140,7 @@ fn each_path_makes_as_many_calls_as_the_documentation_says() {
         assert_eq!(state["extensions"].as_array().map_or(0, Vec::len), usize::from(extends));
         assert_eq!(state["voting"].is_object(), !agrees);
         assert_eq!(state["rounds"].as_array().unwrap().len(), agree_from.min(3) + usize::from(extends), "{path}");
-        // A round behind the last one that was to be is counted with them.
+        // A round after the last planned one is counted with them.
         let begun = state["rounds"].as_array().unwrap().len();
         let most = begun.max(3);
         assert!(finished.stderr.contains(&format!("round {begun}/{most} started")), "{finished}");

@@ -17,12 +17,12 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "goog
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// The browser of all tests, which takes a second to start. It is killed when this process ends, since that closes its
-/// shell's standard input: what is static is never dropped.
+/// The browser that all tests share; starting one takes a second. Statics are never dropped, so the shell that runs it
+/// kills it when this process ends and closes the shell's standard input.
 static BROWSER: OnceLock<Browser> = OnceLock::new();
 
-/// Whether there is a browser to test with. On a machine without one the tests that need it say so and end, so that
-/// all tests run on a fresh machine; where `CI` is set that is a failure, since nothing was shown.
+/// Whether there is a browser to test with. Without one, the tests that need it say so and pass, so that `cargo test`
+/// works on a fresh machine; if `CI` is set, they fail.
 pub(crate) fn is_installed() -> bool {
     let installed = program().is_some();
     if !installed {
@@ -32,7 +32,7 @@ pub(crate) fn is_installed() -> bool {
             NAMES.join(", ")
         );
         assert!(std::env::var_os("CI").is_none(), "{missing}");
-        // Not captured as `eprintln!` is: whoever runs the tests is to see it.
+        // Unlike `eprintln!`, this is not captured, so the user sees it even if the tests pass.
         #[expect(
             clippy::disallowed_methods,
             reason = "a test that is not made has to show, and it is no output of the program"
@@ -48,7 +48,7 @@ fn program() -> Option<PathBuf> {
     candidates.find(|candidate| candidate.is_file())
 }
 
-/// axe-core, where `AXE` says which file it is. Where `CI` is set it has to be there.
+/// The source of axe-core, from the file named by `AXE`. Required if `CI` is set.
 pub(crate) fn axe() -> Option<String> {
     let axe = std::env::var("AXE").ok().map(|path| std::fs::read_to_string(path).unwrap());
     assert!(axe.is_some() || std::env::var_os("CI").is_none(), "AXE is not set, and nothing was checked by it");

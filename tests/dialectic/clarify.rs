@@ -249,7 +249,7 @@ fn in_a_terminal_control_d_skips_the_rest_and_typing_can_be_mended() {
     terminal.type_line("alphXY\u{7f}\u{7f}a");
     terminal.wait_for("Question 2 of 4");
     terminal.wait_for("Ctrl-D: skip the rest): ");
-    // The earlier answer, and more behind it.
+    // The earlier answer, followed by more.
     terminal.type_text("\u{1b}[A");
     terminal.wait_for("alpha");
     terminal.type_line(" too");

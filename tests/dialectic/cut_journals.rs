@@ -1,4 +1,4 @@
-//! A debate that ended behind any line of its journal: resumed, it is as if nothing had been.
+//! Debates cut off after any line of the journal: a resumed debate is as if it had never been interrupted.
 
 use serde_json::json;
 

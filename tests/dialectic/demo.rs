@@ -1,4 +1,4 @@
-//! `dialectic demo`: the recorded debate, and what can be done with it.
+//! `dialectic demo`: the debate written by hand, and what can be done with it.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -27,9 +27,9 @@ fn it_runs_where_nothing_is_set_up_and_what_it_names_works() {
     let sandbox = Sandbox::new();
     let finished = sandbox.run(["demo"]).expect_code(0);
     let said: Vec<&str> = finished.stderr.lines().collect();
-    assert_eq!(said[0], "A recorded debate; no model is called.");
+    assert_eq!(said[0], "This debate was written by hand; no model is called.");
     assert!(said[2].starts_with("11 calls in ") && !said[2].contains("you see it"), "{finished}");
-    assert!(said.contains(&"This was a recorded debate; no model was called."), "{finished}");
+    assert!(said.contains(&"This debate was written by hand; no model was called."), "{finished}");
     assert!(finished.stderr.contains("round 1/"), "the debate is not shown: {finished}");
     // In a council nobody answers a review, so nothing is left unanswered.
     assert!(finished.stderr.contains("17 points") && !finished.stderr.contains("answered"), "{finished}");
@@ -90,7 +90,7 @@ fn where_nothing_can_be_kept_the_error_names_the_remedy() {
     let sandbox = Sandbox::new().file(".cache", "");
     let finished = sandbox.run(["demo"]).expect_code(1);
     assert_eq!(finished.stdout, "");
-    assert!(finished.stderr.starts_with("error: the recorded debate cannot be written to "), "{finished}");
+    assert!(finished.stderr.starts_with("error: the demo debate cannot be written to "), "{finished}");
     assert!(finished.stderr.contains("set XDG_CACHE_HOME to a writable directory"), "{finished}");
     let free = tempfile::tempdir().unwrap();
     sandbox.env("XDG_CACHE_HOME", free.path().to_str().unwrap()).run(["demo", "--quiet"]).expect_code(0);
@@ -110,7 +110,7 @@ fn on_a_terminal_it_is_the_live_view_and_can_be_interrupted() {
     assert!(screen.is_left_as_found(), "{output:?}");
     // What is kept can be read.
     let shown = screen.text();
-    assert!(shown.contains("interrupted; the recorded debate is saved for reading"), "{shown}");
+    assert!(shown.contains("interrupted; the demo debate is saved for reading"), "{shown}");
     assert!(!shown.contains("nothing was changed") && shown.contains("dialectic demo"), "{shown}");
     let path = sandbox.directory().join(".cache/dialectic/demo.json");
     sandbox.run([OsStr::new("show"), path.as_os_str(), OsStr::new("points")]).expect_code(0);

@@ -116,9 +116,9 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
         let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
         let saved = runner.open(&entry, &[&PITCHING]).unwrap();
         let resumed = run(runner.resume(saved, &own()).unwrap());
-        assert_eq!(state(&resumed.debate), state(&whole), "behind line {length}: {}", journal[length - 1]);
+        assert_eq!(state(&resumed.debate), state(&whole), "after line {length}: {}", journal[length - 1]);
         let made = server.requests().len() - before;
-        assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}");
+        assert_eq!(made, paid(&journal) - paid(&journal[..length]), "after line {length}");
     }
 }
 

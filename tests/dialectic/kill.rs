@@ -33,7 +33,7 @@ struct Moment {
 }
 
 fn moment(random: &mut ChaCha12Rng, requests: std::ops::Range<usize>) -> Moment {
-    // Replies take 15 ms: before, between and behind the events that they lead to.
+    // Replies take 15 ms: before, between and after the events that they cause.
     Moment { requests: random.random_range(requests), pause: Duration::from_micros(random.random_range(0..25_000)) }
 }
 

@@ -318,7 +318,7 @@ fn a_debate_that_ended_behind_any_line_has_the_same_ledger() {
         let lines = journal[..length].join("\n") + "\n";
         let place = Sandbox::new().model_server(&server).file(format!("debates/{id}.events.jsonl"), lines);
         place.run(["resume", &id, "--quiet"]).expect_code(0);
-        assert_eq!(without_times(&place.state(&id)), whole, "behind line {length}: {}", journal[length - 1]);
+        assert_eq!(without_times(&place.state(&id)), whole, "after line {length}: {}", journal[length - 1]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `dialectic demo`: plays a recorded debate and saves it for reading.
+//! `dialectic demo`: plays a debate written by hand and saves it for reading.
 
 mod player;
 
@@ -36,10 +36,10 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
         UserError::of(ErrorCategory::General, message)
             .with_hint(format!("set {CACHE_VARIABLE} to a writable directory with free space"))
     };
-    let no_home = || not_kept("cannot save the recorded debate: your home directory is unknown".to_owned());
+    let no_home = || not_kept("cannot save the demo debate: your home directory is unknown".to_owned());
     let directory = cache_directory().ok_or_else(no_home)?;
     let entry = keep(&directory).map_err(|source| {
-        not_kept(format!("the recorded debate cannot be written to {}", directory.display())).with_source(source)
+        not_kept(format!("the demo debate cannot be written to {}", directory.display())).with_source(source)
     })?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
@@ -50,12 +50,12 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let calls = counted(debate.total_usage().requests, "call");
     let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
     // Short lines fit narrow terminals.
-    terminal.notice("A recorded debate; no model is called.");
+    terminal.notice("This debate was written by hand; no model is called.");
     terminal.notice(&format!("“{}”", one_line(&debate.title())));
     terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
     let times = if is_watched { times(took) } else { f64::INFINITY };
     if !play_back(&debate, journal, moments, times, terminal.display(args.quiet))? {
-        let (said, state) = ("interrupted; the recorded debate is saved for reading", typed(&entry.state));
+        let (said, state) = ("interrupted; the demo debate is saved for reading", typed(&entry.state));
         let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
         return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
     }
@@ -84,7 +84,7 @@ fn times(took: Duration) -> f64 {
 fn what_next(state: &Path) -> [String; 7] {
     let state = typed(state);
     [
-        "This was a recorded debate; no model was called.".to_owned(),
+        "This debate was written by hand; no model was called.".to_owned(),
         "Read its objections, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),

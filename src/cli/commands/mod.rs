@@ -129,7 +129,7 @@ commands! {
         ];
     }
     "Read" {
-        /// Show a recorded debate in half a minute, without key, network or cost
+        /// Show a debate written by hand in half a minute, without key, network or cost
         Demo(DemoArgs) = demo, [
             "dialectic demo",
             "dialectic demo --quiet > solution.md",

@@ -99,7 +99,7 @@ fn the_printed_address_lets_one_browser_in_once() {
     serving.raw("POST", "/api/v1/debates", &form, body.as_bytes()).expect(403);
     let own = [with[0], ("Content-Type", "application/json"), ("X-Dialectic", "1")];
     serving.raw("POST", "/api/v1/debates", &own, body.as_bytes()).expect(201);
-    // With the same token it is still known behind a restart, and another server's cookie is not.
+    // The cookie is still accepted after a restart with the same token; another server's is not.
     let port = serving.port().to_owned();
     drop(serving);
     let again = Serving::start(&sandbox, &["--port", &port]);

@@ -317,7 +317,7 @@ fn the_description_of_the_api_is_what_the_server_does() {
     assert_eq!(unknown["type"], "not_found");
 }
 
-/// A validator from outside: the command in `OPENAPI_VALIDATOR`, which gets the file behind it.
+/// A validator from outside: the command in `OPENAPI_VALIDATOR`, which gets the file as its last argument.
 #[test]
 fn the_description_of_the_api_is_valid() {
     let Some(validator) = std::env::var_os("OPENAPI_VALIDATOR") else {

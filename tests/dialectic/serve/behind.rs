@@ -1,4 +1,4 @@
-//! What is done behind the debates of a server.
+//! What a server does after a debate.
 
 #![cfg(unix)]
 
@@ -48,10 +48,10 @@ fn the_users_commands_run_behind_each_debate() {
     assert_eq!(given, sandbox.state(&id));
     assert_eq!(given["status"], "completed");
     assert!(!sandbox.read("variables.txt").contains("sk-ant-secret"));
-    // The same behind a branch.
+    // The same after a branch.
     sandbox.remove("done");
     let fork = serving.post(&format!("/debates/{id}/fork"), &json!({"at": "1.synthesis"})).expect(201).json();
-    wait_until("nothing runs behind a branch", || is_there(&sandbox, "done"));
+    wait_until("nothing runs after a branch", || is_there(&sandbox, "done"));
     assert_eq!(serde_json::from_str::<Value>(&sandbox.read("state.json")).unwrap()["id"], fork["id"]);
     let finished = serving.interrupt().expect_code(130);
     assert_eq!(finished.stderr.matches("warning: the command `exit 7` after the debate").count(), 2, "{finished}");

@@ -47,7 +47,7 @@ pub(crate) fn tags(html: &str) -> Vec<Tag> {
     tags
 }
 
-/// Reads a tag from behind its `<`; returns what follows it, too.
+/// Reads a tag after its `<`; also returns the rest of the text.
 fn tag(text: &str) -> (Tag, &str) {
     let (is_end, text) = text.strip_prefix('/').map_or((false, text), |text| (true, text));
     let end = text.find(|c: char| c.is_whitespace() || c == '>' || c == '/').unwrap_or(text.len());

@@ -66,7 +66,7 @@ impl Terminal {
         self.session.send_line(line).expect("the terminal takes input");
     }
 
-    /// Types text, and no Enter behind it.
+    /// Types text without Enter.
     pub(crate) fn type_text(&mut self, text: &str) {
         self.session.send(text).and_then(|_| self.session.flush()).expect("the terminal takes input");
     }

@@ -61,7 +61,7 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
         call_started(PROPOSAL, AGENT, None),
         words(PROPOSAL, AGENT, None, "one"),
         round_begun(2),
-        warning("behind the gap"),
+        warning("after the gap"),
     ];
     for (index, signal) in told.into_iter().enumerate() {
         signals.publish(signal.clone());
@@ -74,7 +74,7 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
     // The stage, the call and its word; events are read again, and the warning is here.
     assert_eq!((gap.missed, gap.warnings.len(), gap.recorded), (3, 1, 1));
     assert_eq!((gap.progress.round(), gap.progress.busy()), (before.round(), before.busy()));
-    assert!(matches!(next(&mut slow).await, Signal::Warning { message, .. } if message == "behind the gap"));
+    assert!(matches!(next(&mut slow).await, Signal::Warning { message, .. } if message == "after the gap"));
     signals.publish(warning("on time"));
     assert!(matches!(next(&mut slow).await, Signal::Warning { message, .. } if message == "on time"));
 }

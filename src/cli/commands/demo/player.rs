@@ -1,4 +1,4 @@
-//! Plays a recorded debate. Calls and writes nothing.
+//! Plays a saved debate. Calls and writes nothing.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(crate) enum Content {
     ToolCalls(Vec<(String, Value)>),
     /// A body that is sent as it stands.
     Raw(Bytes),
-    /// Pieces that are sent one by one, whether or not a stream is wished for; behind the last comes what the delivery
+    /// Pieces that are sent one by one, whether or not a stream was requested; after the last comes what the delivery
     /// says.
     Pieces(Vec<Bytes>),
 }
@@ -168,7 +168,7 @@ impl Reply {
         Self { delivery: Delivery::Fault, ..self }
     }
 
-    /// A stream that goes on behind its middle when the gate is open; what is no stream begins then.
+    /// A stream that pauses in the middle until the gate opens; any other reply starts then.
     pub(crate) fn held(self, gate: &Gate) -> Self {
         Self { gate: Some(gate.clone()), ..self }
     }

@@ -126,9 +126,9 @@ async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
         ("a break before the mark", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
         ("a break before the usage", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
         ("the mark alone", ApiKind::Chat, done, Delivery::Whole, None),
-        ("silence behind the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
+        ("silence after the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
         (
-            "silence behind the answer",
+            "silence after the answer",
             ApiKind::Responses,
             regular_stream(RESPONSES),
             Delivery::Silent,
