@@ -29,7 +29,6 @@ pub mod markdown;
 pub mod money;
 mod named;
 pub mod problem;
-pub mod program;
 pub mod provider;
 pub mod sanitize;
 pub mod secrets;

@@ -3,6 +3,7 @@
 mod family;
 mod presets;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use family::family;
@@ -18,7 +19,7 @@ pub const OFFLINE: &str = "offline";
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
 /// The API that a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApiKind {
     /// Responses first; Chat Completions if the server lacks it.
@@ -28,4 +29,17 @@ pub enum ApiKind {
     Responses,
     /// Chat Completions only.
     Chat,
+}
+
+/// How to call a program, which prints its answer. Only the user's configuration has this: a record keeps only the
+/// provider's name.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "Program")]
+pub struct ProgramSettings {
+    /// The program and its arguments; the prompt goes to its standard input. `{model}` in an argument stands for the
+    /// agent's model. For a built-in program: its path, and arguments that come before its own.
+    #[schemars(inner(length(min = 1)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
 }

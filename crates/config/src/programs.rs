@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_base::program::ProgramSettings;
+use dialectic_base::provider::ProgramSettings;
 use dialectic_base::provider::preset;
 use dialectic_llm::command::program_preset;
 use dialectic_record::debate::{ProviderSettings, Settings};
@@ -83,7 +83,7 @@ pub(super) fn program(
         for key in own.keys() {
             findings.problem(
                 path.key(key),
-                "is a key of programs, and this is a server; for a program, add `\"type\": \"command\"`",
+                "only applies to command providers; add `\"type\": \"command\"` to make this one",
             );
         }
         return None;

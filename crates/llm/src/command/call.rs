@@ -1,4 +1,4 @@
-//! A call of a program: how it is made and read, and its workspace.
+//! How a built-in program is called and read, and the workspace of a call.
 
 use std::io;
 use std::path::PathBuf;

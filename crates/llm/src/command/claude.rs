@@ -8,8 +8,8 @@ use dialectic_base::money::Usd;
 use crate::{Listener, Request};
 
 use super::call::{Ask, Calls, Login, Workplace};
-use super::json::{count, json_in, text_at};
 use super::transcript::{Transcript, UNSAID};
+use super::transcript::{count, json_in, text_at};
 
 pub(super) const CALLS: Calls = Calls {
     arguments,

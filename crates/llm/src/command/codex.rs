@@ -7,8 +7,8 @@ use dialectic_base::call::Tokens;
 use crate::{Listener, Request};
 
 use super::call::{Ask, Calls, Login, Workplace};
-use super::json::{count, text_at};
 use super::transcript::Transcript;
+use super::transcript::{count, text_at};
 
 pub(super) const CALLS: Calls = Calls {
     arguments,

@@ -8,7 +8,6 @@ mod call;
 mod claude;
 mod codex;
 mod find;
-mod json;
 mod limits;
 mod process;
 mod program;

@@ -1,11 +1,11 @@
-//! A program that can be called, and what a call of it takes.
+//! An installed program and how to call it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use dialectic_base::program::ProgramSettings;
+use dialectic_base::provider::ProgramSettings;
 
 use crate::Request;
 use crate::programs::{ProgramKind, ProgramPreset};

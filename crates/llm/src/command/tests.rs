@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
-use dialectic_base::program::ProgramSettings;
+use dialectic_base::provider::ProgramSettings;
 use tempfile::TempDir;
 
 use super::*;

@@ -1,6 +1,7 @@
 //! Collects the output of a program and interprets it.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 use dialectic_base::call::Tokens;
 use dialectic_base::markdown::truncate;
@@ -10,6 +11,20 @@ use crate::ends::finish;
 use crate::{FailedAttempt, FinishReason, Listener, ModelError, Reply, StatedUsage};
 
 use super::limits;
+
+/// The JSON object between the first and last brace of a text.
+pub(super) fn json_in(text: &str) -> Option<Value> {
+    let (start, end) = (text.find('{')?, text.rfind('}')?);
+    serde_json::from_str(text.get(start..=end)?).ok()
+}
+
+pub(super) fn text_at(value: &Value, pointer: &str) -> Option<String> {
+    value.pointer(pointer)?.as_str().map(str::to_owned)
+}
+
+pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
+    value[key].as_u64()
+}
 
 /// The maximum length of a failure message, in characters.
 const LONGEST_MESSAGE: usize = 500;

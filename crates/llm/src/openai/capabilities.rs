@@ -22,9 +22,9 @@ pub(super) enum Api {
     Chat,
 }
 
-/// The name of the output limit in Chat Completions, as compatible servers kept it.
+/// The output limit's original name in Chat Completions, which compatible servers kept.
 pub(super) const MAX_TOKENS: &str = "max_tokens";
-/// The name that OpenAI gave it.
+/// OpenAI's newer name for it.
 pub(super) const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
 
 /// The extent to which the Responses API is missing.
@@ -82,7 +82,7 @@ pub(super) struct Capabilities {
 /// answers only when the model is done, so the others proceed with the same API.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// The same for a local server, whose refusals arrive immediately.
-pub(super) const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
+const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The known capabilities of a server and its models.
 pub(super) struct KnownCapabilities {
@@ -93,8 +93,8 @@ pub(super) struct KnownCapabilities {
     pub(super) probe_timeout: Duration,
     /// The first finding about the server's API; later ones concern single models.
     api: OnceLock<Api>,
-    /// Held by the call that finds out for all others, and closed by the finding. Giving it up without one passes the
-    /// task to the next call.
+    /// Held by the call that probes the API; closed once the API is known. If that call ends without a finding, the next
+    /// one probes.
     probe: Semaphore,
     findings: Mutex<Findings>,
 }
@@ -235,8 +235,8 @@ impl KnownCapabilities {
         self.findings().streams.wholes += 1;
     }
 
-    /// Notes that a stream broke in this way. After enough alike, streams are no longer requested; returns whether that
-    /// is so.
+    /// Notes that a stream broke in this way. After enough alike, streams are no longer requested; returns whether this is
+    /// now the case.
     pub(super) fn broke(&self, way: &str) -> bool {
         let StreamTrials { left, breaks, .. } = &mut self.findings().streams;
         if *left > 0 {

@@ -11,7 +11,7 @@ use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::error_field;
-use super::lenient::{ReportedUsage, arguments, call_id, has_thoughts, read_content, take, take_text, take_word};
+use super::lenient::{arguments, call_id, has_thoughts, read_content, take, take_text, take_word};
 use super::{ApiAnswer, Heard, object, texts};
 
 pub(super) use chunks::Chunks;
@@ -118,7 +118,6 @@ impl ApiAnswer for Chunks {
 
     fn into_reply(mut answer: Value) -> Heard {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
-        let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
         let mut choice = take_choice(&mut answer);
         let reason = take_word(&mut choice, "finish_reason");
         let mut message = take(&mut choice, "message");
@@ -150,7 +149,7 @@ impl ApiAnswer for Chunks {
         }
         let served_model = take_text(&mut answer, "model");
         let message = Some(message).filter(Value::is_object);
-        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, tokens, ..Reply::default() };
+        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
         Heard { reply, refusal, has_reasoned }
     }
 

@@ -35,7 +35,7 @@ enum On {
 
 use On::{Any, Of, Sizes};
 
-const REFUSED: On = Of(&[400, 401, 402, 403, 422, 429]);
+const REFUSED: On = Of(&[400, 402, 403, 422, 429]);
 
 /// The known errors, in lower case; the first row that fits counts. `<…>` is a code; of parts joined by `*` each must
 /// occur.
@@ -75,7 +75,7 @@ const ERRORS: &[(Meaning, On, &[&str])] = &[
     (NoCredit, REFUSED, &["overdue"]), // Volcengine
     (NoCredit, Of(&[403]), &["billing"]), // Google, gateways
     (NoCredit, Of(&[403]), &["payment"]), // gateways
-    (NoCredit, REFUSED, &["<creditserror>"]), // OpenCode, 401
+    (NoCredit, Of(&[401]), &["<creditserror>"]), // OpenCode
     (Filtered, Any, &["content_policy_violation"]), // OpenAI
     (Filtered, Any, &["contentpolicyviolation"]), // LiteLLM
     (Filtered, Any, &["responsibleaipolicyviolation", "content management policy"]), // Azure

@@ -36,14 +36,19 @@ pub(super) struct ServerRefusal {
     pub(super) is_http_status: bool,
 }
 
+/// The JSON in the body of a refusal.
+pub(super) fn refusal_body(answer: &HttpAnswer) -> Option<Value> {
+    serde_json::from_slice(&answer.body).ok().or_else(|| {
+        // LiteLLM refuses a stream with an event.
+        let lines = std::str::from_utf8(&answer.body).ok()?.lines();
+        lines.filter_map(|line| line.strip_prefix("data:")).find_map(|data| serde_json::from_str(data).ok())
+    })
+}
+
 impl ServerRefusal {
     /// A refusal with an error status.
     pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
-        let body: Option<Value> = serde_json::from_slice(&answer.body).ok().or_else(|| {
-            // LiteLLM's, for streams.
-            let lines = std::str::from_utf8(&answer.body).ok()?.lines();
-            lines.filter_map(|line| line.strip_prefix("data:")).find_map(|data| serde_json::from_str(data).ok())
-        });
+        let body = refusal_body(answer);
         let said = body.as_ref().and_then(fault_in).unwrap_or_default();
         let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)

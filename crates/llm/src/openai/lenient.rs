@@ -28,7 +28,7 @@ pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
     }
 }
 
-/// Takes a word; any other value is a word that nobody knows.
+/// Takes a word; a value of another type is kept as an unknown word.
 pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
     match take(object, key) {
         Value::Null => None,
@@ -123,6 +123,10 @@ impl ReportedUsage {
         self.stated(pointers).unwrap_or(0)
     }
 
+    fn total(&self) -> Option<u64> {
+        self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"])
+    }
+
     /// The counts; `None` unless input and output are both stated or follow from the total, or if both are zero.
     pub(super) fn tokens(&self) -> Option<Tokens> {
         let (tokens, is_whole) = self.counted();
@@ -138,7 +142,7 @@ impl ReportedUsage {
         let completion = self.completion();
         let read = self.count(["/cache_read_input_tokens"]);
         let (of_input, output) = (stated.unwrap_or(0), completion.unwrap_or(0));
-        let total = self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"]);
+        let total = self.total();
         let known = of_input.saturating_add(output);
         // Ignores a total smaller than its parts.
         let outside = total.unwrap_or(0).saturating_sub(known);
@@ -150,6 +154,7 @@ impl ReportedUsage {
             "/prompt_tokens_details/cached_tokens",
             "/prompt_cache_hit_tokens",
             "/cached_tokens",
+            "/cachedContentTokenCount", // Google
         ]);
         let cached = cached.max(read);
         let outside = outside.saturating_sub(aside);
@@ -157,8 +162,8 @@ impl ReportedUsage {
         let beside = if cached > input { cached.min(outside) } else { 0 };
         let in_details =
             self.count(["/output_tokens_details/reasoning_tokens", "/completion_tokens_details/reasoning_tokens"]);
-        // Perplexity, xAI and others.
-        let on_top = self.count(["/reasoning_tokens"]);
+        // Perplexity, xAI, Google and others.
+        let on_top = self.count(["/reasoning_tokens", "/thoughtsTokenCount"]);
         let reasoning = in_details.max(on_top);
         // Reasoning larger than the output cannot be part of it. Without a total, separately stated reasoning may not
         // be part of the output.
@@ -208,7 +213,7 @@ impl ReportedUsage {
         let both = read.saturating_add(written);
         let details = ["prompt_tokens_details", "input_tokens_details"].map(|name| &self.0[name]);
         let details = details.into_iter().find(|details| details.is_object());
-        let has_total = self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"]).is_some();
+        let has_total = self.total().is_some();
         let Some(details) = details.filter(|_| has_total && outside < both) else { return both };
         let has_read = count(&details["cached_tokens"]).unwrap_or(0) >= read && read <= input;
         let states_writes =
@@ -224,7 +229,7 @@ impl ReportedUsage {
 
     /// Whether it has an output count or a cost, as at the end of an answer.
     pub(super) fn is_of_an_end(&self) -> bool {
-        let has_total = self.stated(["/total_tokens", "/totalTokenCount", "/totalTokens"]).is_some();
+        let has_total = self.total().is_some();
         self.completion().is_some_and(|output| output > 0) || self.cost().is_some() || has_total
     }
 

@@ -88,7 +88,7 @@ fn json_end(text: &str) -> Option<usize> {
     Some(start + values.byte_offset())
 }
 
-/// Whether JSON is a call or a list of calls. The fields of others are the answer's.
+/// Whether JSON is a tool call or a list of them. An object with more fields is an answer.
 fn is_call(json: &Value) -> bool {
     if let Some(list) = json.as_array() {
         return !list.is_empty() && list.iter().all(is_call);

@@ -3,9 +3,8 @@
 //! One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the configuration says
 //! otherwise. Features that a model rejects are remembered for the run.
 //!
-//! What servers say in words of their own stands in tables, each row with its source: why an answer ended
-//! (`ends`), what an error means (`errors`), what a model refuses (`refusals`), and what is no part of a
-//! text (`marks`).
+//! Wording that differs between servers is in tables, each row with its source: finish reasons (`ends`), errors
+//! (`errors`), refused features (`refusals`), and marks around a text (`marks`).
 
 mod asking;
 mod capabilities;
@@ -44,7 +43,7 @@ pub use offered::Offered;
 
 use capabilities::{Api, Capabilities, KnownCapabilities, Streaming};
 use endpoint::Address;
-use failure::{Fault, ServerRefusal, error_field, excerpt, one_line};
+use failure::{Fault, ServerRefusal, error_field, excerpt, one_line, refusal_body};
 use lenient::{ReportedUsage, stated_cost};
 use reasoning::{Spoken, told_apart};
 use streaming::{Pieces, StreamOutcome, follow};
@@ -110,7 +109,7 @@ impl OpenAiClient {
         let address = &self.transport.address;
         if !answer.status.is_success() {
             let refusal = ServerRefusal::of_answer(answer, address, P::PATH);
-            let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let body = refusal_body(answer).unwrap_or_default();
             return Err(RequestFailure::refused(refusal, usage_of(&body, answer)));
         }
         let whole: Map<String, Value> = parsed(&readable(&answer.body)).map_err(|error| {
@@ -156,24 +155,25 @@ impl OpenAiClient {
         let has_more = |message: &Value| told.answer.len() != length || A::has_more(message);
         reply.message = message.filter(has_more);
         reply.text = marks::without(told.answer);
-        let is_answer = reply.finish == FinishReason::Filtered || !reply.tool_calls.is_empty();
-        let unusable = if marks::is_tool_call(&reply.text) {
+        let unusable = if reply.finish == FinishReason::Filtered || !reply.tool_calls.is_empty() {
+            None
+        } else if marks::is_tool_call(&reply.text) {
             Some("it is nothing but the markup of a tool call")
+        } else if is_reasoning && reply.finish != FinishReason::Length {
+            Some("all of it came as reasoning, none as text")
         } else {
-            let is_uncut = reply.finish != FinishReason::Length;
-            (is_reasoning && is_uncut).then_some("all of it came as reasoning, none as text")
+            None
         };
-        if let Some(message) = unusable.filter(|_| !is_answer) {
+        if let Some(message) = unusable {
             let error = ModelError::Unusable { message: message.to_owned() };
             return Err(FailedAttempt::with_usage(error, usage).into());
         }
         if !reply.text.is_empty() {
             self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
         }
-        // A text needs output tokens: half of the figures are missing.
-        if !reply.text.is_empty() || !reply.tool_calls.is_empty() {
-            reply.tokens = reply.tokens.filter(|tokens| tokens.output_tokens > 0);
-        }
+        // Text and calls take output tokens: without any, half of the figures are missing.
+        let is_said = !reply.text.is_empty() || !reply.tool_calls.is_empty();
+        reply.tokens = usage.tokens.filter(|tokens| !is_said || tokens.output_tokens > 0);
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
             let error = ModelError::Filtered { message: one_line(&refusal, address) };
             return Err(FailedAttempt::with_usage(error, usage).into());

@@ -9,7 +9,7 @@ use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::tool_call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
-use super::lenient::{ReportedUsage, arguments, call_id, read_content, take, take_text};
+use super::lenient::{arguments, call_id, read_content, take, take_text, take_word};
 use super::{ApiAnswer, Heard, object, texts};
 pub(super) use events::Events;
 
@@ -106,7 +106,6 @@ impl ApiAnswer for Events {
 
     fn into_reply(mut answer: Value) -> Heard {
         let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
-        let tokens = ReportedUsage::of(&answer).and_then(|usage| usage.tokens());
         let mut output = take(&mut answer, "output");
         let mut has_reasoned = false;
         for item in output.as_array_mut().into_iter().flatten() {
@@ -130,14 +129,10 @@ impl ApiAnswer for Events {
         if text.is_empty() {
             text = take_text(&mut answer, "output_text").unwrap_or_default();
         }
-        let reason = take_text(&mut take(&mut answer, "incomplete_details"), "reason");
+        let reason = take_word(&mut take(&mut answer, "incomplete_details"), "reason");
         let status = take_text(&mut answer, "status");
         let is_incomplete = status.as_deref() == Some("incomplete");
-        let (mut finish, mut finish_word) = match (is_incomplete, &reason) {
-            (true, None) => (FinishReason::Length, None),
-            (_, Some(reason)) => finish(Some(reason)),
-            (false, None) => finish(status.as_deref()),
-        };
+        let (mut finish, mut finish_word) = finish(reason.as_deref().or(status.as_deref()));
         if matches!(finish, FinishReason::Complete | FinishReason::Unknown) {
             if is_incomplete {
                 // The answer was cut for some reason.
@@ -148,7 +143,7 @@ impl ApiAnswer for Events {
         }
         let served_model = take_text(&mut answer, "model");
         let message = Some(output).filter(Value::is_array);
-        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, tokens, ..Reply::default() };
+        let reply = Reply { text, tool_calls, message, finish, finish_word, served_model, ..Reply::default() };
         Heard { reply, refusal, has_reasoned }
     }
 

@@ -94,7 +94,7 @@ pub(super) enum Completeness {
 
 /// The server's response to a request for a stream.
 pub(super) enum StreamOutcome<P> {
-    /// Events, and how they ended: whether the connection lasted. If it broke after the answer, figures may be missing.
+    /// Events, and whether the connection lasted; if it broke after the answer, figures may be missing.
     Pieces(P, Result<bool, ModelError>),
     /// A complete answer, despite its content type.
     Whole(HttpAnswer),

@@ -27,7 +27,7 @@ use crate::{
 use dialectic_base::call::Tokens;
 use dialectic_base::provider::ApiKind;
 
-use super::{Endpoint, OpenAiClient, http_client};
+use super::{Endpoint, HttpClient, OpenAiClient, http_client};
 
 const KEY: &str = "sk-test-0123456789/+=";
 

@@ -136,7 +136,7 @@ impl Transport {
     /// Posts `body` to the path of an API.
     ///
     /// # Errors
-    /// There is no answer. A refusal is one.
+    /// No answer arrived; a refusal counts as one.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Streamed, ModelError> {
         let mut json = Vec::with_capacity(USUAL_REQUEST);
         serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
@@ -157,7 +157,7 @@ impl Transport {
     /// Gets the resource at `path`.
     ///
     /// # Errors
-    /// There is no complete answer. A refusal is an answer.
+    /// No complete answer arrived; a refusal counts as one.
     pub(super) async fn get(&self, path: &str) -> Result<HttpAnswer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers.clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
@@ -200,16 +200,16 @@ impl Transport {
     }
 }
 
-/// Some servers compress bodies though nobody asks for it.
+/// Some servers compress bodies unasked.
 enum Decoder {
     Plain,
     Gzip(MultiGzDecoder<Vec<u8>>),
     Deflate(ZlibDecoder<Vec<u8>>),
-    /// By a method that is not supported.
+    /// An unsupported method.
     Unknown(String),
 }
 
-/// Further methods of compression; others are no such methods, like `utf-8` and `identity`.
+/// Unsupported compression methods. Any other value, such as `utf-8` or `identity`, means no compression.
 const OTHER_ENCODINGS: [&str; 5] = ["br", "zstd", "compress", "dcb", "dcz"];
 
 impl Decoder {
@@ -232,7 +232,7 @@ impl Decoder {
                 decoder.write_all(&chunk).and_then(|()| decoder.flush()).map(|()| decoder.get_mut())
             }
             Self::Unknown(encoding) => {
-                let message = format!("it is compressed by `{encoding}`, which was not asked for");
+                let message = format!("it is compressed with `{encoding}`, which was not requested");
                 return Err(ModelError::Unusable { message });
             }
         };

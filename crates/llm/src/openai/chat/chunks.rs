@@ -63,18 +63,22 @@ struct ChunkWords<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct WordsChoice<'a> {
     #[serde(borrow)]
     delta: WordsDelta<'a>,
     #[serde(default, rename = "finish_reason")]
     _finish_reason: (),
-    #[serde(default, rename = "index")]
-    _index: IgnoredAny,
-    #[serde(default, rename = "logprobs")]
-    _logprobs: IgnoredAny,
+    #[serde(default, rename = "message")]
+    _message: (),
+    #[serde(default, rename = "text")]
+    _text: (),
+    #[serde(default, rename = "usage")]
+    _usage: (),
+    #[serde(default, rename = "error")]
+    _error: (),
 }
 
+/// A field for each name: aliases of one field that occur together are an error.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WordsDelta<'a> {
@@ -82,8 +86,16 @@ struct WordsDelta<'a> {
     content: Option<Borrowed<'a>>,
     #[serde(default, rename = "role")]
     _role: IgnoredAny,
-    #[serde(default, rename = "refusal", alias = "tool_calls", alias = "reasoning_content", alias = "reasoning")]
-    _others: (),
+    #[serde(default, rename = "refusal")]
+    _refusal: (),
+    #[serde(default, rename = "tool_calls")]
+    _tool_calls: (),
+    #[serde(default, rename = "function_call")]
+    _function_call: (),
+    #[serde(default, rename = "reasoning_content")]
+    _reasoning_content: (),
+    #[serde(default, rename = "reasoning")]
+    _reasoning: (),
 }
 
 impl Pieces for Chunks {
@@ -198,7 +210,7 @@ impl Chunks {
         }
         read_content(content, &mut said, &mut self.refusal);
         if said.is_empty() {
-            // The old completions; some gateways send both.
+            // The legacy completions API; some gateways send both fields.
             said = take_text(&mut choice, "text").unwrap_or_default();
         }
         self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());

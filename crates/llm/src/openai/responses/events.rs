@@ -77,7 +77,10 @@ impl Pieces for Events {
                 self.text.push(&take_text(&mut piece, "text").unwrap_or_default(), sink);
             }
             "response.content_part.done" if self.text.is_empty() => {
-                self.text.push(&take_text(&mut piece["part"], "text").unwrap_or_default(), sink);
+                let mut said = String::new();
+                // The part may also be reasoning.
+                read_content(take(&mut piece, "part"), &mut said, &mut String::new());
+                self.text.push(&said, sink);
             }
             "response.refusal.delta" => {
                 sink.work();
@@ -95,7 +98,7 @@ impl Pieces for Events {
             "response.output_item.added" | "response.output_item.done" => {
                 self.items.entry(place).or_default().item = Some(take(&mut piece, "item")).filter(Value::is_object);
             }
-            // The last is of gateways.
+            // `response.done` comes from gateways.
             "response.completed"
             | "response.incomplete"
             | "response.failed"

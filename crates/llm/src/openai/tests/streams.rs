@@ -35,7 +35,7 @@ async fn a_stream_is_asked_for_and_says_what_the_whole_answer_says() {
 }
 
 #[tokio::test]
-async fn it_is_the_same_however_the_network_cuts_it_and_with_comments_between() {
+async fn a_stream_is_read_alike_in_any_chunks_and_with_comments() {
     let text = "Grüße, 東京 👩‍💻";
     for (api, path) in APIS {
         let whole = regular_stream(path).concat().replace("\"Because.\"", &format!("\"{text}\""));
@@ -56,20 +56,23 @@ async fn it_is_the_same_however_the_network_cuts_it_and_with_comments_between() 
 }
 
 #[tokio::test]
-async fn a_server_may_answer_as_a_whole_or_under_a_false_name() {
+async fn an_answer_is_read_with_any_content_type() {
     for (api, path) in APIS {
         let whole = if path == RESPONSES { responses_answer() } else { chat_answer() };
         let stream = regular_stream(path).concat();
         for (name, answer) in [
             ("whole", regular(path)),
-            ("whole, called events", answer_events([format!("\r\n  {whole}")], Delivery::Whole)),
-            ("events, called JSON", answer_text(200, stream.clone()).header("content-type", "application/json")),
-            ("events, not called anything", answer_text(200, stream.clone())),
+            ("whole, as text/event-stream", answer_events([format!("\r\n  {whole}")], Delivery::Whole)),
+            (
+                "events, as application/json",
+                answer_text(200, stream.clone()).header("content-type", "application/json"),
+            ),
+            ("events without a content type", answer_text(200, stream.clone())),
             ("events without an empty line at the end", answer_text(200, stream.trim_end().to_owned())),
         ] {
             assert_eq!(followed(api, answer).await.0, Ok(because()), "{name}");
         }
-        // Nobody asked for a stream.
+        // A stream that was not requested.
         assert_eq!(read(api, answer_events([stream], Delivery::Whole)).await, Ok(because()));
     }
 }
@@ -84,9 +87,9 @@ async fn failed(api: ApiKind, pieces: Vec<String>, end: Delivery, idle_timeout: 
 
 #[tokio::test]
 async fn a_stream_without_an_end_is_broken() {
-    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+    for (api, path) in APIS {
         let stream = regular_stream(path);
-        // Everything up to the last words, and nothing that says that they are the last.
+        // Up to the last words, without a finish reason.
         let open = stream.iter().position(|event| event.contains("use.")).unwrap() + 1;
         for end in [Delivery::Whole, Delivery::Cut] {
             let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
@@ -103,7 +106,7 @@ async fn a_stream_without_an_end_is_broken() {
         assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
         assert_eq!(heard, "Beca");
     }
-    // No end, though every chunk has a word for one.
+    // A finish reason of "null" is no end.
     let open = events(&[json!({"choices": [{"delta": {"content": "Beca"}, "finish_reason": "null"}]})]);
     let (open, heard) = failed(ApiKind::Chat, open, Delivery::Whole, IDLE).await;
     assert_eq!(
@@ -116,24 +119,18 @@ async fn a_stream_without_an_end_is_broken() {
 }
 
 #[tokio::test]
-async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
+async fn a_failure_after_the_answer_is_ignored() {
     let chat = regular_stream(CHAT);
     let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
     let without_done = &chat[..chat.len() - 1];
     let done = [&chat[..finished - 1], &chat[chat.len() - 1..]].concat();
     for (name, api, pieces, end, tokens) in [
-        ("no mark", ApiKind::Chat, without_done.to_vec(), Delivery::Whole, because().tokens),
-        ("a break before the mark", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
-        ("a break before the usage", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
-        ("the mark alone", ApiKind::Chat, done, Delivery::Whole, None),
-        ("silence after the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
-        (
-            "silence after the answer",
-            ApiKind::Responses,
-            regular_stream(RESPONSES),
-            Delivery::Silent,
-            because().tokens,
-        ),
+        ("no [DONE]", ApiKind::Chat, without_done.to_vec(), Delivery::Whole, because().tokens),
+        ("cut before [DONE]", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
+        ("cut before the usage", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
+        ("[DONE] without a finish reason", ApiKind::Chat, done, Delivery::Whole, None),
+        ("silence after [DONE]", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
+        ("silence after the answer", ApiKind::Responses, regular_stream(RESPONSES), Delivery::Silent, because().tokens),
     ] {
         let server = Server::with(move |_| answer_events(pieces.clone(), end));
         let (reply, _) = follow(&streaming(&server, api), &request(), IDLE).await;
@@ -178,7 +175,7 @@ async fn comments_after_the_end_of_an_answer_do_not_hold_the_call() {
 
 #[tokio::test]
 async fn an_error_ends_a_stream_at_once() {
-    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+    for (api, path) in APIS {
         let pieces = [&regular_stream(path)[..1], &["event: error\ndata: {\"code\": 500}\n\n".to_owned()]].concat();
         let (failed, _) = failed(api, pieces, Delivery::Silent, IDLE).await;
         assert_eq!(failed.to_string(), "the server failed (500): 500", "{api:?}");
@@ -207,7 +204,7 @@ async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
 /// heard of the stream.
 async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)> {
     let mut ways = Vec::new();
-    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+    for (api, path) in APIS {
         let mut answer = if path == RESPONSES { responses_answer() } else { chat_answer() };
         let place = if path == RESPONSES { "/output/0/content/0/text" } else { "/choices/0/message/content" };
         *answer.pointer_mut(place).unwrap() = json!(text);
@@ -339,7 +336,7 @@ async fn what_is_no_text_is_replaced() {
 
 #[tokio::test]
 async fn as_many_tokens_as_were_allowed_are_a_cut() {
-    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+    for (api, path) in APIS {
         for (limit, finish) in [(3, FinishReason::Length), (4, FinishReason::Complete)] {
             for answer in [regular(path), answer_events(regular_stream(path), Delivery::Whole)] {
                 let server = Server::with(move |_| answer.clone());
