@@ -97,7 +97,7 @@ impl ReviewEnd {
                 hint: Some(format!("`dialectic show {id}` shows them again")),
             });
         }
-        if debate.is_full() == Some(false) { Err(unclean(debate)) } else { Ok(()) }
+        if debate.is_full() == Some(true) { Ok(()) } else { Err(unclean(debate)) }
     }
 }
 
@@ -178,14 +178,14 @@ fn finish(
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
-    if args.strict && !passes_strict(debate) { Err(unclean(debate)) } else { printed }
+    if args.strict && !debate.is_clean() { Err(unclean(debate)) } else { printed }
 }
 
 /// The exit status of a saved debate's command, or the error if the debate has not ended.
 pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_strict: bool) -> Result<(), Error> {
     let id = &debate.id;
     match Standing::of(entry, debate, before) {
-        Standing::Completed if is_strict && !passes_strict(debate) => Err(unclean(debate)),
+        Standing::Completed if is_strict && !debate.is_clean() => Err(unclean(debate)),
         Standing::Completed => Ok(()),
         Standing::Failed => Err(failure(debate)),
         Standing::Asking => Err(asks(id)),
@@ -198,10 +198,6 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
 }
 
 /// Whether the run is complete and the answer has no known fault. What an older record does not say counts as neither.
-fn passes_strict(debate: &Debate) -> bool {
-    debate.is_full() != Some(false) && debate.answer_state().is_none_or(|answer| answer.is_clean())
-}
-
 /// The run is incomplete, or the answer has a fault, under `--strict` or in a review.
 fn unclean(debate: &Debate) -> Error {
     let id = &debate.id;

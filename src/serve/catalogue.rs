@@ -162,6 +162,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
     let settings = debate.settings.as_ref();
     // The older program did not record costs.
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
+    let answer = debate.answer_state();
     DebateRow {
         id: id.to_owned(),
         title: one_line(&debate.title()),
@@ -177,9 +178,9 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
         protocol: settings.map(|settings| one_line(&settings.debate.protocol)),
         outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
         run: debate.outcome.as_ref().map(|_| one_line(&debate.run_in_words())),
-        answer_in_words: debate.answer_state().map(|answer| one_line(&answer.to_string())),
-        answer: debate.answer_state(),
-        clean: debate.is_clean(),
+        answer_in_words: answer.as_ref().map(|answer| one_line(&answer.to_string())),
+        clean: debate.is_full() == Some(true) && answer.as_ref().is_some_and(AnswerState::is_clean),
+        answer,
         took_ms: debate.took_ms(),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),

@@ -84,13 +84,13 @@ fn a_format_of_a_later_version_is_named_and_not_guessed_at() {
     for name in ["whole", "other", "journaled"] {
         for arguments in [&["report", "-d", name][..], &["resume", name], &["eval", "--offline", "-d", name]] {
             let refused = sandbox.run(arguments).expect_code(2);
-            for part in ["is in format 3, which a newer version wrote", "formats up to 2", "hint: "] {
+            for part in ["was written by a newer version (format 3; this version reads up to 2)", "hint: "] {
                 assert!(refused.stderr.contains(part), "{part}\n{refused}");
             }
         }
     }
     let refused = sandbox.run(["fork", "journaled", "--at", "start"]).expect_code(2);
-    assert!(refused.stderr.contains("is in format 3"), "{refused}");
+    assert!(refused.stderr.contains("was written by a newer version (format 3"), "{refused}");
 }
 
 /// A sandbox whose `debates` holds every fixture, under the id of the debate.

@@ -140,7 +140,7 @@ fn texts(debate: &Debate) -> usize {
 }
 
 /// A page is read on the way, and kept for years: it is not much larger than what it says. Prepared texts are a few
-/// lines each, so that their frame is most of a page; the recorded debate was written by models.
+/// lines each, so that their frame is most of a page; the texts of the demo have the usual length.
 #[test]
 fn a_page_is_at_most_twice_its_texts_and_its_frame() {
     let sandbox = Sandbox::new();

@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialectic_base::program::ProgramSettings;
+use dialectic_base::provider::ProgramSettings;
 use dialectic_engine::access::{Environment, located};
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::{ChatModel, Listener, Live, Request, Timeouts};

@@ -74,8 +74,8 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// The arguments with which `cmd` runs a command as it was written: it removes the outer quotes, and does not know the
-/// escapes that arguments of other programs get. `/D` runs no command from the registry first.
+/// Arguments that make `cmd` run a command verbatim: `/S` removes the outer quotes, and standard escaping does not apply.
+/// `/D` skips AutoRun commands from the registry.
 #[cfg(any(windows, test))]
 fn cmd_arguments(command: &str) -> String {
     format!("/D /S /C \"{command}\"")

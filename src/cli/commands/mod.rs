@@ -129,7 +129,7 @@ commands! {
         ];
     }
     "Read" {
-        /// Show a debate written by hand in half a minute, without key, network or cost
+        /// Play a hand-written debate in half a minute, without key, network or cost
         Demo(DemoArgs) = demo, [
             "dialectic demo",
             "dialectic demo --quiet > solution.md",

@@ -256,8 +256,7 @@ impl RequestResult {
 
 impl Ask {
     /// Asks for text. Runs the tools that the model calls and asks again, up to `tools.limit` times; the last call
-    /// offers
-    /// none, which forces a text.
+    /// offers none, which forces a text.
     ///
     /// # Errors
     /// A call fails permanently.
@@ -356,8 +355,7 @@ impl Ask {
     }
 
     /// Asks for JSON that `read` accepts, and once more with the error if it does not. The first answer is kept even if
-    /// the
-    /// second call fails.
+    /// the second call fails.
     ///
     /// # Errors
     /// The first call fails permanently.
@@ -373,8 +371,7 @@ impl Ask {
     }
 
     /// Asks the judge for a solution with its assessment. Repeats the request if the solution is missing. Requests only
-    /// the
-    /// assessment, with `assess`, if that is missing or `check` rejects it; the solution is kept even if this fails.
+    /// the assessment, with `assess`, if that is missing or `check` rejects it; the solution is kept even if this fails.
     ///
     /// # Errors
     /// The first call fails permanently.

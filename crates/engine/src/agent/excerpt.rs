@@ -167,7 +167,7 @@ fn points(critique: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(start, end)| critique[*start..end].trim_end()).collect()
 }
 
-/// The number at the beginning of a line: `1.`, `**1.`, `### 1)`, `RaisedPoint 1:`.
+/// The number at the beginning of a line: `1.`, `**1.`, `### 1)`, `Point 1:`.
 fn number_of(line: &str) -> Option<u32> {
     let plain = line.trim_start_matches(['#', '*', ' ', '_']);
     let plain = plain.strip_prefix("Point ").unwrap_or(plain);

@@ -101,8 +101,7 @@ impl Engine {
     }
 
     /// Receives and records answers until no question is open. Then the debate continues, or closes if it was told to;
-    /// it
-    /// stays paused if told to pause, or if no one can answer any more.
+    /// it stays paused if told to pause, or if no one can answer any more.
     ///
     /// # Errors
     /// A command cannot be recorded.

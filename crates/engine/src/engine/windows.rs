@@ -53,18 +53,16 @@ impl Diagnostic for WindowError {
     }
 
     fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Prompt { .. } => {
-                "use a model with a larger context window, or a shorter problem; if the figure is wrong, correct \
-             it with `models.<name>.contextWindow` in the configuration"
-            }
+        let advice = match self {
+            Self::Prompt { .. } => "use a model with a larger context window, or a shorter problem",
             Self::Problem { .. } => {
-                "shorten the problem, give the agents a directory with --context instead, or use a model with a \
-                 larger context window; if the figure is wrong, correct it with `models.<name>.contextWindow` in the \
-                 configuration"
+                "shorten the problem, give the agents a directory with --context instead, or use a model with a larger \
+                 context window"
             }
         };
-        Some(hint.to_owned())
+        Some(format!(
+            "{advice}; if the figure is wrong, correct it with `models.<name>.contextWindow` in the configuration"
+        ))
     }
 }
 
@@ -94,7 +92,7 @@ pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
 pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowError> {
     let known = settings.everybody().filter_map(|agent| Some((limits_of(agent, settings).context_window?, agent)));
     let Some((window, agent)) = known.min_by_key(|(window, _)| *window) else { return Ok(()) };
-    // Characters, since a token holds as many of them in any script.
+    // Characters, since bytes would overestimate scripts with long encodings.
     let characters = problem.chars().count() as u64;
     let length = scaled(characters, 1.0 / BYTES_PER_TOKEN.low);
     if length <= window {

@@ -44,8 +44,8 @@ impl Runner {
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
     }
 
-    /// Checks that the problem fits into the models' context windows, and the prompts if this is in doubt. Returns a warning for each model
-    /// that probably cannot read its whole prompt.
+    /// Checks that the problem fits into the models' context windows, and the prompts if this is in doubt. Returns a
+    /// warning for each model that probably cannot read its whole prompt.
     ///
     /// # Errors
     /// The problem or a prompt cannot fit, or a prompt cannot be rendered.

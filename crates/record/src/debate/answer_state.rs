@@ -10,7 +10,7 @@ use dialectic_base::severity::Severity;
 
 use crate::points::{Ledger, Point, PointStatus};
 
-use super::{Debate, Failure, OutcomeKind, ResultKind, Status};
+use super::{Debate, Failure, OutcomeKind, ResultKind, StageId, Status, StopReason};
 
 /// The characters shown of a requirement.
 const REQUIREMENT: usize = 80;
@@ -101,23 +101,33 @@ fn shortened(text: &str) -> String {
     if kept.len() == line.len() {
         return line.to_owned();
     }
-    let whole = kept.rsplit_once(' ').map_or(kept, |(words, _)| words);
+    let is_whole = line[kept.len()..].starts_with(' ');
+    let whole = if is_whole { kept } else { kept.rsplit_once(' ').map_or(kept, |(words, _)| words) };
     format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c)))
 }
 
 impl Debate {
-    /// What its answer does not achieve; `None` without an answer, or if the record of an older program has no points, so
-    /// that nothing is known to be open.
+    /// What its answer does not achieve; `None` without an answer, or if nothing is known to be open because no findings
+    /// or critiques could be read.
     pub fn answer_state(&self) -> Option<AnswerState> {
+        self.final_solution.as_ref()?;
+        self.answer_state_in(&Ledger::shown(self))
+    }
+
+    /// The same, by the points of this ledger.
+    pub(super) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
         let solution = self.final_solution.as_ref()?;
         let is_major = |severity: Severity| severity <= Severity::Major;
         let (basis, open_major) = if self.change.is_some() {
+            let mut texts = self.texts_yielding(ResultKind::Findings);
+            if !texts.any(|text| text.reading.as_ref().is_some_and(|reading| reading.findings.is_some())) {
+                return None;
+            }
             let findings = self.findings().into_iter().filter(|one| !one.is_dismissed() && is_major(one.severity));
             (AnswerBasis::Change, findings.map(|one| one.number).collect())
         } else {
             let is_assessed = solution.confidence.is_some() && solution.parse_error.is_none();
             let basis = if is_assessed { AnswerBasis::Requirements } else { AnswerBasis::Points };
-            let ledger = Ledger::shown(self);
             let open = ledger.in_order().into_iter().filter(|one| {
                 one.status() == PointStatus::Open && is_major(one.point.severity) && self.is_about_answer(one)
             });
@@ -152,8 +162,8 @@ impl Debate {
             Some(OutcomeKind::Full) => "complete".to_owned(),
             Some(OutcomeKind::Degraded) => format!("incomplete: {}", self.missing_in_words()),
             Some(OutcomeKind::Stopped) => match self.stop_reason {
-                Some(super::StopReason::User) => "stopped by the user".to_owned(),
-                Some(super::StopReason::Budget) => format!("stopped by {}", self.limit_in_words()),
+                Some(StopReason::User) => "stopped by the user".to_owned(),
+                Some(StopReason::Budget) => format!("stopped by {}", self.limit_in_words()),
                 None => "stopped".to_owned(),
             },
             // The older program recorded no outcome.
@@ -162,10 +172,10 @@ impl Debate {
         }
     }
 
-    /// What is missing in an incomplete run: `2 critiques missing and 1 more gap`.
+    /// What is missing in an incomplete run: `2 critiques missing, and 1 more`.
     fn missing_in_words(&self) -> String {
-        let reasons = self.outcome.iter().flat_map(|outcome| &outcome.reasons);
-        let mut stages: Vec<(super::StageId, u64)> = Vec::new();
+        let reasons = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
+        let mut stages: Vec<(StageId, u64)> = Vec::new();
         for Failure { key, .. } in &self.failures {
             match stages.iter_mut().find(|(stage, _)| *stage == key.stage) {
                 Some((_, count)) => *count += 1,
@@ -179,12 +189,12 @@ impl Debate {
                 format!("{count} {}", if *count == 1 { words.noun } else { words.plural })
             })
             .collect();
-        let others = reasons.clone().count().saturating_sub(self.failures.len());
+        let others = reasons.len().saturating_sub(self.failures.len());
         match (missing.is_empty(), others) {
             (false, 0) => format!("{} missing", list(&missing)),
             (false, more) => format!("{} missing, and {more} more", list(&missing)),
             (true, _) => {
-                let first = reasons.clone().next().map(|one| shortened(one)).unwrap_or_default();
+                let first = reasons.first().map(|one| shortened(one)).unwrap_or_default();
                 let more = if others > 1 { format!(" (and {} more)", others - 1) } else { String::new() };
                 first + &more
             }
@@ -201,7 +211,7 @@ impl Debate {
 mod tests {
     use super::*;
     use crate::debate::fixture::{argued, debate};
-    use crate::debate::{Outcome, PartlyFulfilled, StopReason};
+    use crate::debate::{Outcome, PartlyFulfilled};
 
     #[test]
     fn the_run_is_one_statement_and_the_answer_another() {

@@ -115,6 +115,12 @@ impl<'a> Names<'a> {
         reading.verifications.iter_mut().for_each(|one| self.in_statement(one));
         reading.answers.iter_mut().for_each(|one| self.in_statement(one));
         reading.opinions.iter_mut().for_each(|one| self.in_statement(one));
+        for one in &mut reading.given_up {
+            // A leading label that `remark` leaves out has to stay as it is.
+            let label = one.reason.len() - one.remark().len();
+            let named = self.named(&one.reason[label..]).into_owned();
+            one.reason.replace_range(label.., &named);
+        }
     }
 
     fn in_point(&self, point: &mut RaisedPoint) {
@@ -138,6 +144,9 @@ impl<'a> Names<'a> {
             &mut solution.unverified,
         ];
         lists.into_iter().flatten().for_each(|text| self.in_text(text));
+        for one in &mut solution.partly_fulfilled {
+            [&mut one.holds, &mut one.fails].into_iter().for_each(|text| self.in_text(text));
+        }
         for ruling in &mut solution.rulings {
             for text in [&mut ruling.section, &mut ruling.remains, &mut ruling.reason] {
                 self.in_text(text);

@@ -61,12 +61,6 @@ struct KnownPrompt<'a> {
 }
 
 impl PromptSources {
-    /// Whether an agent's, or the judge's, prompts are the same as when `self` was saved.
-    pub fn has_same_texts(&self, now: &Self, id: &AgentId) -> bool {
-        let told = self.told().find(|known| known.id == id).zip(now.told().find(|known| known.id == id));
-        told.is_some_and(|(before, now)| before.sha256.is_some() && before.sha256 == now.sha256)
-    }
-
     /// A sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();

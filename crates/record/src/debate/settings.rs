@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::money::{Price, Usd};
-use dialectic_base::program::ProgramSettings;
 use dialectic_base::provider::ApiKind;
+use dialectic_base::provider::ProgramSettings;
 
 use super::{AgentId, Lens};
 

@@ -94,7 +94,7 @@ pub struct Debate {
     /// The status of each call. Folded from the journal and not saved, since other fields imply it.
     #[serde(skip)]
     pub settled: HashMap<CallKey, CallStatus>,
-    /// The states of finished rounds' points. Not saved, since the rounds imply it.
+    /// Cache of the points of finished rounds; derived, so never saved.
     #[serde(skip)]
     pub past: Past,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -381,8 +381,10 @@ pub struct DebateFile<'a> {
 
 impl<'a> DebateFile<'a> {
     pub fn of(debate: &'a Debate) -> Self {
-        let Ledger { objections: ledger, moves, .. } = Ledger::of(debate);
-        Self { debate, answer: debate.answer_state(), ledger, moves }
+        let ledger = Ledger::of(debate);
+        let answer = debate.answer_state_in(&ledger);
+        let Ledger { objections: ledger, moves, .. } = ledger;
+        Self { debate, answer, ledger, moves }
     }
 }
 

@@ -9,12 +9,12 @@ use super::Debate;
 
 /// The maximum words of a judge's title.
 const WORDS: usize = 8;
-/// The words that a title keeps at least, if it has them.
+/// The minimum number of words kept, if there are that many.
 const LEAST: usize = 3;
 /// The maximum characters of a title.
 const CHARACTERS: usize = 80;
 
-/// Words after which no phrase ends.
+/// Words that cannot end a phrase.
 const INTRODUCTIONS: [&str; 46] = [
     "a", "an", "the", "this", "that", "these", "those", "its", "their", "our", "each", "every", "no", "of", "in", "on",
     "at", "to", "for", "with", "without", "by", "from", "into", "per", "via", "than", "as", "and", "or", "but", "not",

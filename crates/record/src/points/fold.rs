@@ -132,8 +132,10 @@ impl<'a> Fold<'a> {
                 let criticised = self.folded.author(&one.agent_id);
                 criticised.text = text;
                 for (_, known) in &mut criticised.points {
-                    if known.is_of_earlier_text != (known.text != text) {
-                        known.is_of_earlier_text = !known.is_of_earlier_text;
+                    let is_earlier = known.text != text;
+                    // Writing copies a shared point.
+                    if known.is_of_earlier_text != is_earlier {
+                        known.is_of_earlier_text = is_earlier;
                     }
                 }
             }

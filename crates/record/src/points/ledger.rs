@@ -109,7 +109,7 @@ impl Ledger {
         open
     }
 
-    /// The open points of severity major or higher, the gravest first.
+    /// The open points of severity major or higher, most severe first.
     pub fn to_decide(&self) -> Vec<&Point> {
         let grave = self.objections.iter().filter(|one| one.is_open() && one.point.severity <= Severity::Major);
         let mut grave: Vec<_> = grave.collect();
@@ -137,7 +137,7 @@ impl Ledger {
     /// The points in display order: by status, open ones first, and by severity.
     pub fn in_order(&self) -> Vec<&Point> {
         let mut shown: Vec<&Point> = self.objections.iter().collect();
-        shown.sort_by_key(|one| (one.status(), one.point.severity));
+        shown.sort_by_cached_key(|one| (one.status(), one.point.severity));
         shown
     }
 

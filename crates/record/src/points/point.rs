@@ -218,7 +218,7 @@ pub struct PointHistory {
 }
 
 dialectic_base::named! {
-    /// What a reader needs to know of a point, in one word. Open points stand first.
+    /// What a reader needs to know of a point, in one word. Open points come first.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum PointStatus {
         /// It needs a change or a decision.
@@ -265,7 +265,7 @@ impl<'a> PointState<'a> {
                 // A point that its critic withdrew or verified stays settled.
                 let is_over = self.recheck.is_some_and(|(standing, _)| standing.is_over());
                 if !is_over || self.was_answered_last {
-                    self.open = *response != Response::Accepted || is_bare(remark);
+                    self.open = *response != Response::Accepted || remark.is_bare_acceptance();
                 }
             }
             RemarkKind::Rechecked(standing) => {
@@ -296,11 +296,6 @@ impl<'a> PointState<'a> {
         }
         self
     }
-}
-
-/// Whether an acceptance does not name the change.
-fn is_bare(answer: &Remark) -> bool {
-    answer.section.as_ref().map_or(answer.reason.is_none(), |section| section.trim().is_empty())
 }
 
 impl Point {
@@ -416,20 +411,6 @@ impl Point {
         !open && (self.was_passed_over || recheck.is_some_and(|(standing, _)| standing.is_over()))
     }
 
-    /// Whether the answer accepts it without naming the change.
-    pub fn is_bare_acceptance(&self) -> bool {
-        self.state().answer.is_some_and(|(response, answer)| response == Response::Accepted && is_bare(answer))
-    }
-
-    /// Whether someone other than its author found the change in the text.
-    pub fn is_verified(&self) -> bool {
-        let PointState { recheck, check, .. } = self.state();
-        match check {
-            Some((found, _)) => found == Found::Verified,
-            None => recheck.is_some_and(|(standing, _)| standing == RecheckStanding::Verified),
-        }
-    }
-
     /// Whether its author accepted it and the change was neither confirmed nor denied.
     pub fn is_claimed(&self) -> bool {
         let PointState { answer, recheck, check, open, was_answered_last, .. } = self.state();
@@ -467,22 +448,11 @@ impl Point {
         match self.state().answer {
             None if self.is_final_word => NOTHING,
             None => "unanswered",
-            Some((Response::Accepted, answer)) if answer.reason.is_none() => "accepted, no change named",
+            Some((Response::Accepted, answer)) if answer.is_bare_acceptance() => "accepted, no change named",
             Some((Response::Accepted, _)) => "accepted",
             Some((Response::Partly, _)) => "accepted in part",
             Some((Response::Rejected, _)) => "rejected",
         }
-    }
-
-    /// The later critics' recheck as text.
-    pub fn recheck_in_words(&self) -> &'static str {
-        let nobody = if self.is_final_word || self.draft.is_some() { NOTHING } else { "never rechecked" };
-        self.recheck().map_or(nobody, RecheckStanding::name)
-    }
-
-    /// The judge's ruling as text; `None` if none was required.
-    pub fn ruling_in_words(&self) -> Option<&'static str> {
-        self.ruling().map(Ruling::in_words)
     }
 
     /// The history on one line: `r1 raised → r1 rejected → r2 maintained → r2 accepted → check: verified → ruled: met`.

@@ -214,6 +214,12 @@ impl Remark {
         Self { at, by: Some(by.clone()), kind, section: section.clone(), reason: reason.clone() }
     }
 
+    /// Whether it accepts a point without naming the change.
+    pub fn is_bare_acceptance(&self) -> bool {
+        self.kind == RemarkKind::Answered(Response::Accepted)
+            && self.section.as_ref().map_or(self.reason.is_none(), |section| section.trim().is_empty())
+    }
+
     /// The section, if it names one.
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref().map(str::trim).filter(|section| !section.is_empty())

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn open_points_come_first_and_the_gravest_of_them_before() {
+    fn open_points_come_first_and_the_most_severe_of_them_lead() {
         let ledger = Ledger::shown(&argued());
         let order: Vec<_> =
             ledger.in_order().into_iter().map(|one| (one.is_open(), one.point.severity.name())).collect();

@@ -64,7 +64,7 @@ pub enum StateFileError {
     #[error("the debate {path} is a pipe, a socket or a device, not a file")]
     NotAFile { path: PathBuf },
     /// A later version of the program wrote it.
-    #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
+    #[error("{path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})")]
     Newer { path: PathBuf, found: u32 },
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key.as_ref()))]

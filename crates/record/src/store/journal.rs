@@ -37,13 +37,12 @@ pub enum JournalError {
     Read { path: PathBuf, source: std::io::Error },
     /// A later version wrote it.
     #[error(
-        "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
+        "the journal {path} was written by a newer version (format {found}; this version reads up to {FORMAT_VERSION})"
     )]
     Newer { path: PathBuf, found: u32 },
     /// A line is not an event.
     #[error("line {line} of the journal {path} is not an event")]
     Line {
-        /// Numbered from 1.
         path: PathBuf,
         /// Numbered from 1.
         line: usize,
@@ -52,8 +51,8 @@ pub enum JournalError {
     /// A line was changed or moved.
     #[error("line {line} of the journal {path} {}", fault.in_words(*line))]
     Altered {
-        /// Numbered from 1.
         path: PathBuf,
+        /// Numbered from 1.
         line: usize,
         fault: LineFault,
     },
@@ -69,7 +68,7 @@ pub enum JournalError {
     EndMissing {
         path: PathBuf,
         found: u64,
-        /// The previous number.
+        /// The number of events at the last save.
         saved: u64,
     },
     /// The path no longer leads to it.
@@ -200,9 +199,8 @@ impl Journal {
         Ok(Self { file, _lock: lock, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
     }
 
-    /// Opens and locks the journal of a saved debate; removes a last line that a crash cut. `known` is the known number
-    /// of
-    /// events.
+    /// Opens and locks the journal of a saved debate; removes a last line that a crash cut. `known` is the
+    /// known number of events.
     ///
     /// # Errors
     /// It is locked by another process, unreadable, or damaged; nothing is written then.

@@ -1,4 +1,4 @@
-//! The locks of open files, which processes hold until they end.
+//! Locks on open files, held until the process exits.
 //!
 //! On Windows a locked file cannot be read by others, but a debate's journal is read while it runs. There, a file beside
 //! it is locked instead: opened without sharing, and removed when it is closed.
@@ -14,7 +14,7 @@ pub struct FileLock {
     _beside: File,
 }
 
-/// Locks `file`, which is at `path`, as long as both it and the lock are there; `None` if another process holds it.
+/// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
 ///
 /// # Errors
 /// The system refuses.
@@ -36,7 +36,7 @@ pub fn is_locked(file: &File, _path: &Path) -> bool {
     is_locked
 }
 
-/// Locks `file`, which is at `path`, as long as both it and the lock are there; `None` if another process holds it.
+/// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
 ///
 /// # Errors
 /// The system refuses.

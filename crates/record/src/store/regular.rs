@@ -1,4 +1,4 @@
-//! Regular files only: opening a pipe waits for its other end, and a device may act.
+//! Regular files only: opening a FIFO blocks, and opening a device can have side effects.
 
 use std::fs::{self, File};
 use std::io;

@@ -26,8 +26,7 @@ pub enum AccessMode {
 impl Entry {
     /// Loads a debate without locking it. Between two saves the state file of an unfinished debate is older than its
     /// journal, so the journal is folded; if it is damaged, the state file is used with a warning. The journal is used
-    /// with
-    /// a warning if the state file cannot be read.
+    /// with a warning if the state file cannot be read.
     ///
     /// # Errors
     /// Neither can be used.

@@ -6,8 +6,7 @@ use super::{Directory, Entry, StoreError};
 
 impl Directory {
     /// The debates that match `names`, each once, in the order of the names. A name is one for [`Directory::find`], or
-    /// a
-    /// pattern of paths (`*`, `?`, `[...]`), whose matches are sorted.
+    /// a pattern of paths (`*`, `?`, `[...]`), whose matches are sorted.
     ///
     /// # Errors
     /// A name matches none or several, or a pattern matches nothing.

@@ -65,7 +65,7 @@ pub struct ReviewedFinding {
     pub number: String,
     /// The judge's severity, otherwise the most severe report's.
     pub severity: Severity,
-    /// Each reader's words for it, the gravest first.
+    /// Each reader's words for it, most severe first.
     pub reports: Vec<Report>,
     pub ruling: Option<FindingRuling>,
 }
@@ -88,7 +88,7 @@ impl ReviewedFinding {
         Self { number, severity, reports, ruling: None }
     }
 
-    /// The shown words of the finding, from the gravest report.
+    /// The shown words of the finding, from the most severe report.
     pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
     }
@@ -128,7 +128,7 @@ impl ReviewedFinding {
 }
 
 impl Debate {
-    /// The findings of a review, the gravest first, with opinions and rulings.
+    /// The findings of a review, most severe first, with opinions and rulings.
     pub fn findings(&self) -> Vec<ReviewedFinding> {
         let rulings = self.final_solution.as_ref().map_or(&[][..], |solution| &solution.finding_rulings);
         self.findings_ruled(rulings)

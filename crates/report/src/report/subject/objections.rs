@@ -140,7 +140,7 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     blocks.extend(one.point.resolution.as_deref().map(|text| Block::said(line![remedy], text)));
     let is_ruling = |remark: &&Remark| matches!(remark.kind, RemarkKind::Ruled(_));
     let said = one.remarks.iter().filter(|remark| remark.kind != RemarkKind::Raised && !is_ruling(remark));
-    blocks.extend(said.flat_map(|remark| happened(one, remark)));
+    blocks.extend(said.flat_map(happened));
     if one.is_final_word {
         // Its protocol allows no answers or rechecks.
     } else if one.response().is_none() && one.draft.is_some() {
@@ -150,12 +150,12 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     } else if one.recheck().is_none() && one.found().is_none() && one.draft.is_none() {
         blocks.push(Block::Aside(vec![Block::Paragraph(line!["Never rechecked."])]));
     }
-    blocks.extend(one.remarks.iter().filter(is_ruling).flat_map(|remark| happened(one, remark)));
+    blocks.extend(one.remarks.iter().filter(is_ruling).flat_map(happened));
     blocks
 }
 
 /// `Round 2, *agent-kiss*, accepted (Limits):` and the reason.
-fn happened<'l>(one: &'l Point, remark: &'l Remark) -> Vec<Block<'l>> {
+fn happened(remark: &Remark) -> Vec<Block<'_>> {
     let when = match remark.at {
         RemarkTime::Round(round) => line![figure(format!("Round {round}"))],
         RemarkTime::Check(draft) => line![figure(format!("Check of draft {draft}"))],
@@ -169,7 +169,7 @@ fn happened<'l>(one: &'l Point, remark: &'l Remark) -> Vec<Block<'l>> {
         }
         RemarkKind::Ruled(ruling) => (ruling.in_words().to_owned(), ruling.remains.trim()),
         RemarkKind::Answered(Response::Partly) => ("accepted in part".to_owned(), ""),
-        RemarkKind::Answered(_) if one.is_bare_acceptance() => ("accepted, no change named".to_owned(), ""),
+        RemarkKind::Answered(_) if remark.is_bare_acceptance() => ("accepted, no change named".to_owned(), ""),
         other => (other.to_string(), ""),
     };
     let section: Phrase<'_> = remark.section().map(|section| line![" (", marked(section), ")"]).unwrap_or_default();

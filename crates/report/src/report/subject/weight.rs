@@ -34,12 +34,12 @@ pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
     groups
 }
 
-/// The open points, merged, the gravest and most disputed first.
+/// The open points, merged, the most severe and most disputed first.
 pub(crate) fn strongest_open(ledger: &Ledger) -> Vec<Vec<&Point>> {
     strongest(ledger, |status| status == PointStatus::Open)
 }
 
-/// The points that changed the answer, merged, the gravest and most disputed first.
+/// The points that changed the answer, merged, the most severe and most disputed first.
 pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     strongest(ledger, |status| matches!(status, PointStatus::Fixed | PointStatus::Claimed))
 }
