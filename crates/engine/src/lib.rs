@@ -11,6 +11,9 @@
 //!
 //! Nothing here prints, reads a configuration or the process's environment, or knows a terminal.
 
+// Nothing unknown may pass for something known.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod access;
 pub mod agent;
 pub mod engine;

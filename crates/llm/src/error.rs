@@ -181,20 +181,15 @@ impl ModelError {
 
     /// Whether the attempt timed out.
     pub fn is_timeout(&self) -> bool {
-        match self {
-            Self::FailedTwice { last } => last.is_timeout(),
-            error => matches!(error, Self::TimedOut { .. }),
-        }
+        let error = if let Self::FailedTwice { last } = self { last } else { self };
+        matches!(error, Self::TimedOut { .. })
     }
 
     /// Whether the attempt is repeated only once: a time-out, or a failure of the model itself.
     pub fn repeats_once(&self) -> bool {
         let is_of_model = |status: u16| status < 500 && !matches!(status, 200..=299 | 408 | 409 | 425);
-        match self {
-            Self::TimedOut { .. } | Self::Unusable { .. } => true,
-            Self::ServerFailed { status, .. } => is_of_model(*status),
-            _ => false,
-        }
+        matches!(self, Self::TimedOut { .. } | Self::Unusable { .. })
+            || matches!(self, Self::ServerFailed { status, .. } if is_of_model(*status))
     }
 
     /// Whether the provider may bill the attempt although it gave no answer. The HTTP status decides; an error inside a
@@ -228,13 +223,14 @@ impl ModelError {
 
     /// Whether the attempt reached no model: no connection, unknown sender, or unknown target.
     pub fn is_turned_away(&self) -> bool {
-        match self {
-            Self::Unauthorized { .. } | Self::NoCredit { .. } | Self::Unreachable { .. } | Self::LoggedOut { .. } => {
-                true
-            }
-            Self::Refused { status, .. } => matches!(status, 403 | 404 | 410),
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Unauthorized { .. }
+                | Self::NoCredit { .. }
+                | Self::Unreachable { .. }
+                | Self::LoggedOut { .. }
+                | Self::Refused { status: 403 | 404 | 410, .. }
+        )
     }
 
     /// Whether the same request may succeed later although retrying now is pointless: the server or its upstream cannot be
@@ -253,11 +249,12 @@ impl ModelError {
 
     /// The server's requested delay.
     pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::RateLimited { retry_after, .. }
-            | Self::ServerFailed { retry_after, .. }
-            | Self::Unavailable { retry_after, .. } => *retry_after,
-            _ => None,
-        }
+        let (Self::RateLimited { retry_after, .. }
+        | Self::ServerFailed { retry_after, .. }
+        | Self::Unavailable { retry_after, .. }) = self
+        else {
+            return None;
+        };
+        *retry_after
     }
 }

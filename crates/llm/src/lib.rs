@@ -3,6 +3,9 @@
 //!
 //! Nothing here knows about debates or prints, and errors never contain a key.
 
+// Nothing unknown may pass for something known.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod account;
 mod caller;
 mod ends;

@@ -343,7 +343,7 @@ const LONGEST_ANNOUNCEMENT: usize = 120;
 fn texts_of(value: &Value) -> Vec<String> {
     let items = match value {
         Value::Array(items) => items.iter().map(text_of).collect(),
-        other => vec![text_of(other)],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![text_of(value)],
     };
     items.into_iter().filter(|text| !text.is_empty()).collect()
 }

@@ -193,9 +193,10 @@ impl Diagnostic for RunnerError {
     }
 
     fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::NotAnswerable { id, .. } => Some(Remedy::Resume(id.to_string())),
-            _ => self.cause()?.remedy(),
+        if let Self::NotAnswerable { id, .. } = self {
+            Some(Remedy::Resume(id.to_string()))
+        } else {
+            self.cause()?.remedy()
         }
     }
 }

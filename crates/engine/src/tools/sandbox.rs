@@ -338,10 +338,10 @@ fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
     match result {
         Ok(opened) => Ok(Some(opened)),
         Err(error) if is_exchange(&error) => Ok(None),
-        Err(error) => match access_error(error) {
-            AccessError::Outside | AccessError::NotFound => Ok(None),
-            error => Err(error),
-        },
+        Err(error) => {
+            let error = access_error(error);
+            if matches!(error, AccessError::Outside | AccessError::NotFound) { Ok(None) } else { Err(error) }
+        }
     }
 }
 
@@ -351,11 +351,14 @@ fn is_exchange(error: &io::Error) -> bool {
 }
 
 fn access_error(source: io::Error) -> AccessError {
-    match source.kind() {
+    let kind = source.kind();
+    if kind == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
         // cap-std's own refusal; one of the operating system has a code.
-        io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => AccessError::Outside,
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => AccessError::NotFound,
-        _ => AccessError::Unreadable { source },
+        AccessError::Outside
+    } else if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+        AccessError::NotFound
+    } else {
+        AccessError::Unreadable { source }
     }
 }
 

@@ -38,11 +38,9 @@ impl Retries {
         if self.made == self.most || !error.is_transient() || is_again || is_too_long {
             return None;
         }
-        let own = match error {
-            // Only without any `Retry-After`; a value of 0, such as a past date, gets the usual delay.
-            ModelError::RateLimited { retry_after: None, .. } => self.share_of_the_window(),
-            _ => self.doubled(),
-        };
+        // Only without any `Retry-After`; a value of 0, such as a past date, gets the usual delay.
+        let is_unstated = matches!(error, ModelError::RateLimited { retry_after: None, .. });
+        let own = if is_unstated { self.share_of_the_window() } else { self.doubled() };
         self.made += 1;
         Some(asked.unwrap_or(own))
     }

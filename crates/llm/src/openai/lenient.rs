@@ -33,7 +33,7 @@ pub(super) fn take_word(object: &mut Value, key: &str) -> Option<String> {
     match take(object, key) {
         Value::Null => None,
         Value::String(word) => Some(word),
-        other => Some(other.to_string()),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => Some(other.to_string()),
     }
 }
 
@@ -368,7 +368,7 @@ pub(super) fn arguments(arguments: Value) -> String {
     match arguments {
         Value::String(text) if !text.trim().is_empty() => text,
         Value::Null | Value::String(_) => "{}".to_owned(),
-        json => json.to_string(),
+        json @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => json.to_string(),
     }
 }
 

@@ -63,13 +63,17 @@ fn take_away(schema: &mut Value, keywords: &[&str]) {
     if let Some(schema) = schema.as_object_mut() {
         schema.retain(|keyword, _| !keywords.contains(&keyword.as_str()));
         for (keyword, part) in schema {
-            match part {
-                // These are names of properties, not keywords.
-                Value::Object(named) if keyword == "properties" => {
-                    named.values_mut().for_each(|part| take_away(part, keywords));
+            if let Value::Array(list) = part {
+                for part in list {
+                    take_away(part, keywords);
                 }
-                Value::Array(list) => list.iter_mut().for_each(|part| take_away(part, keywords)),
-                part => take_away(part, keywords),
+            } else if let Some(named) = part.as_object_mut().filter(|_| keyword == "properties") {
+                // These are names of properties, not keywords.
+                for part in named.values_mut() {
+                    take_away(part, keywords);
+                }
+            } else {
+                take_away(part, keywords);
             }
         }
     }

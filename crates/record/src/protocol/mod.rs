@@ -4,6 +4,9 @@
 //! function of the record, and a table of transitions. It does no work and depends only on the record. The engine runs
 //! any protocol, including those declared elsewhere.
 
+// Nothing unknown may pass for something known.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod arena;
 mod arms;
 mod check;

@@ -69,27 +69,24 @@ impl Default for Measures {
 
 impl CostLedger {
     pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
-        match &recorded.event {
-            Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
-                let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
-                self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
-                self.requests = self.requests.saturating_add(1);
-            }
+        let event = &recorded.event;
+        if let Event::CostReserved { key, usd, factor, bytes, max_tokens } = event {
+            let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
+            self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
+            self.requests = self.requests.saturating_add(1);
+        } else if matches!(event, Event::Resumed) {
             // Calls in flight when the previous run ended may have been billed.
-            Event::Resumed => self.abandon(),
-            event => {
-                let Some(call) = event.call().filter(|call| !call.copied) else { return };
-                let failed = matches!(event, Event::AttemptFailed { .. });
-                let reserved = call.reservation.and_then(|number| self.open.remove(&number));
-                if call.reservation.is_none() && !failed {
-                    // The call was sent before there was a limit.
-                    self.requests = self.requests.saturating_add(call.attempts);
-                }
-                self.spent +=
-                    call.cost_usd.unwrap_or_else(|| reserved.as_ref().map_or(Usd::ZERO, |of| of.unsaid(failed)));
-                if let Some(reserved) = reserved {
-                    self.learn(&reserved, call, price_of(call), failed);
-                }
+            self.abandon();
+        } else if let Some(call) = event.call().filter(|call| !call.copied) {
+            let failed = matches!(event, Event::AttemptFailed { .. });
+            let reserved = call.reservation.and_then(|number| self.open.remove(&number));
+            if call.reservation.is_none() && !failed {
+                // The call was sent before there was a limit.
+                self.requests = self.requests.saturating_add(call.attempts);
+            }
+            self.spent += call.cost_usd.unwrap_or_else(|| reserved.as_ref().map_or(Usd::ZERO, |of| of.unsaid(failed)));
+            if let Some(reserved) = reserved {
+                self.learn(&reserved, call, price_of(call), failed);
             }
         }
     }

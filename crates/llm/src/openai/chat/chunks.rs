@@ -202,7 +202,7 @@ impl Chunks {
         let is_there = |key: &&str| match &delta[key] {
             Value::String(text) => !text.is_empty(),
             Value::Array(parts) => !parts.is_empty(),
-            _ => false,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
         };
         if has_thoughts(&content) || REASONING.iter().any(is_there) {
             self.has_grown = true;
@@ -263,7 +263,7 @@ impl Chunks {
         match more {
             Value::Null => {}
             Value::String(text) => call.push(&text, has_id),
-            json => call.arguments = arguments(json),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => call.arguments = arguments(more),
         }
         if piece.is_object() {
             piece["function"] = function;
@@ -278,10 +278,8 @@ impl CallInPieces {
     /// in one piece.
     fn is_followed_by(&self, name: Option<&str>, more: &Value) -> bool {
         let (Some(name), Some(known)) = (name, object_in(&self.arguments)) else { return false };
-        let is_other = match more {
-            Value::String(text) => object_in(text).is_some_and(|more| more != known),
-            more => more.is_object() && *more != known,
-        };
+        let more = if let Value::String(text) = more { object_in(text) } else { Some(more.clone()) };
+        let is_other = more.is_some_and(|more| more.is_object() && more != known);
         is_other || self.name.as_deref() != Some(name)
     }
 

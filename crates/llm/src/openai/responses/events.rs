@@ -148,11 +148,10 @@ impl Pieces for Events {
         }
         let is_stated = answer["output_text"].as_str().is_some_and(|text| !text.is_empty());
         let has_output = answer["output"].is_array();
-        let mut output = match take(&mut answer, "output") {
-            Value::Array(output) if !output.is_empty() => output,
-            _ if is_stated => Vec::new(),
-            _ => self.items.into_values().filter_map(PendingItem::into_item).collect(),
-        };
+        let mut output: Vec<Value> = serde_json::from_value(take(&mut answer, "output")).unwrap_or_default();
+        if output.is_empty() && !is_stated {
+            output = self.items.into_values().filter_map(PendingItem::into_item).collect();
+        }
         let (mut text, mut refusal) = (String::new(), String::new());
         output.iter().filter(|item| !is_call(item)).for_each(|item| {
             read_content(item["content"].clone(), &mut text, &mut refusal);
