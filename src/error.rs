@@ -2,10 +2,43 @@
 
 use std::path::PathBuf;
 
-use crate::remedy;
 use crate::status::TRY_AGAIN;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::DebateId;
+
+/// The cause of an error; it determines the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCategory {
+    /// Everything else, such as a file that cannot be written, or an internal error.
+    General,
+    /// The command line, or an input file.
+    Arguments,
+    /// A provider: model calls failed permanently.
+    Provider,
+    /// The configuration, or the environment's keys and settings.
+    Configuration,
+    /// Temporary: something is in use, and a later attempt will succeed.
+    Busy,
+}
+
+/// An error that may end the program; `advice` implements it for all modules.
+pub trait Diagnostic: std::error::Error + Send + Sync + 'static {
+    /// The category, and what the user can do if the message does not say so.
+    fn advice(&self) -> (ErrorCategory, Option<String>);
+
+    fn blame(&self) -> ErrorCategory {
+        self.advice().0
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.advice().1
+    }
+}
+
+impl std::error::Error for Box<dyn Diagnostic> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        (**self).source()
+    }
+}
 
 /// The exit code after an interrupt.
 pub const INTERRUPTED: u8 = 130;
@@ -88,12 +121,8 @@ impl UserError {
 }
 
 impl Diagnostic for UserError {
-    fn blame(&self) -> ErrorCategory {
-        self.blame
-    }
-
-    fn hint(&self) -> Option<String> {
-        self.hint.clone()
+    fn advice(&self) -> (ErrorCategory, Option<String>) {
+        (self.blame, self.hint.clone())
     }
 }
 
@@ -151,7 +180,7 @@ impl Error {
     /// The advice for the user, if any.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Diagnosed(error) => return remedy::hint(error.hint(), error.remedy().as_ref()),
+            Self::Diagnosed(error) => return error.hint(),
             Self::Coded { hint, .. } => return hint.clone(),
             Self::Interrupted(id) => format!("continue with: dialectic resume {id}"),
             Self::Output { .. } => "check permissions and free space, or name another file".to_owned(),

@@ -14,8 +14,8 @@
 //! | [`archive`] | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`status`] | the status of a saved debate |
-//! | [`remedy`] | turns the library's remedies into hints of the command line |
 //! | [`error`] | all errors and their exit codes |
+//! | `advice` | what the program says of each error: its category and a hint |
 //!
 //! A program that wants to run debates starts at [`dialectic_engine::runner`]; one that wants its own protocol, at
 //! [`dialectic_record::protocol`].
@@ -23,13 +23,13 @@
 //! `CONTRIBUTING.md` lists the allowed dependencies, which the compiler enforces. `cli` and `serve` are clients of
 //! the runner; `trace` depends on the record and the signals, not on protocols.
 
+mod advice;
 pub mod archive;
 pub mod change;
 pub mod cli;
 pub mod error;
 pub mod evaluation;
 pub mod mcp;
-pub mod remedy;
 pub mod serve;
 pub mod status;
 pub mod sweep;

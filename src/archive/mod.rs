@@ -19,9 +19,8 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 use past::PastDecision;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
 use dialectic_record::store::{Directory, ListedDebate, StoreError, read_state};
@@ -63,36 +62,6 @@ pub enum ArchiveError {
     /// The debates cannot be found.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl Diagnostic for ArchiveError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::General
-    }
-
-    fn hint(&self) -> Option<String> {
-        let is = |error: &rusqlite::Error, code| error.sqlite_error_code() == Some(code);
-        match self {
-            Self::Newer(path) => {
-                Some(format!("use that version, or remove {}: it is rebuilt from the debates", path.display()))
-            }
-            Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
-                Some("another program is writing to it; try again when it has finished".to_owned())
-            }
-            Self::Unusable { path, .. } => {
-                Some(format!("if it is damaged, remove {}: it is rebuilt from the debates", path.display()))
-            }
-            Self::Failed(_) => None,
-            Self::Store(error) => error.hint(),
-        }
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::Store(error) => error.remedy(),
-            Self::Newer(_) | Self::Unusable { .. } | Self::Failed(_) => None,
-        }
-    }
 }
 
 /// A state file at the time of reading.

@@ -341,5 +341,5 @@ fn a_file_that_is_no_database_is_an_error_that_says_what_to_do() {
     let debates = Debates::new();
     fs::write(debates.keep.path().join(FILE), "not a database, by far").unwrap();
     let refused = Archive::open(&debates.directory()).err().unwrap();
-    assert!(refused.hint().unwrap().contains("is rebuilt"), "{refused:?}");
+    assert!(crate::error::Diagnostic::hint(&refused).unwrap().contains("is rebuilt"), "{refused:?}");
 }

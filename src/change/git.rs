@@ -7,7 +7,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::Environment;
 
 /// The arguments of every call: they disable hooks, monitors, pagers, remote helpers, and all other ways in which a
@@ -42,23 +41,13 @@ pub(super) struct Git {
 
 /// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum GitError {
+pub(crate) enum GitError {
     /// Git is not installed, or cannot be started.
     #[error("git cannot be started")]
     NotStarted(#[source] io::Error),
     /// Git reported an error.
     #[error("git refused: {}", .0.trim())]
     Refused(String),
-}
-
-impl Diagnostic for GitError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::General
-    }
-
-    fn hint(&self) -> Option<String> {
-        matches!(self, Self::NotStarted(_)).then(|| "install git, or pipe in a diff".to_owned())
-    }
 }
 
 /// A file that differs, as git lists it.

@@ -5,7 +5,7 @@
 
 mod base;
 mod diff;
-mod git;
+pub(crate) mod git;
 mod wanted;
 
 use std::collections::BTreeSet;
@@ -13,8 +13,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Error, UserError};
-use dialectic_base::diagnostic::ErrorCategory;
+use crate::error::{Error, ErrorCategory, UserError};
 use dialectic_base::encoding::decode;
 use dialectic_base::figures::{counted, thousands};
 use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};

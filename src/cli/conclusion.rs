@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::error::ErrorCategory;
 use crate::error::{Error, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions};
-use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_base::severity::Severity;

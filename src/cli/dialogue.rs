@@ -5,36 +5,19 @@ use std::io::{self, ErrorKind, IsTerminal};
 use console::Term;
 
 use crate::error::Error;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 use super::line::{LineReader, TypedLine};
 use super::terminal::Terminal;
 
 /// Why a question could not be asked.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotAsked {
+pub(crate) enum NotAsked {
     /// There is no terminal.
     #[error("{0} needs a terminal for its questions")]
     Nobody(&'static str),
     /// The user declined.
     #[error("nothing was changed")]
     Declined,
-}
-
-impl Diagnostic for NotAsked {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Nobody(_) => ErrorCategory::Arguments,
-            Self::Declined => ErrorCategory::General,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Nobody(_) => Some("use --yes to accept the defaults".to_owned()),
-            Self::Declined => None,
-        }
-    }
 }
 
 /// A dialogue with the user.

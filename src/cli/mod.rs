@@ -9,7 +9,7 @@ mod completion;
 mod conclusion;
 mod consent;
 mod detach;
-mod dialogue;
+pub(crate) mod dialogue;
 mod edit;
 mod empty;
 mod examples;

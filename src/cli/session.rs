@@ -10,9 +10,9 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::archive::PastDebates;
+use crate::error::ErrorCategory;
 use crate::error::{Error, UserError};
 use crate::trace::{TraceDestination, Tracer};
-use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};

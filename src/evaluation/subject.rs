@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::markdown;
 use dialectic_record::debate::{AgentClarifications, AgentId, Clarification, Debate};
 use dialectic_record::prompt::{
@@ -53,19 +52,6 @@ impl SubjectError {
     /// Whether the debate has no solution because it did not finish.
     pub fn is_unfinished(&self) -> bool {
         matches!(self, Self::Lacks { field: SOLUTION, .. })
-    }
-}
-
-impl Diagnostic for SubjectError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Lacks { .. } | Self::NoneFinished { .. } => ErrorCategory::Arguments,
-            Self::Prompt(_) => ErrorCategory::General,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some("only a debate that ended with a solution can be evaluated".to_owned())
     }
 }
 

@@ -15,9 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
+use crate::error::ErrorCategory;
 use crate::error::{UserError, in_full};
 use crate::status::{DebateStatus, Standing, load};
-use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;

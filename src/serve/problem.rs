@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::in_full;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Diagnostic, ErrorCategory};
 use dialectic_base::sanitize::sanitize;
 use dialectic_config::ConfigError;
 use dialectic_engine::runner::{RunnerError, ServicesError, SpendingError};
@@ -169,7 +169,7 @@ impl From<ConfigError> for ProblemDetails {
                 let key = message.split([':', ' ']).next().unwrap_or_default().trim_matches('`').to_owned();
                 Self::key(key, message)
             }
-            ConfigError::Argument { option, message } | ConfigError::Incomplete { option, message, .. } => {
+            ConfigError::Argument { option, message } | ConfigError::NeedsProvider { option, message } => {
                 Self::key(option.trim_start_matches('-'), format!("{} {message}", option.trim_start_matches('-')))
             }
             error => Self::internal(error.to_string()),

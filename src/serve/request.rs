@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use dialectic_base::diagnostic::Diagnostic as _;
+use crate::error::Diagnostic as _;
 use dialectic_base::problem::check_problem_text;
 use dialectic_config::{SettingChange, check, part_of};
 use dialectic_engine::access::Environment;

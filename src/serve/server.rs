@@ -13,7 +13,7 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use dialectic_base::diagnostic::ErrorCategory;
+use crate::error::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{Run, spent_today};
 use dialectic_record::debate::DebateId;

@@ -8,7 +8,6 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{Debate, DebateId, Recorded, fold};
 use dialectic_record::store::{Replica, ReplicaError};
 
@@ -40,25 +39,6 @@ pub enum SegmentError {
         /// The store.
         place: String,
     },
-}
-
-impl Diagnostic for SegmentError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Store(error) => error.blame(),
-            Self::Damaged { .. } | Self::OtherSet { .. } => ErrorCategory::Arguments,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Store(error) => error.hint(),
-            Self::Damaged { .. } => Some("restore it, or plan the set again with another store".to_owned()),
-            Self::OtherSet { .. } => {
-                Some("name the plan that started the store, or another store with --store".to_owned())
-            }
-        }
-    }
 }
 
 impl SegmentError {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use dialectic_base::diagnostic::ErrorCategory;
+use crate::error::ErrorCategory;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Failed, Run, Runner, Services};
 use dialectic_record::debate::{DebateId, Status};

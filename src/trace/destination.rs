@@ -8,7 +8,6 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::{Environment, LANGFUSE};
 use dialectic_record::debate::TraceTarget;
 
@@ -77,22 +76,6 @@ impl TraceConfigError {
 
 fn plural(variables: &[&str]) -> &'static str {
     if variables.len() == 1 { "" } else { "s" }
-}
-
-impl Diagnostic for TraceConfigError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Missing(variables) => format!(
-                "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
-                variables.join("=... and ")
-            ),
-            Self::Invalid { .. } => "see docs/automation.md for what each variable holds".to_owned(),
-        })
-    }
 }
 
 impl TraceDestination {
@@ -204,6 +187,8 @@ fn millis(variable: &'static str, text: &str) -> Result<Duration, TraceConfigErr
 
 #[cfg(test)]
 mod tests {
+    use crate::error::Diagnostic as _;
+
     use super::*;
 
     fn otlp(pairs: &[(&str, &str)]) -> Result<TraceDestination, TraceConfigError> {

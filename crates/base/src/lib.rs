@@ -1,10 +1,9 @@
 //! The foundation of every other crate: amounts and prices, calls and their tokens, tool calls, figures and text for
-//! people, files with secrets, and diagnostics of errors.
+//! people, and files with secrets.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | [`call`] | one paid call of a model: tokens, cost, attempts |
-//! | [`diagnostic`] | an error's category, hint and remedy |
 //! | [`encoding`] | text files and their encodings |
 //! | [`figures`] | numbers, durations and money as people read them |
 //! | [`json_text`] | where the values of a JSON text are |
@@ -20,7 +19,6 @@
 //! | [`tool_call`] | tool calls and their results |
 
 pub mod call;
-pub mod diagnostic;
 pub mod encoding;
 pub mod figures;
 pub mod json_text;

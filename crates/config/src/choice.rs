@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::{OPENROUTER, ROUTED_MODELS, default_models, preset};
 use dialectic_engine::access::{Outline, provider_names};
 use dialectic_llm::command::{ProgramPreset, program_preset};
@@ -116,20 +115,10 @@ impl fmt::Display for ModelChoice {
 #[error("no API key is set, and no model is configured")]
 pub struct NoKey;
 
-impl Diagnostic for NoKey {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        let none = BTreeMap::new();
-        let variables = default_models().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
-        let variables: Vec<&str> = variables.collect();
-        Some(format!("set one of {} in the environment or a `.env` file", variables.join(", ")))
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        Some(Remedy::SetUp)
+impl NoKey {
+    /// The variables that could hold one.
+    pub fn variables(self) -> Vec<&'static str> {
+        default_models().filter_map(|(name, _)| preset(name)?.api_key_env).collect()
     }
 }
 
@@ -336,7 +325,7 @@ impl ModelResolver<'_> {
             several => format!("choose among {}", several.join(", ")),
         };
         let message = format!("names `{model}`, which no known provider serves: {choices}");
-        Err(Fault { message, remedy: Some(Remedy::NameProvider) })
+        Err(Fault { message, needs_provider: true })
     }
 
     fn known(&self, served: ServedModel) -> Result<ServedModel, Fault> {

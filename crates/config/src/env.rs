@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_engine::access::{Environment, is_trusted};
 use dialectic_llm::openai::CERTIFICATE_FILE;
@@ -34,19 +33,6 @@ pub enum EnvError {
     /// The file is not text.
     #[error("the environment file `{}` is not UTF-8 text", path.display())]
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
-}
-
-impl Diagnostic for EnvError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotUtf8 { fault, .. } => Some(fault.hint()),
-            Self::Unreadable { .. } => None,
-        }
-    }
 }
 
 /// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. An empty

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
@@ -71,13 +70,12 @@ pub enum ConfigError {
         option: &'static str,
         message: String,
     },
-    /// The value of a command-line option cannot be used without another one.
+    /// Several or no providers may serve the model in a command-line option.
     #[error("{option} {message}")]
-    Incomplete {
+    NeedsProvider {
         /// The option, as typed.
         option: &'static str,
         message: String,
-        remedy: Remedy,
     },
     /// The directory for context cannot be opened.
     #[error("cannot use the context directory `{}`", path.display())]
@@ -114,61 +112,6 @@ pub struct ConfigProblem {
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.subject, self.message)
-    }
-}
-
-impl Diagnostic for ConfigError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Argument { .. } | Self::Incomplete { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
-            Self::Unreadable { .. }
-            | Self::Missing(_)
-            | Self::Untrusted { .. }
-            | Self::Unmet(_)
-            | Self::Directory(_)
-            | Self::NotUtf8 { .. }
-            | Self::Syntax { .. }
-            | Self::WrongType { .. }
-            | Self::Invalid { .. } => ErrorCategory::Configuration,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Directory(_) => "give the path of a JSON file, e.g. `./debate-config.json`",
-            Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Untrusted { path, .. } => {
-                let path = path.display();
-                return Some(format!(
-                    "if you trust it, run `dialectic config trust {path}` once, or name it: --config {path}"
-                ));
-            }
-            Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
-            Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
-            Self::Syntax { fault: SyntaxFault::Comment, .. } => {
-                "JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks"
-            }
-            Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
-                "write the number without quotes"
-            }
-            Self::WrongType { expected, found, .. } if found == "a string" && expected == "true or false" => {
-                "write true or false without quotes"
-            }
-            Self::WrongType { .. } | Self::Invalid { .. } => {
-                "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
-            }
-            Self::Unreadable { .. }
-            | Self::Unmet(_)
-            | Self::Syntax { .. }
-            | Self::Argument { .. }
-            | Self::Incomplete { .. }
-            | Self::ContextDir { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        if let Self::Incomplete { remedy, .. } = self { Some(remedy.clone()) } else { None }
     }
 }
 

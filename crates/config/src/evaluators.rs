@@ -12,14 +12,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
 use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{AgentId, ProviderSettings};
 
-use super::error::{ConfigError, SyntaxFault};
+use super::error::ConfigError;
 use super::findings::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
@@ -76,28 +75,6 @@ pub enum EvaluatorsError {
     /// The file cannot be read, or has values that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-}
-
-impl Diagnostic for EvaluatorsError {
-    // The file of evaluators is an argument of the command.
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        const SMALLEST: &str = "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
-        match self {
-            // The hints for a debate's configuration name commands that do not apply here.
-            Self::Missing(_)
-            | Self::Nobody { .. }
-            | Self::Config(
-                ConfigError::WrongType { .. }
-                | ConfigError::Invalid { .. }
-                | ConfigError::Syntax { fault: SyntaxFault::Empty, .. },
-            ) => Some(SMALLEST.to_owned()),
-            Self::Config(error) => error.hint(),
-        }
-    }
 }
 
 /// An entry as written: every key is optional, and `null` counts as absent.

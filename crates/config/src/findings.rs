@@ -1,6 +1,5 @@
 //! Findings of the resolution: problems that prevent a run, and warnings.
 
-use dialectic_base::diagnostic::Remedy;
 use dialectic_base::key_path::KeyPath;
 
 use super::error::{ConfigError, ConfigProblem};
@@ -11,12 +10,13 @@ use super::suggest::{list, suggestion};
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) message: String,
-    pub(super) remedy: Option<Remedy>,
+    /// Naming the provider as well would help.
+    pub(super) needs_provider: bool,
 }
 
 impl From<String> for Fault {
     fn from(message: String) -> Self {
-        Self { message, remedy: None }
+        Self { message, needs_provider: false }
     }
 }
 
@@ -42,10 +42,11 @@ impl Diagnostics {
 
     /// Reports an unusable command-line option. Keeps only the first.
     pub(super) fn argument(&mut self, option: &'static str, fault: impl Into<Fault>) {
-        let Fault { message, remedy } = fault.into();
-        self.refusal.get_or_insert(match remedy {
-            Some(remedy) => ConfigError::Incomplete { option, message, remedy },
-            None => ConfigError::Argument { option, message },
+        let Fault { message, needs_provider } = fault.into();
+        self.refusal.get_or_insert(if needs_provider {
+            ConfigError::NeedsProvider { option, message }
+        } else {
+            ConfigError::Argument { option, message }
         });
     }
 

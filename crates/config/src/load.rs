@@ -120,8 +120,7 @@ impl<'a> ConfigFiles<'a> {
     /// [`missing_keys`](dialectic_engine::access::missing_keys()), so that a configuration can be shown without them.
     ///
     /// # Errors
-    /// The file cannot be used (all its problems in one error), or a command-line value cannot:
-    /// [`Diagnostic::blame`](dialectic_base::diagnostic::Diagnostic::blame) tells which.
+    /// The file cannot be used (all its problems in one error), or a command-line value cannot.
     pub fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
         check_arguments(overrides)?;
         let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dialectic_base::diagnostic::Remedy;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::provider_names;
 use dialectic_record::debate::{DebateSettings, ProviderSettings, defaults};
@@ -152,7 +151,7 @@ impl ModelResolver<'_> {
                     let message = format!(
                         "would replace the models of several providers ({several}): choose the one that serves `{model}`"
                     );
-                    Err(Fault { message, remedy: Some(Remedy::NameProvider) })
+                    Err(Fault { message, needs_provider: true })
                 }
             };
             match provider {

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, endpoint, missing_keys};

@@ -12,8 +12,8 @@ use flate2::read::GzDecoder;
 
 use crate::cli::args::DemoArgs;
 use crate::cli::terminal::Terminal;
+use crate::error::ErrorCategory;
 use crate::error::{Error, INTERRUPTED, UserError};
-use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::figures::{clock, counted};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use crate::error::ErrorCategory;
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
@@ -135,27 +135,6 @@ pub enum PlanError {
         path: PathBuf,
         source: std::io::Error,
     },
-}
-
-impl Diagnostic for PlanError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Unreadable { .. } | Self::Line { .. } | Self::Empty { .. } => ErrorCategory::Arguments,
-            Self::Prompts { .. } => ErrorCategory::Configuration,
-            Self::Unpacked { .. } => ErrorCategory::General,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unreadable { .. } => None,
-            Self::Line { .. } | Self::Empty { .. } => {
-                Some("write it with `dialectic sweep plan`, and do not edit it: its ids are hashes".to_owned())
-            }
-            Self::Prompts { .. } => Some("run it with the program that planned it, or plan it again".to_owned()),
-            Self::Unpacked { .. } => Some("check permissions and free space".to_owned()),
-        }
-    }
 }
 
 /// A variant cannot be planned with these settings.

@@ -170,7 +170,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_that_cannot_be_used_is_named() {
-        use dialectic_base::diagnostic::{Diagnostic as _, ErrorCategory};
+        use crate::error::{Diagnostic as _, ErrorCategory};
 
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");

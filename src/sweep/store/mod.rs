@@ -8,13 +8,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::Environment;
 use futures_util::future::BoxFuture;
 
 use crate::error::Error;
 
 use directory::DirectoryStore;
+#[cfg(feature = "s3")]
+pub(crate) use s3::S3Error;
 
 /// The name of an object: parts of ASCII letters, digits, `-`, `_` and `.`, separated by `/`; no part is `.` or `..`.
 pub type Name = str;
@@ -66,31 +67,18 @@ pub struct StoreFault {
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-impl Diagnostic for StoreFault {
-    fn blame(&self) -> ErrorCategory {
-        if is_lasting(&*self.source) { ErrorCategory::Configuration } else { ErrorCategory::Busy }
+impl StoreFault {
+    /// Whether every attempt fails until the store or its permissions change.
+    pub(crate) fn is_lasting(&self) -> bool {
+        use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+        let kind = self.source.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(InvalidInput | IsADirectory | NotADirectory | PermissionDenied | ReadOnlyFilesystem))
+            || s3::is_lasting(&*self.source)
     }
-
-    fn hint(&self) -> Option<String> {
-        let hint = if is_lasting(&*self.source) {
-            "make sure that it exists and that you may read and write there; its contents are kept"
-        } else {
-            "its contents are kept; run the same command again when the store works"
-        };
-        Some(hint.to_owned())
-    }
-}
-
-/// Whether every attempt fails until the store or its permissions change.
-fn is_lasting(source: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
-    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
-    let kind = source.downcast_ref::<io::Error>().map(io::Error::kind);
-    matches!(kind, Some(InvalidInput | IsADirectory | NotADirectory | PermissionDenied | ReadOnlyFilesystem))
-        || s3::is_lasting(source)
 }
 
 /// The beginning of the address of a store that speaks S3.
-const S3: &str = "s3://";
+pub(crate) const S3: &str = "s3://";
 
 /// Opens the store at `place`: a directory, which is created if missing, or `s3://bucket/prefix`, with the addresses
 /// and keys from AWS's environment variables.
@@ -136,18 +124,6 @@ impl<'p> Place<'p> {
 #[error("`{place}` is not a store")]
 pub struct AddressError {
     place: String,
-}
-
-impl Diagnostic for AddressError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(format!(
-            "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
-        ))
-    }
 }
 
 /// Whether a [`Name`] may contain this part.

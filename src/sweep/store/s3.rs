@@ -5,7 +5,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_engine::access::{Environment, url_fault};
 use dialectic_llm::openai::{HttpClient, http_client};
 use futures_util::future::{BoxFuture, ready};
@@ -284,7 +283,7 @@ impl HttpService for Connector {
 
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
-enum S3Error {
+pub(crate) enum S3Error {
     /// A variable is missing or has a wrong value.
     #[error("the store {place} cannot be used with these settings")]
     Settings { place: String, source: object_store::Error },
@@ -294,23 +293,6 @@ enum S3Error {
     /// The server ignores the condition.
     #[error("the server of {place} overwrites existing objects: it ignores `If-None-Match: *`")]
     Overwrites { place: String },
-}
-
-impl Diagnostic for S3Error {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Settings { .. } => {
-                "check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
-            }
-            Self::Endpoint { .. } => "set it to the server's address, such as http://127.0.0.1:9000",
-            Self::Overwrites { .. } => "use a server that supports it (AWS, MinIO since 2024), or a directory",
-        };
-        Some(hint.to_owned())
-    }
 }
 
 #[cfg(test)]

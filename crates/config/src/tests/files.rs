@@ -23,7 +23,7 @@ fn without_a_file_everything_is_built_in() {
 fn what_cannot_be_read_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let error = load_file(directory.path(), &Overrides::default()).unwrap_err();
-    assert!(matches!(error, ConfigError::Directory(_)) && error.hint().is_some());
+    assert!(matches!(error, ConfigError::Directory(_)));
     let file = directory.path().join("file");
     fs::write(&file, "{}").unwrap();
     let error = load_file(&file.join("below"), &Overrides::default()).unwrap_err();
@@ -51,10 +51,7 @@ fn role_files_beside_the_configuration_are_roles() {
 #[test]
 fn a_file_that_was_named_has_to_be_there() {
     let error = load_file(Path::new("none.json"), &Overrides::default()).unwrap_err();
-    assert_eq!(
-        (error.to_string().as_str(), error.blame()),
-        ("there is no configuration `none.json`", ErrorCategory::Configuration)
-    );
+    assert_eq!(error.to_string(), "there is no configuration `none.json`");
 }
 
 #[test]
@@ -74,7 +71,7 @@ fn mistakes_of_the_command_line_are_not_the_files() {
         .iter()
         .map(|overrides| {
             let error = ConfigFiles::new(ConfigPath::Default, &Environment::default()).load(overrides).unwrap_err();
-            assert_eq!(error.blame(), ErrorCategory::Arguments);
+            assert!(matches!(error, ConfigError::Argument { .. } | ConfigError::ContextDir { .. }), "{error}");
             error.to_string()
         })
         .collect();

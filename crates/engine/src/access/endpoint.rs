@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::{ApiKind, OPENROUTER, PRESETS, Preset, preset};
 use dialectic_llm::command::{PROGRAMS, ProgramFault, program_preset};
 use dialectic_llm::openai::Endpoint;
@@ -28,33 +27,6 @@ pub enum ProviderAccessError {
     /// The program cannot be called.
     #[error("the provider `{name}` cannot be called: {fault}")]
     Program { name: String, fault: ProgramFault },
-}
-
-impl Diagnostic for ProviderAccessError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unknown(_) => Some(
-                "a saved debate's providers come from your own configuration: name the file that defines it (--config \
-                 <path>), or trust it once (dialectic config trust <path>)"
-                    .to_owned(),
-            ),
-            Self::Program { name, fault } => match fault {
-                ProgramFault::Missing(_) => {
-                    Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
-                }
-                ProgramFault::Unsafe { program, .. } | ProgramFault::NoSwitch { program, .. } => {
-                    let tested = program_preset(program)?.tested.join(", ");
-                    Some(format!("install a tested version of {program} ({tested}), or a newer dialectic"))
-                }
-                ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
-            },
-            Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
-        }
-    }
 }
 
 /// A provider before the environment's values are filled in.

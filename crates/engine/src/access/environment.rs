@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::PRESETS;
 use reqwest::Url;
 
@@ -23,12 +22,6 @@ pub const TOKEN: &str = "DIALECTIC_TOKEN";
 pub struct VariableError {
     name: &'static str,
     minimum: u64,
-}
-
-impl Diagnostic for VariableError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
 }
 
 /// Environment variables, captured once. All values are secrets and never shown.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::provider::PRESETS;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{ProviderSettings, Settings};
@@ -36,30 +35,6 @@ pub struct MissingKey {
     pub variable: String,
     /// The ids of the agents that use the provider, and the judge's.
     pub agents: Vec<String>,
-}
-
-impl Diagnostic for MissingKeys {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
-
-    fn hint(&self) -> Option<String> {
-        let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
-        Some(match &self.untrusted {
-            Some(path) => {
-                let path = path.display();
-                format!(
-                    "`{path}` is not trusted, so its keys go to their vendors' own hosts only; if you trust it: \
-                     dialectic config trust {path}"
-                )
-            }
-            None => format!("set {} in the environment or a `.env` file", names.join(" and ")),
-        })
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        self.untrusted.is_none().then_some(Remedy::GoOffline)
-    }
 }
 
 impl fmt::Display for MissingKey {
@@ -169,7 +144,6 @@ mod tests {
         let one = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
         let error = missing_keys(&settings, &one).unwrap_err();
         insta::assert_snapshot!(error, @"missing environment variable ANTHROPIC_API_KEY (provider `anthropic`, needed by agent-performance)");
-        assert!(error.hint().unwrap().contains("ANTHROPIC_API_KEY"));
     }
 
     #[test]

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::money::{BudgetLimit, Price};
 use dialectic_base::secrets::may_hold_secrets;
@@ -61,26 +60,6 @@ pub enum TrustError {
 
 /// The problem with a prompt file of a discovered configuration or a record.
 pub const PROMPT_FAULT: &str = "is outside its directory, or may hold secrets";
-
-impl Diagnostic for TrustError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Unreadable { .. } | Self::Path(_) => ErrorCategory::Arguments,
-            Self::NoHome | Self::Unrecorded { .. } => ErrorCategory::General,
-            Self::Command(_) | Self::Prompt(_) | Self::Context(_) => ErrorCategory::Configuration,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Unreadable { .. } | Self::Path(_) | Self::NoHome | Self::Unrecorded { .. } => None,
-            Self::Command(_) | Self::Prompt(_) => {
-                Some("name the configuration that the debate began with: --config <path>".to_owned())
-            }
-            Self::Context(path) => Some(format!("to allow it: --context {}", path.display())),
-        }
-    }
-}
 
 /// A file that the user trusts.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::Caller;
 use dialectic_record::debate::{
@@ -47,12 +46,6 @@ pub enum PanelError {
     /// A role file is invalid.
     #[error("the role file {path} is not a role")]
     Invalid { path: PathBuf, source: RoleError },
-}
-
-impl Diagnostic for PanelError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
 }
 
 /// Reads the user's prompt files; unusable ones become warnings.

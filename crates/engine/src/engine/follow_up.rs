@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::agent::{Panel, RequestResult, SharedPrompt, Value, prepare, price_of};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
@@ -38,37 +37,6 @@ pub enum FollowUpError {
     /// The record cannot be written, or the program has a defect.
     #[error(transparent)]
     Engine(#[from] EngineError),
-}
-
-impl Diagnostic for FollowUpError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::TooMany(_) | Self::TooDear { .. } | Self::NoCallLeft => ErrorCategory::Arguments,
-            Self::Failed { .. } => ErrorCategory::Provider,
-            Self::Interrupted => ErrorCategory::General,
-            Self::Engine(error) => error.blame(),
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::TooDear { .. } | Self::NoCallLeft => Some("set a limit for this question".to_owned()),
-            Self::Failed { .. } | Self::Interrupted => {
-                Some("the question is saved; to repeat it, ask it again in the same words".to_owned())
-            }
-            Self::TooMany(_) => None,
-            Self::Engine(error) => error.hint(),
-        }
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::TooDear { .. } => Some(Remedy::LimitQuestion),
-            Self::NoCallLeft => Some(Remedy::LimitCallsOfQuestion),
-            Self::Failed { .. } | Self::Interrupted | Self::TooMany(_) => None,
-            Self::Engine(error) => error.remedy(),
-        }
-    }
 }
 
 impl Engine {

@@ -8,7 +8,6 @@ use futures_util::future::BoxFuture;
 
 use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
 use dialectic_base::call::Tokens;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::{Price, Usd};
 use dialectic_llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
@@ -38,12 +37,6 @@ pub enum ForecastError {
     Fold(#[from] FoldError),
     /// The debate could not be rehearsed.
     Engine(#[from] EngineError),
-}
-
-impl Diagnostic for ForecastError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::General
-    }
 }
 
 /// Forecasts the debate that `created` begins, without calls or writes. `routed` are the providers whose prices may

@@ -31,7 +31,6 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{PaidReply, Panel, SharedPrompt};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_llm::IdleTimeout;
 use dialectic_record::debate::{
@@ -91,12 +90,6 @@ pub enum EngineError {
     /// The protocol calls an unknown agent.
     #[error("the protocol calls {0}, who does not take part")]
     UnknownAgent(AgentId),
-}
-
-impl Diagnostic for EngineError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::General
-    }
 }
 
 impl EngineError {

@@ -5,7 +5,6 @@
 //! the judge's texts if they are probably too long, or if a server says so.
 
 use crate::agent::limits_of;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{thousands, tokens};
 use dialectic_llm::{ANSWER_LIMIT, Request, request_bytes};
 use dialectic_record::debate::{AgentSettings, PlannedCall, Settings};
@@ -45,25 +44,6 @@ pub enum WindowError {
         length: u64,
         characters: u64,
     },
-}
-
-impl Diagnostic for WindowError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        let advice = match self {
-            Self::Prompt { .. } => "use a model with a larger context window, or a shorter problem",
-            Self::Problem { .. } => {
-                "shorten the problem, give the agents a directory with --context instead, or use a model with a larger \
-                 context window"
-            }
-        };
-        Some(format!(
-            "{advice}; if the figure is wrong, correct it with `models.<name>.contextWindow` in the configuration"
-        ))
-    }
 }
 
 /// The number of rounds after which prompts stop growing: shown histories are bounded.

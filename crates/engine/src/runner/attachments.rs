@@ -6,7 +6,6 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::access::{Environment, known_keys};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{holds_private_key, may_hold_secrets};
@@ -48,26 +47,6 @@ pub enum AttachmentError {
         /// The kind of secret, without its value.
         what: String,
     },
-}
-
-impl Diagnostic for AttachmentError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
-            Self::Empty(_) => "check that the file, or the output piped in, is not empty",
-            Self::TooLong { .. } => "attach less: every call sends all attachments",
-            Self::SecretName(_) => {
-                "it would be sent to every model and kept in the record; if it contains none, attach a \
-                     copy with another name"
-            }
-            Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
-        };
-        Some(hint.to_owned())
-    }
 }
 
 /// The attachments of a debate, added one by one. None is sent if one cannot be used.

@@ -28,7 +28,6 @@ use rand::RngExt;
 
 use crate::access::{TrustError, UserSettings, elsewhere};
 use crate::engine::{EngineError, ForecastError, WindowError};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
@@ -160,45 +159,6 @@ pub enum RunnerError {
         /// The reason.
         reason: &'static str,
     },
-}
-
-impl RunnerError {
-    fn cause(&self) -> Option<&dyn Diagnostic> {
-        match self {
-            Self::Services(error) => Some(error),
-            Self::Unfit(error) => Some(error),
-            Self::Store(error) => Some(error),
-            Self::Engine(error) => Some(error),
-            Self::Forecast(error) => Some(error),
-            Self::Window(error) => Some(error),
-            Self::Trust(error) => Some(error),
-            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotAnswerable { .. } | Self::NotResumable { .. } => {
-                None
-            }
-        }
-    }
-}
-
-impl Diagnostic for RunnerError {
-    fn blame(&self) -> ErrorCategory {
-        self.cause().map_or(ErrorCategory::Arguments, Diagnostic::blame)
-    }
-
-    fn hint(&self) -> Option<String> {
-        if matches!(self, Self::NotAnswerable { .. }) {
-            Some("finish it first".to_owned())
-        } else {
-            self.cause()?.hint()
-        }
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        if let Self::NotAnswerable { id, .. } = self {
-            Some(Remedy::Resume(id.to_string()))
-        } else {
-            self.cause()?.remedy()
-        }
-    }
 }
 
 impl Runner {

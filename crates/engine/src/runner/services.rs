@@ -9,7 +9,6 @@ use crate::access::{
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::engine::{BudgetError, check_prices};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::openai::{ClientError, HttpClientError};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit};
@@ -52,34 +51,6 @@ pub enum ServicesError {
     /// A role cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
-}
-
-impl ServicesError {
-    fn diagnostic(&self) -> &dyn Diagnostic {
-        match self {
-            Self::Keys(error) => error,
-            Self::Environment(error) => error,
-            Self::Endpoint(error) => error,
-            Self::Client(error) => error,
-            Self::Http(error) => error,
-            Self::Budget(error) => error,
-            Self::Panel(error) => error,
-        }
-    }
-}
-
-impl Diagnostic for ServicesError {
-    fn blame(&self) -> ErrorCategory {
-        self.diagnostic().blame()
-    }
-
-    fn hint(&self) -> Option<String> {
-        self.diagnostic().hint()
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        self.diagnostic().remedy()
-    }
 }
 
 impl Services {

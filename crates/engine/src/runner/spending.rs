@@ -12,7 +12,6 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Books;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{DebateId, Event, Recorded};
@@ -70,40 +69,6 @@ pub enum SpendingError {
     /// Another process has held the lock for too long.
     #[error("another process keeps {0} locked")]
     Held(PathBuf),
-}
-
-impl Diagnostic for SpendingError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Store(error) => error.blame(),
-            Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } => {
-                ErrorCategory::General
-            }
-            Self::Held(_) => ErrorCategory::Busy,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Store(error) => return error.hint(),
-            Self::Damaged { .. } => {
-                "restore it from a backup, or delete it: spending of removed debates will no longer count"
-            }
-            Self::Newer { .. } => "use that version of the program, or a newer one",
-            Self::Held(_) => "try again; check whether another server, or a program that removes debates, hangs",
-            Self::Unreadable { .. } | Self::Lock { .. } => "make sure that it is a readable and writable file",
-        };
-        Some(hint.to_owned())
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        match self {
-            Self::Store(error) => error.remedy(),
-            Self::Unreadable { .. } | Self::Damaged { .. } | Self::Newer { .. } | Self::Lock { .. } | Self::Held(_) => {
-                None
-            }
-        }
-    }
 }
 
 /// The contents of the ledger.

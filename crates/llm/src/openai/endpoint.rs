@@ -7,7 +7,6 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::ApiKind;
 
 use super::http::{CertificateFileError, is_on_this_machine};
@@ -58,12 +57,6 @@ pub enum EndpointError {
     /// The certificate cannot be checked as configured.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),
-}
-
-impl Diagnostic for EndpointError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Configuration
-    }
 }
 
 /// Headers with public values, which messages may show.

@@ -7,8 +7,6 @@ use std::time::Duration;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect, retry};
 
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
-
 /// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -25,12 +23,6 @@ pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client cannot be set up")]
 pub struct HttpClientError(#[from] reqwest::Error);
-
-impl Diagnostic for HttpClientError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::General
-    }
-}
 
 /// The user's certificate file cannot be used. Using the system's instead would fail later with a misleading reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

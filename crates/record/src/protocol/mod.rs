@@ -32,7 +32,6 @@ use crate::debate::{
     AgentSettings, CallKey, CallStatus, Debate, Event, FORMAT_VERSION, ResultKind, Settings, StageId, StageInfo,
 };
 use crate::prompt::Prompt;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use arena::ARENA;
 pub use arms::{BEST_OF_N, SELF_REFINE, SINGLE};
@@ -98,20 +97,6 @@ impl Unfit {
     /// Names the setting concerned.
     pub fn about(self, key: &'static str) -> Self {
         Self { key: Some(key), ..self }
-    }
-}
-
-impl Diagnostic for Unfit {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(self.hint.clone())
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        self.key.map(Remedy::Set)
     }
 }
 

@@ -14,7 +14,6 @@ use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::debate::{Debate, DebateId, FORMAT_VERSION};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::json_text::JsonText;
 use dialectic_base::key_path::KeyPath;
 
@@ -22,7 +21,7 @@ use super::lock::is_locked;
 use super::older::{complete, mend};
 use super::regular::{is_special, open_regular};
 use super::saver::read_mark;
-use super::{Readers, StoreError, TAKE_A_NEWER_VERSION, write_atomically};
+use super::{Readers, StoreError, write_atomically};
 
 /// The number of random characters at the end of an id.
 const LAST: usize = 4;
@@ -74,21 +73,6 @@ pub enum StateFileError {
         key: Option<KeyPath>,
         source: serde_json::Error,
     },
-}
-
-impl Diagnostic for StateFileError {
-    fn blame(&self) -> ErrorCategory {
-        ErrorCategory::Arguments
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Newer { .. } => TAKE_A_NEWER_VERSION,
-            Self::Invalid { .. } | Self::NotAFile { .. } => "a saved debate is the `.json` file of its record",
-            Self::Unreadable { .. } | Self::IsDirectory { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
 }
 
 fn is_json(path: &Path) -> bool {

@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
+use super::StoreError;
 use super::line::{MOST_ZEROS, is_cut, open, read_line, seal};
 use super::lock::{FileLock, try_lock};
 use super::regular::{is_special, open_regular};
-use super::{SEE_TO_THE_PLACE, StoreError, TAKE_A_NEWER_VERSION};
 
 pub use super::line::LineFault;
 pub use reader::JournalReader;
@@ -82,42 +81,7 @@ pub enum JournalError {
     Append { path: PathBuf, source: std::io::Error },
 }
 
-impl Diagnostic for JournalError {
-    fn blame(&self) -> ErrorCategory {
-        self.advice().0
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(self.advice().1.to_owned())
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        self.advice().2
-    }
-}
-
 impl JournalError {
-    fn advice(&self) -> (ErrorCategory, &'static str, Option<Remedy>) {
-        use ErrorCategory::{Arguments, Busy, General};
-        match self {
-            Self::Newer { .. } => (Arguments, TAKE_A_NEWER_VERSION, None),
-            Self::EndMissing { .. } => {
-                let hint = "restore the whole journal, or remove the state file to continue from the rest";
-                (Arguments, hint, None)
-            }
-            Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => {
-                (Arguments, "a damaged journal cannot be continued", Some(Remedy::Verify))
-            }
-            Self::NotAFile { .. } => (Arguments, "a journal is the `.events.jsonl` file of a record", None),
-            Self::Locked { .. } => (Busy, "wait until it ends", Some(Remedy::Show)),
-            Self::Open { .. }
-            | Self::Read { .. }
-            | Self::Displaced { .. }
-            | Self::Changed { .. }
-            | Self::Append { .. } => (General, SEE_TO_THE_PLACE, None),
-        }
-    }
-
     /// The number of the first damaged line, from 1.
     pub fn bad_line(&self) -> Option<usize> {
         match self {

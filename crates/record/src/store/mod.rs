@@ -21,7 +21,6 @@ mod verify;
 use std::path::PathBuf;
 
 use crate::debate::{DebateId, FoldError};
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
@@ -31,12 +30,6 @@ pub use replica::{Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
-
-/// Advice for a file of a later version.
-const TAKE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
-/// Advice if the debates directory cannot be used.
-const SEE_TO_THE_PLACE: &str = "debates are saved in `debates` in the working directory: make sure that it is a \
-    writable directory with free space, or work in another one";
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -95,44 +88,4 @@ pub enum StoreError {
         /// Some of the matches.
         fits: Vec<String>,
     },
-}
-
-impl Diagnostic for StoreError {
-    fn blame(&self) -> ErrorCategory {
-        self.advice().0
-    }
-
-    fn hint(&self) -> Option<String> {
-        self.advice().1
-    }
-
-    fn remedy(&self) -> Option<Remedy> {
-        self.advice().2
-    }
-}
-
-impl StoreError {
-    fn advice(&self) -> (ErrorCategory, Option<String>, Option<Remedy>) {
-        use ErrorCategory::{Arguments, General};
-        let hint = |hint: &str| Some(hint.to_owned());
-        match self {
-            Self::Journal(error) => (error.blame(), error.hint(), error.remedy()),
-            Self::State(error) => (error.blame(), error.hint(), error.remedy()),
-            Self::Directory { .. } | Self::List { .. } => (General, hint(SEE_TO_THE_PLACE), None),
-            Self::Write { .. } => (General, hint("check permissions and free space, or name another file"), None),
-            Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
-            Self::Replica(_) => (ErrorCategory::Busy, None, None),
-            Self::JournalGone { .. } => {
-                let put_back = "restore it; without it the debate can only be reported and evaluated";
-                (Arguments, hint(put_back), None)
-            }
-            Self::Ambiguous { .. } => (Arguments, hint("type more of the id"), None),
-            Self::Unknown { .. } => (Arguments, None, Some(Remedy::List)),
-            Self::NoJournal { .. }
-            | Self::Pattern { .. }
-            | Self::NoMatch { .. }
-            | Self::Search { .. }
-            | Self::Elsewhere { .. } => (Arguments, None, None),
-        }
-    }
 }

@@ -13,13 +13,13 @@ use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
+use crate::error::ErrorCategory;
 use crate::error::{Error, UserError};
 use crate::evaluation::Subject;
 use crate::evaluation::pairwise::{
     Compared, Contest, FEWEST, Judge, Ruled, Ruling, Side, compare, decide, independent, sign_test,
 };
 use crate::sweep::collect::{Collected, Row};
-use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;

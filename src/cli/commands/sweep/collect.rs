@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::cli::args::{CollectFormat, SweepCollectArgs};
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
+use crate::error::ErrorCategory;
 use crate::error::{Error, UserError};
 use crate::sweep::collect::{Collected, write_records};
 use crate::sweep::plan::SavedPlan;
 use crate::sweep::store::SharedStore;
-use dialectic_base::diagnostic::ErrorCategory;
 use dialectic_record::store::Directory;
 
 use super::{block_on, opened};

@@ -7,7 +7,6 @@ use crate::access::{is_program, preset_of};
 use crate::agent::{limits_of, price_of};
 use crate::engine::rehearsal::RehearsedCall;
 use dialectic_base::call::CallRecord;
-use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::money::{Amount, Price, Usd};
 use dialectic_llm::ANSWER_LIMIT;
@@ -67,35 +66,6 @@ fn all_rounds(purchase: &Purchase) -> String {
         (_, false) => format!("all {rounds} rounds with {}", list(left_out)),
     };
     format!("; {what}: {}", figures(purchase, *likely_all, *all_rounds))
-}
-
-impl Diagnostic for BudgetError {
-    fn blame(&self) -> ErrorCategory {
-        match self {
-            Self::Unpriced { .. } | Self::Unbounded { .. } => ErrorCategory::Configuration,
-            Self::TooLow(_) => ErrorCategory::Arguments,
-        }
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Unpriced { .. } => {
-                "give each model a price under `prices` in the configuration (docs/configuration.md); a saved debate \
-                 has the prices of the configuration that you name"
-                    .to_owned()
-            }
-            Self::Unbounded { .. } => {
-                "name the model in full, set its `maxOutput` under `models` in the configuration, or \
-                     limit the number of calls instead"
-                    .to_owned()
-            }
-            Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => {
-                "a limit must cover the maximum cost of a round: raise it, use fewer agents, or cheaper models"
-                    .to_owned()
-            }
-            Self::TooLow(_) => "a limit must cover the calls of a round: raise it, or use fewer agents".to_owned(),
-        })
-    }
 }
 
 /// Checks that every model has a price, which a cost limit requires.

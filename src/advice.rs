@@ -1,0 +1,549 @@
+//! What the program says of each error besides its message: who caused it, which determines the exit code, and what the
+//! user can do.
+
+use rusqlite::ErrorCode;
+
+use dialectic_config::{ConfigError, EnvError, EvaluatorsError, NoKey, SyntaxFault};
+use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
+use dialectic_engine::agent::PanelError;
+use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};
+use dialectic_engine::runner::{AttachmentError, RunnerError, ServicesError, SpendingError};
+use dialectic_llm::command::{ProgramFault, program_preset};
+use dialectic_llm::openai::{ClientError, HttpClientError};
+use dialectic_record::protocol::Unfit;
+use dialectic_record::store::{JournalError, StateFileError, StoreError};
+
+use crate::archive::ArchiveError;
+use crate::change::git::GitError;
+use crate::cli::dialogue::NotAsked;
+use crate::error::{Diagnostic, ErrorCategory};
+use crate::evaluation::SubjectError;
+use crate::sweep::SegmentError;
+use crate::sweep::plan::PlanError;
+#[cfg(feature = "s3")]
+use crate::sweep::store::S3Error;
+use crate::sweep::store::{AddressError, S3, StoreFault};
+use crate::trace::TraceConfigError;
+
+use ErrorCategory::{Arguments, Busy, Configuration, General, Provider};
+
+type Advice = (ErrorCategory, Option<String>);
+
+const USE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
+const CHECK_DEBATES: &str = "debates are saved in `debates` in the working directory: make sure that it is a \
+                             directory and can be read and written";
+
+fn advise(category: ErrorCategory, hint: impl Into<String>) -> Advice {
+    (category, Some(hint.into()))
+}
+
+impl Diagnostic for ConfigError {
+    fn advice(&self) -> Advice {
+        let blame = match self {
+            Self::Argument { .. } | Self::NeedsProvider { .. } | Self::ContextDir { .. } => Arguments,
+            Self::Unreadable { .. }
+            | Self::Missing(_)
+            | Self::Untrusted { .. }
+            | Self::Unmet(_)
+            | Self::Directory(_)
+            | Self::NotUtf8 { .. }
+            | Self::Syntax { .. }
+            | Self::WrongType { .. }
+            | Self::Invalid { .. } => Configuration,
+        };
+        let hint = match self {
+            Self::NeedsProvider { .. } => "write `provider/model`",
+            Self::Directory(_) => "give the path of a JSON file, e.g. `./debate-config.json`",
+            Self::NotUtf8 { fault, .. } => return advise(blame, fault.hint()),
+            Self::Untrusted { path, .. } => {
+                let path = path.display();
+                let hint =
+                    format!("if you trust it, run `dialectic config trust {path}` once, or name it: --config {path}");
+                return advise(blame, hint);
+            }
+            Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
+            Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
+            Self::Syntax { fault: SyntaxFault::Comment, .. } => {
+                "JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks"
+            }
+            Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
+                "write the number without quotes"
+            }
+            Self::WrongType { expected, found, .. } if found == "a string" && expected == "true or false" => {
+                "write true or false without quotes"
+            }
+            Self::WrongType { .. } | Self::Invalid { .. } => {
+                "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
+            }
+            Self::Unreadable { .. }
+            | Self::Unmet(_)
+            | Self::Syntax { fault: SyntaxFault::Other(_), .. }
+            | Self::Argument { .. }
+            | Self::ContextDir { .. } => return (blame, None),
+        };
+        advise(blame, hint)
+    }
+}
+
+impl Diagnostic for EvaluatorsError {
+    // The file of evaluators is an argument of the command.
+    fn advice(&self) -> Advice {
+        match self {
+            // The hints for a debate's configuration name commands that do not apply here.
+            Self::Missing(_)
+            | Self::Nobody { .. }
+            | Self::Config(
+                ConfigError::WrongType { .. }
+                | ConfigError::Invalid { .. }
+                | ConfigError::Syntax { fault: SyntaxFault::Empty, .. },
+            ) => advise(Arguments, "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}"),
+            Self::Config(error) => (Arguments, error.hint()),
+        }
+    }
+}
+
+impl Diagnostic for EnvError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::NotUtf8 { fault, .. } => advise(Arguments, fault.hint()),
+            Self::Unreadable { .. } => (Arguments, None),
+        }
+    }
+}
+
+impl Diagnostic for NoKey {
+    fn advice(&self) -> Advice {
+        let hint = format!(
+            "set one of {} in the environment or a `.env` file; or try `--offline`, which needs no key; or run \
+             `dialectic init`. With the program `claude` or `codex`, `-m claude` and `-m codex` need no key either",
+            self.variables().join(", ")
+        );
+        advise(Configuration, hint)
+    }
+}
+
+impl Diagnostic for RunnerError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Services(error) => error.advice(),
+            Self::Unfit(error) => error.advice(),
+            Self::Store(error) => error.advice(),
+            Self::Engine(error) => error.advice(),
+            Self::Forecast(error) => error.advice(),
+            Self::Window(error) => error.advice(),
+            Self::Trust(error) => error.advice(),
+            Self::NotAnswerable { id, .. } => advise(Arguments, format!("finish it first: dialectic resume {id}")),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => (Arguments, None),
+        }
+    }
+}
+
+impl Diagnostic for ServicesError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Keys(error) => error.advice(),
+            Self::Environment(error) => error.advice(),
+            Self::Endpoint(error) => error.advice(),
+            Self::Client(error) => error.advice(),
+            Self::Http(error) => error.advice(),
+            Self::Budget(error) => error.advice(),
+            Self::Panel(error) => error.advice(),
+        }
+    }
+}
+
+impl Diagnostic for AttachmentError {
+    fn advice(&self) -> Advice {
+        let hint = match self {
+            Self::NotUtf8 { fault, .. } => return advise(Arguments, fault.hint()),
+            Self::Empty(_) => "check that the file, or the output piped in, is not empty",
+            Self::TooLong { .. } => "attach less: every call sends all attachments",
+            Self::SecretName(_) => {
+                "it would be sent to every model and kept in the record; if it contains none, attach a copy with \
+                 another name"
+            }
+            Self::Secret { .. } => "it would be sent to every model and kept in the record; remove it first",
+        };
+        advise(Arguments, hint)
+    }
+}
+
+impl Diagnostic for SpendingError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Store(error) => error.advice(),
+            Self::Damaged { .. } => advise(
+                General,
+                "restore it from a backup, or delete it: spending of removed debates will no longer count",
+            ),
+            Self::Newer { .. } => advise(General, "use that version of the program, or a newer one"),
+            Self::Held(_) => {
+                advise(Busy, "try again; check whether another server, or a program that removes debates, hangs")
+            }
+            Self::Unreadable { .. } | Self::Lock { .. } => {
+                advise(General, "make sure that it is a readable and writable file")
+            }
+        }
+    }
+}
+
+impl Diagnostic for PanelError {
+    fn advice(&self) -> Advice {
+        (Configuration, None)
+    }
+}
+
+impl Diagnostic for FollowUpError {
+    fn advice(&self) -> Advice {
+        const SAVED: &str = "the question is saved; to repeat it, ask it again in the same words";
+        match self {
+            Self::TooMany(_) => (Arguments, None),
+            Self::TooDear { .. } => advise(Arguments, "set a limit for this question with --max-cost"),
+            Self::NoCallLeft => advise(Arguments, "set a limit for this question with --max-calls"),
+            Self::Failed { .. } => advise(Provider, SAVED),
+            Self::Interrupted => advise(General, SAVED),
+            Self::Engine(error) => error.advice(),
+        }
+    }
+}
+
+impl Diagnostic for BudgetError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Unpriced { .. } => advise(
+                Configuration,
+                "give each model a price under `prices` in the configuration (docs/configuration.md); a saved debate \
+                 has the prices of the configuration that you name",
+            ),
+            Self::Unbounded { .. } => advise(
+                Configuration,
+                "name the model in full, set its `maxOutput` under `models` in the configuration, or limit the number \
+                 of calls instead",
+            ),
+            Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => advise(
+                Arguments,
+                "a limit must cover the maximum cost of a round: raise it, use fewer agents, or cheaper models",
+            ),
+            Self::TooLow(_) => {
+                advise(Arguments, "a limit must cover the calls of a round: raise it, or use fewer agents")
+            }
+        }
+    }
+}
+
+impl Diagnostic for EngineError {
+    fn advice(&self) -> Advice {
+        (General, None)
+    }
+}
+
+impl Diagnostic for WindowError {
+    fn advice(&self) -> Advice {
+        let hint = match self {
+            Self::Prompt { .. } => "use a model with a larger context window, or a shorter problem",
+            Self::Problem { .. } => {
+                "shorten the problem, give the agents a directory with --context instead, or use a model with a larger \
+                 context window"
+            }
+        };
+        let figure = "if the figure is wrong, correct it with `models.<name>.contextWindow` in the configuration";
+        advise(Arguments, format!("{hint}; {figure}"))
+    }
+}
+
+impl Diagnostic for ForecastError {
+    fn advice(&self) -> Advice {
+        (General, None)
+    }
+}
+
+impl Diagnostic for VariableError {
+    fn advice(&self) -> Advice {
+        (Configuration, None)
+    }
+}
+
+impl Diagnostic for MissingKeys {
+    fn advice(&self) -> Advice {
+        let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
+        let hint = match &self.untrusted {
+            Some(path) => {
+                let path = path.display();
+                format!(
+                    "`{path}` is not trusted, so its keys go to their vendors' own hosts only; if you trust it: \
+                     dialectic config trust {path}"
+                )
+            }
+            None => format!(
+                "set {} in the environment or a `.env` file, or try `--offline`, which needs no key",
+                names.join(" and ")
+            ),
+        };
+        advise(Configuration, hint)
+    }
+}
+
+impl Diagnostic for ProviderAccessError {
+    fn advice(&self) -> Advice {
+        let hint = match self {
+            Self::Unknown(_) => Some(
+                "a saved debate's providers come from your own configuration: name the file that defines it (--config \
+                 <path>), or trust it once (dialectic config trust <path>)"
+                    .to_owned(),
+            ),
+            Self::Program { name, fault } => match fault {
+                ProgramFault::Missing(_) => {
+                    Some(format!("install it, or set its path: `providers.{name}.argv` in your own configuration"))
+                }
+                ProgramFault::Unsafe { program, .. } | ProgramFault::NoSwitch { program, .. } => {
+                    let tested = program_preset(program).map(|preset| preset.tested.join(", "));
+                    tested
+                        .map(|tested| format!("install a tested version of {program} ({tested}), or a newer dialectic"))
+                }
+                ProgramFault::Relative(_) | ProgramFault::NoVersion { .. } => None,
+            },
+            Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
+        };
+        (Configuration, hint)
+    }
+}
+
+impl Diagnostic for TrustError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Unreadable { .. } | Self::Path(_) => (Arguments, None),
+            Self::NoHome | Self::Unrecorded { .. } => (General, None),
+            Self::Command(_) | Self::Prompt(_) => {
+                advise(Configuration, "name the configuration that the debate began with: --config <path>")
+            }
+            Self::Context(path) => advise(Configuration, format!("to allow it: --context {}", path.display())),
+        }
+    }
+}
+
+impl Diagnostic for ClientError {
+    fn advice(&self) -> Advice {
+        (Configuration, None)
+    }
+}
+
+impl Diagnostic for HttpClientError {
+    fn advice(&self) -> Advice {
+        (General, None)
+    }
+}
+
+impl Diagnostic for Unfit {
+    fn advice(&self) -> Advice {
+        let option = match self.key {
+            Some("agents") => ", or with --agents",
+            Some("debate.rounds") => " (--rounds sets it)",
+            Some("debate.terminationCondition") => " (--until sets it)",
+            Some(_) | None => "",
+        };
+        advise(Arguments, format!("{}{option}", self.hint))
+    }
+}
+
+impl Diagnostic for JournalError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Newer { .. } => advise(Arguments, USE_A_NEWER_VERSION),
+            Self::EndMissing { .. } => {
+                advise(Arguments, "restore the whole journal, or remove the state file to continue from the rest")
+            }
+            Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => advise(
+                Arguments,
+                "a damaged journal cannot be continued; `dialectic verify` shows which parts are intact",
+            ),
+            Self::NotAFile { .. } => advise(Arguments, "a journal is the `.events.jsonl` file of a record"),
+            Self::Locked { .. } => advise(Busy, "wait until it ends; `dialectic show` shows the debate so far"),
+            Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => advise(General, CHECK_DEBATES),
+        }
+    }
+}
+
+impl Diagnostic for StateFileError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Newer { .. } => advise(Arguments, USE_A_NEWER_VERSION),
+            Self::Invalid { .. } | Self::NotAFile { .. } => {
+                advise(Arguments, "a saved debate is the `.json` file of its record")
+            }
+            Self::Unreadable { .. } | Self::IsDirectory { .. } => (Arguments, None),
+        }
+    }
+}
+
+impl Diagnostic for StoreError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Journal(error) => error.advice(),
+            Self::State(error) => error.advice(),
+            Self::Directory { .. } | Self::List { .. } => advise(General, CHECK_DEBATES),
+            Self::Write { .. } => advise(General, "check permissions and free space, or name another file"),
+            Self::Remove { .. } | Self::Fold { .. } => (General, None),
+            Self::Replica(_) => (Busy, None),
+            Self::JournalGone { .. } => {
+                advise(Arguments, "restore it; without it the debate can only be reported and evaluated")
+            }
+            Self::Ambiguous { .. } => advise(Arguments, "type more of the id"),
+            Self::Unknown { .. } => advise(Arguments, "`dialectic list` shows the saved debates"),
+            Self::NoJournal { .. }
+            | Self::Pattern { .. }
+            | Self::NoMatch { .. }
+            | Self::Search { .. }
+            | Self::Elsewhere { .. } => (Arguments, None),
+        }
+    }
+}
+
+impl Diagnostic for TraceConfigError {
+    fn advice(&self) -> Advice {
+        let hint = match self {
+            Self::Missing(variables) => format!(
+                "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
+                variables.join("=... and ")
+            ),
+            Self::Invalid { .. } => "see docs/automation.md for what each variable holds".to_owned(),
+        };
+        advise(Configuration, hint)
+    }
+}
+
+impl Diagnostic for SubjectError {
+    fn advice(&self) -> Advice {
+        let blame = match self {
+            Self::Lacks { .. } | Self::NoneFinished { .. } => Arguments,
+            Self::Prompt(_) => General,
+        };
+        advise(blame, "only a debate that ended with a solution can be evaluated")
+    }
+}
+
+impl Diagnostic for SegmentError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Store(error) => error.advice(),
+            Self::Damaged { .. } => advise(Arguments, "restore it, or plan the set again with another store"),
+            Self::OtherSet { .. } => {
+                advise(Arguments, "name the plan that started the store, or another store with --store")
+            }
+        }
+    }
+}
+
+impl Diagnostic for PlanError {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Unreadable { .. } => (Arguments, None),
+            Self::Line { .. } | Self::Empty { .. } => {
+                advise(Arguments, "write it with `dialectic sweep plan`, and do not edit it: its ids are hashes")
+            }
+            Self::Prompts { .. } => advise(Configuration, "run it with the program that planned it, or plan it again"),
+            Self::Unpacked { .. } => advise(General, "check permissions and free space"),
+        }
+    }
+}
+
+impl Diagnostic for StoreFault {
+    fn advice(&self) -> Advice {
+        if self.is_lasting() {
+            let hint = "make sure that it exists and that you may read and write there; its contents are kept";
+            advise(Configuration, hint)
+        } else {
+            advise(Busy, "its contents are kept; run the same command again when the store works")
+        }
+    }
+}
+
+impl Diagnostic for AddressError {
+    fn advice(&self) -> Advice {
+        let hint = format!(
+            "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
+        );
+        advise(Arguments, hint)
+    }
+}
+
+#[cfg(feature = "s3")]
+impl Diagnostic for S3Error {
+    fn advice(&self) -> Advice {
+        let hint = match self {
+            Self::Settings { .. } => {
+                "check the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
+            }
+            Self::Endpoint { .. } => "set it to the server's address, such as http://127.0.0.1:9000",
+            Self::Overwrites { .. } => "use a server that supports it (AWS, MinIO since 2024), or a directory",
+        };
+        advise(Configuration, hint)
+    }
+}
+
+impl Diagnostic for NotAsked {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::Nobody(_) => advise(Arguments, "use --yes to accept the defaults"),
+            Self::Declined => (General, None),
+        }
+    }
+}
+
+impl Diagnostic for ArchiveError {
+    fn advice(&self) -> Advice {
+        let is = |error: &rusqlite::Error, code| error.sqlite_error_code() == Some(code);
+        match self {
+            Self::Newer(path) => advise(
+                General,
+                format!("use that version, or remove {}: it is rebuilt from the debates", path.display()),
+            ),
+            Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
+                advise(General, "another program is writing to it; try again when it has finished")
+            }
+            Self::Unusable { path, .. } => {
+                advise(General, format!("if it is damaged, remove {}: it is rebuilt from the debates", path.display()))
+            }
+            Self::Failed(_) => (General, None),
+            Self::Store(error) => (General, error.hint()),
+        }
+    }
+}
+
+impl Diagnostic for GitError {
+    fn advice(&self) -> Advice {
+        let hint = matches!(self, Self::NotStarted(_)).then(|| "install git, or pipe in a diff".to_owned());
+        (General, hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dialectic_config::{ConfigFiles, ConfigPath, Overrides};
+    use dialectic_engine::access::Environment;
+
+    use super::*;
+
+    #[test]
+    fn an_unusable_configuration_comes_with_what_to_write() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("c.json");
+        let environment = Environment::default();
+        for (text, expected) in [
+            (" \n", "write a starter with `dialectic config init`"),
+            ("{ // three\n}", "JSON has no comments"),
+            ("{\"agents\": [{\"temperature\": \"0.5\"}]}", "write the number without quotes"),
+            ("{\"debate\": {\"includeFullHistory\": \"yes\"}}", "write true or false without quotes"),
+            ("{\"agents\": {\"a\": 1}}", "`dialectic config schema` prints every key"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let files = ConfigFiles::new(ConfigPath::Named(path.clone()), &environment);
+            let (blame, hint) = files.load(&Overrides::default()).unwrap_err().advice();
+            assert_eq!(blame, Configuration, "{text}");
+            assert!(hint.unwrap().starts_with(expected), "{text}");
+        }
+    }
+}
