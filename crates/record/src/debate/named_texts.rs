@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, RaisedPoint, Reading, Settings, Solution, Statement};
+use super::{AgentId, Contribution, Debate, PanelInfo, RaisedPoint, Reading, Settings, Solution, Statement};
 
 /// The words before a number in prompts: a text of a debate, a reader of a review.
 const LABELS: [&str; 2] = ["Text", "Reader"];
@@ -30,6 +30,13 @@ impl Debate {
             names.in_shared(answer);
         }
         debate
+    }
+}
+
+impl PanelInfo {
+    /// A text for people, in the same way.
+    pub fn with_named_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        Names(self.agents.iter().map(|agent| agent.name.as_str()).collect()).named(text)
     }
 }
 

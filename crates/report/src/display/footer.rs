@@ -13,7 +13,7 @@ use dialectic_record::debate::Debate;
 use crate::report::View;
 use crate::report::subject::confidence;
 
-use super::told::rows;
+use super::told::{first_rows, rows};
 
 const FULL: Style = AnsiColor::Green.on_default().bold();
 const LESS: Style = AnsiColor::Yellow.on_default().bold();
@@ -80,6 +80,12 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
             let row = if place == 0 { format!("{mark}{}", row.trim_start()) } else { row };
             format!("{style}{row}{style:#}")
         }));
+    }
+    let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
+    let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
+    // Of several, each stands with its requirement in the answer.
+    if let [fails] = fails[..] {
+        lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, REASON_ROWS));
     }
     if let Some(said) = confidence(&View::new(debate, None)).filter(|_| !is_offline) {
         lines.extend(rows(INDENT, &said, columns));
