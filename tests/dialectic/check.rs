@@ -496,8 +496,8 @@ fn rulings_of_a_council_stand_in_its_final_text_unless_that_alters_them() {
     let solution = &state["finalSolution"];
     assert_eq!((&solution["confidence"], &solution["statedConfidence"]), (&json!(40), &json!(72)));
     let description = solution["description"].as_str().unwrap();
-    let score = "Confidence: 40 % chance that it meets every other major requirement, the judge estimates (the judge said \
-                 72; limited because a major requirement is not fulfilled).";
+    let score =
+        "**Confidence Score**: 40/100 (the judge said 72; limited because a major requirement is not fulfilled)";
     assert!(description.contains(score), "{description}");
     assert!(description.contains("### What Remains of the Objections\n\nBy the judge's ruling, of 12 points: "));
     assert!(!description.contains("- 1.1 (") && description.contains("- 2.1 (blocking), not met: "), "{description}");

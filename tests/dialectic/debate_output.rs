@@ -38,7 +38,7 @@ fn stdout_carries_the_solution_and_nothing_else() {
 
     ## Judge Assessment
 
-    Confidence: 82 % chance that it meets every major requirement, the judge estimates.
+    **Confidence Score**: 82/100
 
     ### What Remains of the Objections
 
@@ -76,7 +76,7 @@ fn without_a_terminal_progress_is_plain_lines() {
 
     ## Judge Assessment
 
-    Confidence: 82 % chance that it meets every major requirement, the judge estimates.
+    **Confidence Score**: 82/100
 
     ### What Remains of the Objections
 
@@ -129,7 +129,7 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 
     ## Judge Assessment
 
-    Confidence: 82 % chance that it meets every major requirement, the judge estimates.
+    **Confidence Score**: 82/100
 
     ### What Remains of the Objections
 
@@ -169,7 +169,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
     ## Judge Assessment
 
-    Confidence: 82 % chance that it meets every major requirement, the judge estimates.
+    **Confidence Score**: 82/100
 
     ### What Remains of the Objections
 

@@ -43,9 +43,7 @@ fn the_judge_writes_markdown_and_its_assessment_behind_it() {
         (&json!(82), &json!(["Measure before the launch"]))
     );
     let description = solution["description"].as_str().unwrap();
-    assert!(description.contains(
-        "- All of it.\n\n---\n\n## Judge Assessment\n\nConfidence: 82 % chance that it meets every major requirement, "
-    ));
+    assert!(description.contains("- All of it.\n\n---\n\n## Judge Assessment\n\n**Confidence Score**: 82/100\n"));
     assert_eq!(state["outcome"], json!({"kind": "full", "reasons": []}));
 }
 
@@ -347,7 +345,7 @@ fn an_unfulfilled_requirement_bounds_the_confidence() {
 
     ## Judge Assessment
 
-    Confidence: 40 % chance that it meets every other major requirement, the judge estimates (the judge said 95; limited because a major requirement is not fulfilled).
+    **Confidence Score**: 40/100 (the judge said 95; limited because a major requirement is not fulfilled)
 
     ### ⚠️ Unfulfilled Major Requirements
 

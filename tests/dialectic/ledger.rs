@@ -115,7 +115,7 @@ fn a_script_gives_its_ledger_and_the_judge_rules_on_what_is_open() {
     let solution = &state["finalSolution"];
     assert_eq!(solution["confidence"], 60);
     let description = solution["description"].as_str().unwrap();
-    assert!(description.contains("Confidence: 60 % chance"), "{description}");
+    assert!(description.contains("**Confidence Score**: 60/100"), "{description}");
     let open = solution["openQuestions"].as_array().unwrap();
     assert_eq!(open[0], "Which store?");
     assert!(open[1].as_str().unwrap().contains("two workers hold one lease"), "{open:?}");

@@ -100,7 +100,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     Judge Assessment
     ────────────────
 
-    Confidence: 82 % chance that it meets every major requirement, the judge estimates.
+    Confidence: 82 % chance that it meets every major requirement, the judge estimates
 
     ▸ What Remains of the Objections
 
@@ -185,7 +185,7 @@ fn warnings_stand_above_the_block_and_stay() {
     Judge Assessment
     ────────────────
 
-    Confidence: 82 % chance that it meets every major requirement, the judge estimates.
+    Confidence: 82 % chance that it meets every major requirement, the judge estimates
 
     ▸ What Remains of the Objections
 
@@ -251,7 +251,7 @@ fn the_end_fits_every_width() {
         match columns {
             50 => insta::assert_snapshot!(end, @r#"
             82 % chance that it meets every major
-            requirement, the judge estimates.
+            requirement, the judge estimates
 
             ▸ What Remains of the Objections
 
@@ -280,7 +280,7 @@ fn the_end_fits_every_width() {
             "#),
             80 => insta::assert_snapshot!(end, @r#"
             82 % chance that it meets every major requirement, the judge
-            estimates.
+            estimates
 
             ▸ What Remains of the Objections
 
@@ -301,7 +301,7 @@ fn the_end_fits_every_width() {
                   dialectic report [id] --open
             "#),
             _ => insta::assert_snapshot!(end, @r#"
-            82 % chance that it meets every major requirement, the judge estimates.
+            82 % chance that it meets every major requirement, the judge estimates
 
             ▸ What Remains of the Objections
 

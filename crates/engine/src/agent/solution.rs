@@ -102,9 +102,7 @@ impl Written {
         }
         if let Some(confidence) = confidence {
             // Writing to a string cannot fail.
-            let other = if unfulfilled_major_requirements.is_empty() && partly.is_empty() { "" } else { " other" };
-            let chance = format!("{confidence} % chance that it meets every{other} major requirement");
-            let _ = write!(description, "Confidence: {chance}, the judge estimates{limited}.\n\n");
+            let _ = write!(description, "**Confidence Score**: {confidence}/100{limited}\n\n");
         }
         for (heading, items) in lists {
             let counts = ruled.as_ref().filter(|_| heading == REMAINS);

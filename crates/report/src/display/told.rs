@@ -468,7 +468,8 @@ fn seen(contribution: &Contribution) -> String {
         None => "could not be read".to_owned(),
         Some([]) => "no point".to_owned(),
         Some(points @ [first, ..]) => {
-            format!("{}, such as: {}", counted(points.len() as u64, "point"), first_sentence(&first.in_words()))
+            let said = inner_quotes(&first_sentence(&first.in_words()));
+            format!("{}: “{said}”", counted(points.len() as u64, "point"))
         }
     }
 }
@@ -607,15 +608,14 @@ mod tests {
         let points = serde_json::json!({"points": [
             {"severity": "major", "text": "**MySQL** has no such lock. It has others."}, {"severity": "minor", "text": "y"},
         ]});
-        insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s · facts: 2 points, such as: MySQL has no such lock.");
+        insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s · facts: 2 points: “MySQL has no such lock.”");
         insta::assert_snapshot!(lines(points.clone(), 80), @"
         ✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s
-            facts: 2 points, such as: MySQL has no such lock.
+            facts: 2 points: “MySQL has no such lock.”
         ");
         insta::assert_snapshot!(lines(points, 50), @"
         ✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s
-            facts: 2 points, such as: MySQL has no such
-            lock.
+            facts: 2 points: “MySQL has no such lock.”
         ");
         assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
         assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
