@@ -284,9 +284,9 @@ export async function debate(main, { subscribe, go, title }, id) {
                 h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                     h("div", {}, h("strong", {}, agent.name), h("span.note", {}, [agent === model.judge ? "judge" : agent.role, agent.provider === "offline" ? null : agent.model, (model.sideOf(agent) ?? "neutral") !== "neutral" ? model.sideOf(agent) : null].filter(Boolean).join(" · ")))),
                 calls.map((call) => h("div.call", { "data-call": JSON.stringify(call.key) },
-                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, runningClock(Date.now() - call.since))),
+                    h("p.doing", {}, h("span", { "data-doing": true }, doing(call)), " · ", h("span.note", { "data-since": String(call.since) }, runningClock(Date.now() - call.since))),
                     call.retry ? h("p.note", {}, `Attempt ${call.retry.attempt} failed: ${call.retry.error}`) : "",
-                    h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, call.words.slice(-700)))));
+                    h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, model.named(call.words.slice(-700))))));
         })));
         scrollWords();
     }
@@ -294,14 +294,16 @@ export async function debate(main, { subscribe, go, title }, id) {
     function doing(call) {
         const words = model.words(call.key.phase);
         const target = call.key.targetAgentId ? ` ${model.agent(call.key.targetAgentId).name}` : "";
-        return `${words.progressive}${target}`;
+        return `${words.progressive}${target}${call.words || call.retry ? "" : " · thinking"}`;
     }
 
     function drawWords() {
         for (const element of parts.agents.querySelectorAll("[data-call]")) {
             const key = JSON.parse(element.dataset.call);
             const call = [...model.calls.values()].find((one) => JSON.stringify(one.key) === JSON.stringify(key));
-            if (call) element.querySelector("[data-words]").textContent = call.words.slice(-700);
+            if (!call) continue;
+            element.querySelector("[data-doing]").textContent = doing(call);
+            element.querySelector("[data-words]").textContent = model.named(call.words.slice(-700));
         }
         scrollWords();
     }
@@ -375,12 +377,12 @@ export async function debate(main, { subscribe, go, title }, id) {
         const element = h(`details.entry.c${agent.colour}`, { "data-key": key, "data-seq": String(one.seq), open: opened.has(key), ontoggle: fill },
             h("summary", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                 h("span.line", {}, h("strong", {}, `${agent.name} · ${model.words(one.key.phase).noun}${target ? ` → ${model.agent(target).name}` : ""}`),
-                    h("span.first", {}, firstSentence(one.text))),
+                    h("span.first", {}, firstSentence(model.named(one.text)))),
                 h("span.note", {}, took)),
             body);
         function fill() {
             // Only what somebody looks at is laid out.
-            if (element.open && !body.childElementCount) body.replaceChildren(...markdown(one.text));
+            if (element.open && !body.childElementCount) body.replaceChildren(...markdown(model.named(one.text)));
         }
         fill();
         return element;
@@ -392,7 +394,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             return;
         }
         if (!model.isOver) {
-            result.replaceChildren(h("div.text", {}, markdown(model.solution.description)));
+            result.replaceChildren(h("div.text", {}, markdown(model.named(model.solution.description))));
             return;
         }
         const address = `/api/v1/debates/${id}/report?format=html`;

@@ -290,6 +290,14 @@ export class Debate {
         return { ...agent, number, colour: (number - 1) % 8 + 1, badge: String(number) };
     }
 
+    /** A text for people: after the number of a text stands the name of its author. */
+    named(text) {
+        return text.replace(/(?<![\p{L}\p{N}])(?:Text|Reader)[ \u00a0](\d+)(?![\p{L}\p{N}]|\.\d| \()/gu, (label, number) => {
+            const author = this.agents.find((agent) => agent.number === Number(number));
+            return author ? `${label} (${author.name})` : label;
+        });
+    }
+
     get open() {
         return this.questions.filter((asked) => asked.answer === null);
     }

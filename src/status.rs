@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use dialectic_base::figures::list;
+use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_record::debate::{
-    AnswerState, CallStatus, Debate, DebateId, Outcome, Question, Settings, StageId, Status, Timestamp, fold,
+    AnswerState, CallStatus, Debate, DebateId, Outcome, Question, Settings, Span, StageId, Status, Timestamp, fold,
 };
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
@@ -149,14 +149,28 @@ impl OpenQuestion {
 
 /// The number of a debate's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CallCount {
-    /// Ended calls.
-    pub done: usize,
-    /// Failed calls among them.
+    /// Calls that reached a model.
+    pub done: u64,
+    /// Calls that failed.
     pub failed: usize,
     /// All calls, including certain future ones; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub planned: Option<usize>,
+    pub planned: Option<u64>,
+    /// All calls, including possible future ones; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned_at_most: Option<u64>,
+}
+
+impl CallCount {
+    /// `9 of 25 to 30 calls`
+    pub fn in_words(&self) -> String {
+        match self.planned.zip(self.planned_at_most) {
+            Some((low, high)) => format!("{} of {}", self.done, Span { low, high }.counted("call")),
+            None => counted(self.done, "call"),
+        }
+    }
 }
 
 /// The paths of a debate's files, including missing ones.
@@ -193,6 +207,9 @@ pub struct DebateStatus {
     pub questions: Vec<OpenQuestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// Whether the run is complete, in words, once it has ended.
+    #[serde(skip)]
+    pub run: Option<String>,
     /// What the answer does not achieve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerState>,
@@ -249,12 +266,13 @@ impl DebateStatus {
 
     /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
-        let rest = runner.forecast_rest(debate).map(|rest| rest.count().low);
+        let rest = runner.forecast_rest(debate).map(|rest| rest.count());
         let status = Standing::of(entry, debate, before);
-        let done = debate.settled.len();
+        let done = debate.total_usage().requests;
         let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();
         let is_over = matches!(status, Standing::Completed | Standing::Failed);
-        let planned = if is_over { Some(done) } else { rest.map(|rest| done + rest) };
+        let rest = if is_over { Some(Span::default()) } else { rest };
+        let [planned, planned_at_most] = [rest.map(|rest| done + rest.low), rest.map(|rest| done + rest.high)];
         Self {
             id: debate.id.clone(),
             title: debate.title().into_owned(),
@@ -263,11 +281,12 @@ impl DebateStatus {
             stage: debate.current_stage,
             round: debate.current_round,
             rounds: debate.settings.as_ref().map(|settings| settings.debate.rounds),
-            calls: CallCount { done, failed, planned },
+            calls: CallCount { done, failed, planned, planned_at_most },
             cost_usd: debate.total_cost().map(Usd::dollars),
             max_cost_usd: debate.settings.as_ref().and_then(Settings::max_cost).map(Usd::dollars),
             questions: open_questions(debate),
             outcome: debate.outcome.clone(),
+            run: debate.outcome.as_ref().map(|_| debate.run_in_words()),
             answer: debate.answer_state(),
             error: debate.error.clone(),
             stopping: !is_over && entry.stop_path().symlink_metadata().is_ok(),

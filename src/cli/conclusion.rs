@@ -172,7 +172,11 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        (None, None) => terminal.solution(&Terminal::answer_of(debate), !files.is_first),
+        (None, None) => {
+            let shown = Terminal::shown(debate);
+            let answer = shown.final_solution.as_ref().map_or("", |solution| &solution.description);
+            terminal.solution(answer, !files.is_first)
+        }
     };
     tell_outcome(debate, files.took, args.quiet, terminal);
     if let Some(review) = files.review {

@@ -15,10 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::error::ErrorCategory;
-use crate::error::{UserError, in_full};
+use crate::error::{ErrorCategory, UserError, in_full};
 use crate::status::{DebateStatus, Standing, load};
-use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
@@ -204,11 +202,13 @@ impl Server {
             }
             Standing::Completed => {
                 let done = succeeded(self.program.run(words(&["show", id.as_str(), "solution"]), "").await?)?;
-                let outcome = status.outcome.as_ref();
-                let kind = outcome.map(|outcome| outcome.kind.name()).unwrap_or_default();
-                let reasons = outcome.map(|outcome| outcome.reasons.join("\n")).unwrap_or_default();
-                let said = if reasons.is_empty() { done.stdout } else { format!("{reasons}\n\n{}", done.stdout) };
-                format!("{id} is over: {kind}, {}.\n{}", progress(status), of_models(&said))
+                let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
+                let reasons = status.outcome.iter().flat_map(|outcome| &outcome.reasons);
+                let reasons = reasons.map(|reason| format!("- {}\n", one_line(reason)));
+                let answer =
+                    status.answer.as_ref().map(|answer| format!("Answer: {}\n", one_line(&answer.to_string())));
+                let said: String = run.into_iter().chain(reasons).chain(answer).collect();
+                format!("{id} is over: {}.\n{}", progress(status), of_models(&format!("{said}\n{}", done.stdout)))
             }
             Standing::Failed => {
                 let why = status.error.as_deref().unwrap_or("for an unknown reason");
@@ -326,22 +326,21 @@ fn progress(status: &DebateStatus) -> String {
         (Some(stage), _) => format!("{stage}: "),
         (None, _) => String::new(),
     };
-    let done = status.calls.done as u64;
-    let calls = match status.calls.planned {
-        Some(planned) => format!("{done} of {}", counted(planned as u64, "call")),
-        None => counted(done, "call"),
-    };
+    let calls = status.calls.in_words();
     let cost = status.cost_usd.map(|cost| format!(", {}", Usd::from_dollars(cost))).unwrap_or_default();
     format!("{place}{calls}{cost}")
 }
 
-/// A result with the record's figures, without texts of models or users.
+/// A result with the record's figures, without texts of models or users: unmet requirements are counted.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
+    let answer = status.answer.as_ref().map(
+        |answer| json!({"unmet": answer.unmet.len(), "partly": answer.partly.len(), "openMajor": answer.open_major}),
+    );
     result.structured_content = Some(json!({
         "id": id, "status": standing, "exitCode": exit_code, "stage": stage, "round": round, "rounds": rounds,
         "calls": calls, "costUsd": cost_usd, "maxCostUsd": status.max_cost_usd, "stopping": status.stopping,
-        "outcome": status.outcome.as_ref().map(|outcome| outcome.kind), "paths": status.paths,
+        "outcome": status.outcome.as_ref().map(|outcome| outcome.kind), "answer": answer, "paths": status.paths,
     }));
     result
 }

@@ -143,7 +143,7 @@ fn each_path_makes_as_many_calls_as_the_documentation_says() {
         // A round after the last planned one is counted with them.
         let begun = state["rounds"].as_array().unwrap().len();
         let most = begun.max(3);
-        assert!(finished.stderr.contains(&format!("round {begun}/{most} started")), "{finished}");
+        assert!(finished.stderr.contains(&format!("round {begun}/{most}: ")), "{finished}");
         let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
         let rounds = if begun > 3 {
             format!("- Rounds: {begun}, 1 more than the 3")

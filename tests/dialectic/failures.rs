@@ -26,9 +26,7 @@ fn assert_recovers(name: &str, attempts: usize, reply: impl Fn() -> Reply + Send
         if proposes(request, "kiss") && request.repeats == 0 { reply() } else { short_reply(request) }
     });
     let sandbox = two_agents(&server, &json!({"maxRetries": 2}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let again = "agent-kiss retries its proposal: retry 1 in ";
-    assert!(finished.stderr.contains(again), "{name}: {finished}");
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}), "{name}");
     // One attempt more, and nobody else repeats it.
     assert_eq!(server.requests().len(), 6 + attempts, "{name}");
@@ -73,9 +71,7 @@ fn retry_after_is_obeyed() {
         if early { Reply::error(429, "slow down").header("retry-after", "1.2") } else { short_reply(request) }
     });
     let sandbox = two_agents(&server, &json!({"maxRetries": 1}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let again = "agent-kiss retries its proposal: retry 1 in 1.2 s: rate limited (429): slow down";
-    assert!(finished.stderr.contains(again), "{finished}");
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let exchanges = server.exchanges();
     let attempts: Vec<_> = exchanges.iter().filter(|exchange| proposes(&exchange.request, "kiss")).collect();
     let waited = attempts[1].arrived.saturating_sub(attempts[0].ended.unwrap());

@@ -148,6 +148,9 @@ fn an_older_client_holds_a_debate_with_lines_of_json() {
     let id = begun["structuredContent"]["id"].as_str().unwrap().to_owned();
     let over = client.wait(&id);
     assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
+    let answer = &over["structuredContent"]["answer"];
+    assert!(answer["unmet"].is_u64() && answer["openMajor"].is_array(), "texts of models are marked: {answer:#}");
+    assert!(text(&over).contains("\nRun: complete\nAnswer: "), "{over:#}");
     assert!(text(&over).contains("Language models wrote"), "{over:#}");
     let mark = text(&over).lines().find(|line| line.starts_with("words-of-models-")).unwrap().to_owned();
     assert_eq!(text(&over).lines().last(), Some(mark.as_str()));

@@ -196,15 +196,10 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     The generalist            built-in
     The generalist (summary)  built-in
 
-    round 1/1 started
-    proposal started (2 expected)
-    agent-architect proposes …
-    agent-kiss proposes …
+    round 1/1: proposals started (2 expected)
     warning: agent-architect failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
-    agent-architect failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
     warning: agent-kiss failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
-    agent-kiss failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
-    proposal ended: 0 of 2, 2 failed
+    round 1/1: proposals ended: 0 of 2, 2 failed
     Round 1
     - failed: The architect proposal after 1 attempt: the key was refused (401):
       Incorrect API key provided: [redacted].

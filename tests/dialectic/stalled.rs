@@ -193,7 +193,7 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
     };
     let server = MockServer::with(script);
     let sandbox = sandbox(&server);
-    let arguments = ["debate", "Design a queue", "--clarify", "-o", "solution.md"];
+    let arguments = ["debate", "Design a queue", "--clarify", "--verbose", "-o", "solution.md"];
     sandbox.run_with_input(arguments, "seven\n").expect_code(0);
     let expected = (without_times(&sandbox.state(&sandbox.only_debate())), sent(&server));
 

@@ -43,9 +43,10 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
 }
 
 fn described(status: &DebateStatus) -> String {
-    let kind = status.outcome.as_ref().map(|outcome| format!(", {}", outcome.kind.name())).unwrap_or_default();
-    let mut text = format!("{}  {}{kind}  {}\n", status.id, status.status.name(), one_line(&status.title));
-    let of_planned = status.calls.planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
+    let mut text = format!("{}  {}  {}\n", status.id, status.status.name(), one_line(&status.title));
+    let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
+    let answer = status.answer.as_ref().map(|answer| format!("Answer: {}\n", one_line(&answer.to_string())));
+    text.extend(run.into_iter().chain(answer));
     let cost = named_cost(status.cost_usd.map(Usd::from_dollars));
     let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
     let place = match (&status.stage, status.rounds) {
@@ -54,7 +55,7 @@ fn described(status: &DebateStatus) -> String {
         (None, _) => String::new(),
     };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{place}{}{of_planned} calls, {cost}{limit}", status.calls.done);
+    let _ = writeln!(text, "{place}{}, {cost}{limit}", status.calls.in_words());
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }

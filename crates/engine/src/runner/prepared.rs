@@ -11,8 +11,8 @@ use crate::agent::Panel;
 use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources,
-    Recorded, Settings, Signal, Span, Spent, Status, StopReason, Timestamp, fold,
+    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, PromptSources, Recorded, Settings,
+    Signal, Span, Status, StopReason, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -178,14 +178,7 @@ impl Prepared {
             }
         };
         let debate = record.debate();
-        let shown = PanelInfo {
-            agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
-            judge: Participant::from(&panel.judge.settings),
-            rounds: debate.known_settings().debate.rounds,
-            stages: Arc::clone(&debate.stages),
-            spent: Spent::default(),
-            polls: Vec::new(),
-        };
+        let shown = PanelInfo::new(debate.known_settings(), Arc::clone(&debate.stages));
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);
         Ok(Ready {

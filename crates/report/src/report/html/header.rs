@@ -26,9 +26,9 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
             }
             h1 dir="auto" { (title(view)) }
             (verdict(view))
+            (facts(view))
             (notices(debate))
             (glance)
-            (facts(view))
         }
     }
 }
