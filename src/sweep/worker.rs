@@ -201,6 +201,7 @@ impl Worker {
                 RunEnding::Failed => Ended::failed(finished.debate.error),
                 RunEnding::ServerGone => later("its server is unreachable"),
                 RunEnding::LimitReached => later("its subscription is used up"),
+                RunEnding::HostAsked => Ended::failed(Some("a set cannot wait for the host".to_owned())),
                 RunEnding::Paused | RunEnding::Suspended => later(STOPPED),
             },
         }

@@ -17,7 +17,7 @@ use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
@@ -181,6 +181,9 @@ impl Variant {
     /// # Errors
     /// A plan cannot contain one of the settings.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
+        if settings.everybody().any(|agent| agent.provider == HOST) {
+            return Err(unplannable("the provider `host` answers single debates only"));
+        }
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
                 let (agent, tool) = (&agent.id, &tool.name);

@@ -5,6 +5,7 @@
 
 mod directory;
 mod handling;
+mod host;
 mod journal;
 mod line;
 mod lock;
@@ -24,6 +25,7 @@ use crate::debate::{DebateId, FoldError};
 use dialectic_base::diagnostic::{Diagnostic, ErrorCategory, Remedy};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
+pub use host::{HostRequest, SavedReply};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use lock::{FileLock, is_locked, try_lock};
 pub use record::Record;
@@ -47,6 +49,9 @@ pub enum StoreError {
     /// The debates directory cannot be read.
     #[error("cannot read the debates directory {path}")]
     List { path: PathBuf, source: std::io::Error },
+    /// A file cannot be read.
+    #[error("cannot read {path}")]
+    Read { path: PathBuf, source: std::io::Error },
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Write { path: PathBuf, source: std::io::Error },
@@ -119,7 +124,9 @@ impl StoreError {
             Self::Journal(error) => (error.blame(), error.hint(), error.remedy()),
             Self::State(error) => (error.blame(), error.hint(), error.remedy()),
             Self::Directory { .. } | Self::List { .. } => (General, hint(SEE_TO_THE_PLACE), None),
-            Self::Write { .. } => (General, hint("check permissions and free space, or name another file"), None),
+            Self::Read { .. } | Self::Write { .. } => {
+                (General, hint("check permissions and free space, or name another file"), None)
+            }
             Self::Remove { .. } | Self::Fold { .. } => (General, None, None),
             Self::Replica(_) => (ErrorCategory::Busy, None, None),
             Self::JournalGone { .. } => {
