@@ -23,7 +23,7 @@ use super::commands::Command;
 use super::examples::examples;
 use super::output::report_format;
 
-pub(super) use apart::{AnswerArgs, By, McpArgs, StopArgs, WaitArgs};
+pub(super) use apart::{AnswerArgs, By, KeyArgs, McpArgs, ReplyArgs, RequestsArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
 pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs, ShownPart};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};

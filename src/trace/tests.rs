@@ -216,6 +216,7 @@ fn record() -> CallRecord {
         interrupted: false,
         unknown_end: false,
         finish_reason: None,
+        hosted: false,
         copied: false,
     }
 }

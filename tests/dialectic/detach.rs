@@ -42,7 +42,7 @@ fn status(sandbox: &Sandbox, id: &str) -> Value {
 }
 
 /// The process that runs the debates of a sandbox: the one whose working directory that is.
-fn process_of(sandbox: &Sandbox) -> Option<Pid> {
+pub(crate) fn process_of(sandbox: &Sandbox) -> Option<Pid> {
     let home = sandbox.directory().canonicalize().unwrap();
     let ids = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -55,7 +55,15 @@ fn process_of(sandbox: &Sandbox) -> Option<Pid> {
 
 /// Kills it, and waits until it is gone.
 fn kill_it(sandbox: &Sandbox) {
-    kill(process_of(sandbox).expect("it runs"), Signal::SIGKILL).unwrap();
+    kill_if_running(sandbox);
+}
+
+/// Kills the process that runs the debates of a sandbox, if there is one, and waits until it is gone.
+pub(crate) fn kill_if_running(sandbox: &Sandbox) {
+    if let Some(process) = process_of(sandbox) {
+        // It may have ended by itself.
+        let _ = kill(process, Signal::SIGKILL);
+    }
     let begun = Instant::now();
     while process_of(sandbox).is_some() {
         assert!(begun.elapsed() < Duration::from_mins(1), "it does not go");

@@ -343,7 +343,11 @@ fn check_fault(protocol: &str, task: &str, fault: Fault, when: When, offset: usi
             assert!(outcome.reasons.len() >= failures, "{name}: {failures} failures, {outcome:?}");
         }
         RunEnding::Failed => assert!(whole.has_failures(), "{name}"),
-        RunEnding::Suspended | RunEnding::Paused | RunEnding::ServerGone | RunEnding::LimitReached => {
+        RunEnding::Suspended
+        | RunEnding::Paused
+        | RunEnding::HostAsked
+        | RunEnding::ServerGone
+        | RunEnding::LimitReached => {
             panic!("{name}: {:?}", whole.ending)
         }
     }

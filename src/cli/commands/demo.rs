@@ -12,8 +12,7 @@ use flate2::read::GzDecoder;
 
 use crate::cli::args::DemoArgs;
 use crate::cli::terminal::Terminal;
-use crate::error::ErrorCategory;
-use crate::error::{Error, INTERRUPTED, UserError};
+use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, counted};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;

@@ -244,6 +244,7 @@ impl Plan {
             interrupted: false,
             unknown_end: false,
             finish_reason: None,
+            hosted: false,
             copied: false,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{counted, duration, short_cost, with_notional};
+use dialectic_base::figures::{counted, duration, short_cost};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::Debate;
 
@@ -43,8 +43,8 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     let usage = debate.total_usage();
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
-        Some(cost) => with_notional(short_cost(cost), usage.notional_usd),
-        None => with_notional("cost unknown".to_owned(), usage.notional_usd),
+        Some(cost) => usage.cost_in_words(short_cost(cost)),
+        None => usage.cost_in_words("cost unknown".to_owned()),
     };
     let took = debate.took_ms().unwrap_or_else(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     let is_clean = debate.is_clean();

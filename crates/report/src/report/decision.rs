@@ -9,7 +9,7 @@ use std::io;
 use comrak::nodes::{NodeCodeBlock, NodeValue};
 use comrak::{Arena, format_commonmark, parse_document};
 
-use dialectic_base::figures::{counted, named_cost, score, with_notional};
+use dialectic_base::figures::{counted, named_cost, score};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
@@ -199,7 +199,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
             out,
             "- {rounds}, {}, {}",
             counted(usage.requests, "call"),
-            with_notional(named_cost(usage.cost_usd), usage.notional_usd)
+            usage.cost_in_words(named_cost(usage.cost_usd))
         )?;
     }
     let course = [subject::ending(debate), subject::extent(debate)].concat();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, duration, named_cost, score, with_notional};
+use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Point, PointStatus, Round, Tally, Winner, WonBy};
 
@@ -80,7 +80,7 @@ fn facts(view: &View<'_>) -> String {
         if debate.is_offline() {
             Some("offline".to_owned())
         } else {
-            (!debate.usage.is_empty()).then(|| with_notional(named_cost(usage.cost_usd), usage.notional_usd))
+            (!debate.usage.is_empty()).then(|| usage.cost_in_words(named_cost(usage.cost_usd)))
         },
         subject::status(debate),
     ];

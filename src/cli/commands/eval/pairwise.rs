@@ -13,8 +13,7 @@ use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::ErrorCategory;
-use crate::error::{Error, UserError};
+use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::Subject;
 use crate::evaluation::pairwise::{
     Compared, Contest, FEWEST, Judge, Ruled, Ruling, Side, compare, decide, independent, sign_test,
