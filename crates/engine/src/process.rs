@@ -75,7 +75,7 @@ fn shell(command: &str) -> Command {
 }
 
 /// Arguments that make `cmd` run a command verbatim: `/S` removes the outer quotes, and standard escaping does not apply.
-/// `/D` skips AutoRun commands from the registry.
+/// `/D` skips `AutoRun` commands from the registry.
 #[cfg(any(windows, test))]
 fn cmd_arguments(command: &str) -> String {
     format!("/D /S /C \"{command}\"")

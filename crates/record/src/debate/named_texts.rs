@@ -169,7 +169,9 @@ impl<'a> Names<'a> {
         ];
         lists.into_iter().flatten().for_each(|text| self.in_text(text));
         for one in &mut solution.partly_fulfilled {
-            [&mut one.holds, &mut one.fails].into_iter().for_each(|text| self.in_text(text));
+            for text in [&mut one.holds, &mut one.fails] {
+                self.in_text(text);
+            }
         }
         for ruling in &mut solution.rulings {
             for text in [&mut ruling.section, &mut ruling.remains, &mut ruling.reason] {
