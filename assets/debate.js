@@ -185,7 +185,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             fact("Calls", `${model.made}${running ? `, ${running} on the way` : ""}`),
             !summary.offline && fact("Tokens", number(model.tokens)),
             last && fact("Score", `${last.score ?? "unreadable"} (ends at ${last.threshold})`),
-            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact("Meets every major requirement", `${Math.round(model.solution.confidence)} % chance, the judge estimates`),
+            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact(`Meets every ${summary.answer?.unmet.length || summary.answer?.partly.length ? "other " : ""}major requirement`, `${Math.round(model.solution.confidence)} % chance, the judge estimates`),
             fact("Begun", when(model.begun ?? summary.createdAt)),
         ].filter(Boolean));
     }
@@ -421,10 +421,10 @@ export async function debate(main, { subscribe, go, title }, id) {
         const report = new DOMParser().parseFromString(text, "text/html");
         const root = place.attachShadow({ mode: "open" });
         const style = new CSSStyleSheet();
-        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; }`);
+        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; } .sections { margin-top: 2rem; }`);
         root.adoptedStyleSheets = [style];
-        // The page has its title and its sections' names already.
-        for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict")) one.remove();
+        // The page has its title, its figures and its sections' names already.
+        for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict, header .facts")) one.remove();
         root.append(h("div.body", {}, h("div", {}, ...report.querySelector("header").childNodes), h("div.sections", {}, ...report.querySelector("main").childNodes)));
         root.addEventListener("click", (event) => {
             const link = event.target.closest("a[href^='#']");

@@ -46,7 +46,7 @@ fn without_times(screen: &str, sandbox: &Sandbox) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in parts {
         match lines.last_mut().filter(|before| is_call(before) && line.starts_with("    ")) {
-            Some(call) => *call += &format!("\n{line}"),
+            Some(call) => call.extend(["\n", &line]),
             None => lines.push(line),
         }
     }

@@ -21,8 +21,9 @@ const QUIET: Style = Style::new().dimmed();
 
 /// The indentation below the first line.
 const INDENT: &str = "  ";
-/// The approximate rows of the reason.
+/// The approximate rows of the reason, and the maximum rows of the case in which a requirement fails.
 const REASON_ROWS: usize = 2;
+const CASE_ROWS: usize = 3;
 
 /// A debate that has ended with an answer.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +82,7 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
     // Of several, each stands with its requirement in the answer.
     if let [fails] = fails[..] {
-        lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, REASON_ROWS));
+        lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
     if let Some(said) = confidence(&View::new(debate, None)).filter(|_| !is_offline) {
         lines.extend(rows(INDENT, &said, columns));

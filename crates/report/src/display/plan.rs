@@ -93,8 +93,11 @@ impl Plan {
     fn narrow(&mut self, progress: &Progress) {
         let panel = progress.panel();
         let in_round = |stage| panel.stage(stage).is_some_and(|stage| stage.in_round);
-        self.to_come
-            .retain(|key, _| !self.over.contains(&(key.round, key.stage)) && !(self.is_closing && in_round(key.stage)));
+        self.to_come.retain(|key, _| {
+            let is_over = self.over.contains(&(key.round, key.stage));
+            let is_past = self.is_closing && in_round(key.stage);
+            !is_over && !is_past
+        });
         if !self.stages.is_empty() {
             let made = progress.spent().calls;
             let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;

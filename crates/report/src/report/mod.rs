@@ -56,7 +56,7 @@ const DECISION: ReportFormat = ReportFormat {
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
     is_of_reviews: false,
-    write: |view, _, out| decision_record(view, out),
+    write: |view, _, out| decision_record(&view.on(&view.debate.with_named_texts()), out),
 };
 
 const STATE: ReportFormat = ReportFormat {
