@@ -344,6 +344,10 @@ pub(super) struct ReportArgs {
     #[arg(long, value_name = "FORM", value_parser = report_format())]
     pub(super) format: Option<&'static ReportFormat>,
 
+    /// Overwrite a decision record that was edited
+    #[arg(long)]
+    pub(super) force: bool,
+
     /// Open the page in a browser; without `--output` it is saved next to the debate
     #[arg(long)]
     pub(super) open: bool,

@@ -12,7 +12,7 @@ use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::status::{DebateStatus, Presence, STILL_RUNS, Standing, load};
-use dialectic_base::figures::named_cost;
+use dialectic_base::figures::{counted, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
@@ -45,7 +45,6 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
 fn described(status: &DebateStatus) -> String {
     let kind = status.outcome.as_ref().map(|outcome| format!(", {}", outcome.kind.name())).unwrap_or_default();
     let mut text = format!("{}  {}{kind}  {}\n", status.id, status.status.name(), one_line(&status.title));
-    let of_planned = status.calls.planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
     let cost = named_cost(status.cost_usd.map(Usd::from_dollars));
     let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
     let place = match (&status.stage, status.rounds) {
@@ -54,7 +53,11 @@ fn described(status: &DebateStatus) -> String {
         (None, _) => String::new(),
     };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{place}{}{of_planned} calls, {cost}{limit}", status.calls.done);
+    let calls = match status.calls.planned {
+        Some(planned) => format!("{} of {}", status.calls.done, counted(planned as u64, "call")),
+        None => counted(status.calls.done as u64, "call"),
+    };
+    let _ = writeln!(text, "{place}{calls}, {cost}{limit}");
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }
