@@ -25,6 +25,10 @@ export async function debate(main, { subscribe, go, title }, id) {
     const result = h("section.tab-panel", { id: "panel-result", role: "tabpanel", "aria-labelledby": "tab-result", tabindex: "0" });
     const course = h("section.tab-panel", { id: "panel-course", role: "tabpanel", "aria-labelledby": "tab-course", tabindex: "0" },
         part("strip"), part("agents"), part("team"), part("motion"), part("votes"), part("agreement"), part("graph"), part("rounds"));
+    const question = h("textarea", { id: "question", rows: 2 });
+    const asked = h("div");
+    const asking = h("details", {}, h("summary", {}, "Ask the judge…"),
+        h("form", { onsubmit: ask }, h("div.field", {}, h("label", { for: "question" }, "Your question about this debate"), question), asked, h("button", { type: "submit" }, "Ask")));
     const tabs = tabList([["course", "Debate", course], ["result", "Result", result]]);
     main.replaceChildren(
         h("div.head", {},
@@ -40,6 +44,8 @@ export async function debate(main, { subscribe, go, title }, id) {
     let scheduled = false;
     let shownStatus = null;
     let frame = null;
+    // The section of the report to show when it is there.
+    let wanted = null;
     const seenWarnings = new Set();
     const opened = new Set();
     // Rounds that somebody folded or unfolded.
@@ -372,7 +378,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const agent = model.agent(one.key.agentId);
         const key = `text-${one.seq}`;
         const target = one.target ?? one.key.targetAgentId;
-        const took = [one.metadata.latencyMs !== undefined && duration(one.metadata.latencyMs), one.call?.costUsd ? money(one.call.costUsd) : null, one.metadata.carriedOver && "carried over", one.metadata.truncated && "cut"].filter(Boolean).join(" · ");
+        const took = [one.metadata.latencyMs !== undefined && duration(one.metadata.latencyMs), one.call?.costUsd ? money(one.call.costUsd) : null, one.metadata.carriedOver && "carried over", one.metadata.truncated && "cut", one.metadata.isDraft && "draft"].filter(Boolean).join(" · ");
         const body = h("div.text");
         const element = h(`details.entry.c${agent.colour}`, { "data-key": key, "data-seq": String(one.seq), open: opened.has(key), ontoggle: fill },
             h("summary", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
@@ -400,8 +406,29 @@ export async function debate(main, { subscribe, go, title }, id) {
         const address = `/api/v1/debates/${id}/report?format=html`;
         if (frame?.isConnected && frame.dataset.seq === String(model.seq)) return;
         frame = h("div.report", { "data-seq": String(model.seq) });
-        result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")), frame);
+        result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")),
+            model.created && model.status === "completed" ? asking : "", frame);
         fillIn(frame, address);
+    }
+
+    async function ask(event) {
+        event.preventDefault();
+        if (!question.value.trim() || question.disabled) return question.focus();
+        question.disabled = true;
+        asked.replaceChildren(h("p.note", { role: "status" }, "The judge reads the record …"));
+        try {
+            await api(`/debates/${id}/follow-ups`, { method: "POST", body: { question: question.value } });
+            question.value = "";
+            asked.replaceChildren();
+            say("The judge has answered");
+            wanted = "follow-ups";
+            if (frame) frame.dataset.seq = "";
+            drawResult();
+        } catch (problem) {
+            asked.replaceChildren(problemBox(problem));
+        }
+        question.disabled = false;
+        refresh();
     }
 
     /** The report as content of this page: its style holds within it alone, and nothing in it runs. */
@@ -421,7 +448,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const report = new DOMParser().parseFromString(text, "text/html");
         const root = place.attachShadow({ mode: "open" });
         const style = new CSSStyleSheet();
-        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; } .sections { margin-top: 2rem; }`);
+        style.replaceSync(`${css.replaceAll(":root", ":host").replaceAll("main >", ".sections >").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; } .sections { margin-top: 2rem; }`);
         root.adoptedStyleSheets = [style];
         // The page has its title, its figures and its sections' names already.
         for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict, header .facts")) one.remove();
@@ -435,6 +462,11 @@ export async function debate(main, { subscribe, go, title }, id) {
             target?.scrollIntoView();
             target?.focus({ preventScroll: true });
         });
+        const shown = wanted && root.getElementById(wanted);
+        if (shown) {
+            wanted = null;
+            shown.scrollIntoView();
+        }
     }
 
     async function forkDialog() {

@@ -189,9 +189,12 @@ export class Debate {
             case "decided":
                 this.verdict = event.verdict;
                 break;
+            case "drafted":
+                if (key) this.say(key, event.text.content, event, { ...event.text.metadata, isDraft: true });
+                break;
             case "synthesized":
                 this.solution = event.solution;
-                if (key) this.settle(key, "done");
+                if (key) this.say(key, event.text?.content ?? event.solution.description, event, event.text?.metadata);
                 break;
             case "stopping":
                 this.stopping = event.reason;

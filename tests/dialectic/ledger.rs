@@ -274,6 +274,7 @@ fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
             "#### Parts",
             "### Consequences",
             "## Next Steps",
+            "## Open Points",
             "## Rejected Objections",
             "## More Information",
         ],
@@ -283,10 +284,12 @@ fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
     assert!(rejected.contains("two workers hold one lease at once") && rejected.contains("it is there"), "{rejected}");
     assert!(rejected.contains("Rejected by the judge: Clients fence."), "{rejected}");
     assert!(rejected.contains("Retries") && rejected.contains("the budget rules it out"), "{rejected}");
+    assert!(record.contains("Chosen option: “"), "{record}");
     assert!(!rejected.contains("Clocks"), "it was accepted in part: {rejected}");
     assert!(record.contains("- Latency for safety") && !record.contains("Judge Assessment"), "{record}");
-    assert!(!record.contains("<script>alert"), "{record}");
-    assert_eq!(record.lines().filter(|line| *line == "</details>").count(), 1, "the record's own: {record}");
+    assert!(!record.replace("\\<", "").contains("<script>"), "{record}");
+    assert!(record.contains("\n```\n</details>\n```\n"), "it stays in a fence: {record}");
+    assert_eq!(record.matches("</details>").count(), 2, "and the record's own: {record}");
     let json: Value =
         serde_json::from_str(&sandbox.run(["report", &id, "--format", "json"]).expect_code(0).stdout).unwrap();
     assert_eq!(json["ledger"].as_array().unwrap().len(), 4);

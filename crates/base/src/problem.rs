@@ -73,8 +73,15 @@ pub fn states_major_requirement(text: &str) -> bool {
         || words.windows(2).any(|pair| pair == ["needs", "to"])
 }
 
+/// Whether a line or sentence states a requirement, major or minor.
+pub fn states_requirement(text: &str) -> bool {
+    let words = text.to_lowercase();
+    let mut minor = words.split(|c: char| !c.is_alphanumeric()).filter(|word| ["should", "ideally"].contains(word));
+    minor.next().is_some() || words.contains("if possible") || states_major_requirement(text)
+}
+
 /// Removes a leading `-`, `*`, `+`, `•`, `1.` or `1)` that is followed by white space.
-fn without_bullet(line: &str) -> &str {
+pub fn without_bullet(line: &str) -> &str {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let mark = if digits.len() < line.len() {
         digits.strip_prefix(['.', ')'])

@@ -178,7 +178,7 @@ commands! {
     "Measure" {
         /// Have evaluators score the solutions of saved debates
         Eval(EvalArgs) = eval, [
-            "dialectic eval --offline -d latest",
+            "dialectic eval latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
             "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
             "dialectic eval -c evaluators.json --pairwise plan.jsonl:council plan.jsonl:single",

@@ -39,6 +39,15 @@ pub(super) enum Origin {
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
+/// A new debate with the events that it keeps of another, and their number.
+pub(super) fn begun(created: &Created, taken_over: &[Event]) -> Result<(Debate, u64), RunnerError> {
+    let events = std::iter::once(Event::Created(Box::new(created.clone()))).chain(taken_over.iter().cloned());
+    let at = Timestamp::now();
+    let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+    let debate = fold(&events).map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
+    Ok((debate, events.len() as u64))
+}
+
 /// A recorded debate that is ready to start.
 pub struct Ready {
     protocol: &'static Protocol,
@@ -117,14 +126,7 @@ impl Prepared {
     fn debate(&self) -> Result<(Debate, u64), RunnerError> {
         match &self.origin {
             Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
-            Origin::New { created, taken_over, .. } => {
-                let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
-                let at = Timestamp::now();
-                let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
-                let debate = fold(&events)
-                    .map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
-                Ok((debate, events.len() as u64))
-            }
+            Origin::New { created, taken_over, .. } => begun(created, taken_over),
         }
     }
 

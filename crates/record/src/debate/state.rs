@@ -422,11 +422,6 @@ impl Debate {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
-    /// [`first_line`](Self::first_line) without heading markers.
-    pub fn heading_of_problem(&self) -> &str {
-        self.first_line().trim_start_matches('#').trim()
-    }
-
     /// Whether no agent or judge is a real model; false if the settings are unknown.
     pub fn is_offline(&self) -> bool {
         let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);

@@ -130,6 +130,11 @@ impl ReportFormat {
         self.media_type.starts_with("text/markdown")
     }
 
+    /// Whether a file with this text may be overwritten. A decision record replaces only an unedited one.
+    pub fn may_replace(&self, text: &str) -> bool {
+        self.name != DECISION.name || decision::is_unedited(text)
+    }
+
     /// Why a debate has no such report.
     pub fn lacks(&self, debate: &Debate) -> Option<&'static str> {
         let lacks = self.is_of_reviews && debate.change.is_none();

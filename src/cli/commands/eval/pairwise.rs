@@ -43,7 +43,7 @@ struct Sides {
 pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
     // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    let settings = settings(args, &environment)?;
+    let settings = settings(args, &environment, terminal)?;
     let sides = match names.map(|name| variant(name)) {
         [None, None] => answers(args, names)?,
         [Some(a), Some(b)] => variants(args, names, a, b)?,
