@@ -38,8 +38,9 @@ pub(crate) fn reply_to(request: &Value) -> String {
 /// A review with a point against each of the others' texts.
 fn review(request: &Incoming) -> Reply {
     let texts: BTreeSet<&str> = request.prompt().lines().filter(|line| line.starts_with("## Text ")).collect();
-    let point = "1. [minor] Load: it may be too slow. Resolved by: a measurement.";
-    Reply::text(texts.into_iter().map(|text| format!("{text}\n\n{point}\n\n")).collect::<String>())
+    let sections =
+        texts.into_iter().map(|text| [text, "1. [minor] Load: it may be too slow. Resolved by: a measurement."]);
+    Reply::text(sections.flatten().collect::<Vec<_>>().join("\n\n"))
 }
 
 /// The requests that wait; none once the debate is over.
@@ -248,6 +249,18 @@ fn requests_go_on_after_a_kill_and_a_removed_debate_leaves_nothing() {
     sandbox.run(["rm", &id, "--yes"]).expect_code(0);
     let left = sandbox.files().into_iter().filter(|(path, _)| path.to_string_lossy().contains(&id)).count();
     assert_eq!(left, 0);
+}
+
+#[test]
+fn requests_start_no_debate_that_calls_models_alone() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let id = begin(&sandbox, &["--detach"]);
+    server.wait_for_requests(2);
+    kill_if_running(&sandbox);
+    let refused = sandbox.run(["requests", &id]).expect_code(75);
+    assert!(refused.stderr.contains("dialectic resume"), "{refused}");
+    assert_eq!((server.requests().len(), process_of(&sandbox)), (2, None));
 }
 
 #[test]
