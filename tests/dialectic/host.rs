@@ -80,14 +80,14 @@ fn play(sandbox: &Sandbox, id: &str, mut chance: Option<ChaCha8Rng>) -> usize {
 
 #[test]
 fn any_order_of_replies_and_kills_between_them_leave_the_same_record() {
-    for (protocol, debate, replies) in
-        [("council", json!({"check": 2}), 3 + 3 + 1 + 2), ("dialectic", json!({"rounds": 2}), 3 + 6 + 3 + 6 + 3 + 1)]
-    {
-        let roles = ["architect", "kiss", "testing"];
+    for (protocol, roles, debate, replies) in [
+        ("council", &["architect", "kiss", "testing"][..], json!({"check": 2}), 3 + 3 + 1 + 2),
+        ("dialectic", &["architect", "kiss"], json!({"rounds": 2}), 2 + 2 + 2 + 2 + 2 + 1),
+    ] {
         let states: Vec<Value> = [None, Some(1), Some(2)]
             .into_iter()
             .map(|seed| {
-                let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &debate));
+                let sandbox = Sandbox::new().config(&hosted(roles, roles, &debate));
                 let id = begin(&sandbox, &["--protocol", protocol]);
                 assert_eq!(play(&sandbox, &id, seed.map(ChaCha8Rng::seed_from_u64)), replies, "{protocol}");
                 sandbox.assert_state_is_the_fold(&id);
