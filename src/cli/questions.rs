@@ -94,9 +94,10 @@ pub(super) fn listed(questions: &[OpenQuestion]) -> String {
 
 /// The list of requests that wait for the host, a line each, and how to answer them.
 pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String {
-    let shown: String = requests.iter().map(|one| format!("{}  {}\n", one.id, one.about)).collect();
+    let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
+    let shown = shown.join("\n");
     format!(
-        "\nRequests that wait for your replies:\n{shown}\nRead one: dialectic requests {id} <request>\n\
+        "\nRequests that wait for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
          Answer it: dialectic reply {id} <request> <file>\n"
     )
 }

@@ -142,32 +142,26 @@ fn id() -> Value {
     json!({"type": "string", "description": "The debate's id, such as deb-20260101-120000-vhkp"})
 }
 
-pub(super) fn all() -> Vec<Tool> {
-    let reads = || ToolAnnotations::new().read_only(true).open_world(false);
-    let pays = || ToolAnnotations::new().read_only(false).destructive(false).open_world(true);
-    let tool = |name: &'static str, about: &'static str, schema, annotations| {
-        Tool::new(name, about, schema).with_annotations(annotations)
-    };
-    vec![
-        tool(
-            "plan",
-            "Forecast a debate: its calls, tokens and cost. Calls no model.",
-            schema(of_debate(), &["problem"]),
-            reads(),
-        ),
-        tool(
-            "debate",
-            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs on its own: call `wait` with the returned id until it is over.",
-            schema(of_debate(), &["problem"]),
-            pays(),
-        ),
-        tool(
-            "wait",
-            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions or what it \
-                 requests of you; if it is still running, call it again.",
-            schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
-            reads(),
-        ),
+fn reads() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(true).open_world(false)
+}
+
+fn pays() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(false).destructive(false).open_world(true)
+}
+
+fn tool(
+    name: &'static str,
+    about: &'static str,
+    schema: Arc<Map<String, Value>>,
+    annotations: ToolAnnotations,
+) -> Tool {
+    Tool::new(name, about, schema).with_annotations(annotations)
+}
+
+/// The tools with which a client answers in place of the models.
+fn of_host() -> [Tool; 2] {
+    [
         tool(
             "requests",
             "The requests of a debate with the model `host` that wait for your replies; waits up to 45 seconds for one. \
@@ -195,6 +189,30 @@ pub(super) fn all() -> Vec<Tool> {
                 &["id", "request", "text"],
             ),
             pays(),
+        ),
+    ]
+}
+
+pub(super) fn all() -> Vec<Tool> {
+    let mut all = vec![
+        tool(
+            "plan",
+            "Forecast a debate: its calls, tokens and cost. Calls no model.",
+            schema(of_debate(), &["problem"]),
+            reads(),
+        ),
+        tool(
+            "debate",
+            "Start a debate of language models about a hard decision. It costs money, takes minutes and runs on its own: call `wait` with the returned id until it is over.",
+            schema(of_debate(), &["problem"]),
+            pays(),
+        ),
+        tool(
+            "wait",
+            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions or what it \
+                 requests of you; if it is still running, call it again.",
+            schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
+            reads(),
         ),
         tool("status", "The current status of a debate.", schema(json!({"id": id()}), &["id"]), reads()),
         tool(
@@ -254,5 +272,7 @@ pub(super) fn all() -> Vec<Tool> {
             ),
             reads(),
         ),
-    ]
+    ];
+    all.extend(of_host());
+    all
 }

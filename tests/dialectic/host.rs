@@ -38,8 +38,9 @@ pub(crate) fn reply_to(request: &Value) -> String {
 /// A review with a point against each of the others' texts.
 fn review(request: &Incoming) -> Reply {
     let texts: BTreeSet<&str> = request.prompt().lines().filter(|line| line.starts_with("## Text ")).collect();
-    let point = "1. [minor] Load: it may be too slow. Resolved by: a measurement.";
-    Reply::text(texts.into_iter().map(|text| format!("{text}\n\n{point}\n\n")).collect::<String>())
+    let sections =
+        texts.into_iter().map(|text| [text, "1. [minor] Load: it may be too slow. Resolved by: a measurement."]);
+    Reply::text(sections.flatten().collect::<Vec<_>>().join("\n\n"))
 }
 
 /// The requests that wait; none once the debate is over.
@@ -79,14 +80,14 @@ fn play(sandbox: &Sandbox, id: &str, mut chance: Option<ChaCha8Rng>) -> usize {
 
 #[test]
 fn any_order_of_replies_and_kills_between_them_leave_the_same_record() {
-    for (protocol, debate, replies) in
-        [("council", json!({"check": 2}), 3 + 3 + 1 + 2), ("dialectic", json!({"rounds": 2}), 3 + 6 + 3 + 6 + 3 + 1)]
-    {
-        let roles = ["architect", "kiss", "testing"];
+    for (protocol, roles, debate, replies) in [
+        ("council", &["architect", "kiss", "testing"][..], json!({"check": 2}), 3 + 3 + 1 + 2),
+        ("dialectic", &["architect", "kiss"], json!({"rounds": 2}), 2 + 2 + 2 + 2 + 2 + 1),
+    ] {
         let states: Vec<Value> = [None, Some(1), Some(2)]
             .into_iter()
             .map(|seed| {
-                let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &debate));
+                let sandbox = Sandbox::new().config(&hosted(roles, roles, &debate));
                 let id = begin(&sandbox, &["--protocol", protocol]);
                 assert_eq!(play(&sandbox, &id, seed.map(ChaCha8Rng::seed_from_u64)), replies, "{protocol}");
                 sandbox.assert_state_is_the_fold(&id);
@@ -248,6 +249,18 @@ fn requests_go_on_after_a_kill_and_a_removed_debate_leaves_nothing() {
     sandbox.run(["rm", &id, "--yes"]).expect_code(0);
     let left = sandbox.files().into_iter().filter(|(path, _)| path.to_string_lossy().contains(&id)).count();
     assert_eq!(left, 0);
+}
+
+#[test]
+fn requests_start_no_debate_that_calls_models_alone() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let id = begin(&sandbox, &["--detach"]);
+    server.wait_for_requests(2);
+    kill_if_running(&sandbox);
+    let refused = sandbox.run(["requests", &id]).expect_code(75);
+    assert!(refused.stderr.contains("dialectic resume"), "{refused}");
+    assert_eq!((server.requests().len(), process_of(&sandbox)), (2, None));
 }
 
 #[test]

@@ -363,8 +363,8 @@ impl ModelResolver<'_> {
 pub(super) type OwnProviders = BTreeMap<String, bool>;
 
 /// The provider and the model in a name such as `openai/gpt-5.6-luna`. A prefix that names no provider belongs to the
-/// model's name. The name of a program or the host alone means its default model; for the user's own program, the model has the
-/// program's name.
+/// model's name. The name of a program or the host alone means its default model; for the user's own program, the model
+/// has the program's name.
 pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
         let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);

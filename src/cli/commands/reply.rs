@@ -25,11 +25,8 @@ pub(in crate::cli) fn run(args: &ReplyArgs, terminal: &mut Terminal) -> Result<(
     let entry = debates()?.find(&args.which.debate)?;
     let waiting = entry.host_requests()?;
     let Some(request) = waiting.iter().find(|request| request.id == args.request) else {
-        return Err(match answered(&entry, &args.request)? {
-            Some(by) => is_answered(&args.request, by.as_deref()),
-            None => not_waiting(&args.request, &waiting.iter().map(|request| request.id.clone()).collect::<Vec<_>>()),
-        }
-        .into());
+        let first = answered(&entry, &args.request)?;
+        return Err(first.unwrap_or_else(|| not_waiting(&args.request, &waiting)).into());
     };
     let text = read(args.file.as_deref())?;
     let key = &request.key;
@@ -63,17 +60,18 @@ fn is_answered(id: &str, by: Option<&str>) -> UserError {
     UserError::input(format!("the request {id} is already answered{by}"))
 }
 
-/// Who answered a request, if anybody has.
-fn answered(entry: &Entry, id: &str) -> Result<Option<Option<String>>, Error> {
+/// The refusal of a second reply, if there was a first.
+fn answered(entry: &Entry, id: &str) -> Result<Option<UserError>, Error> {
     let events = entry.load(AccessMode::Events)?.events;
     let is_meant = |key: &CallKey| HostRequest::id_of(key) == id;
     let ended = events.iter().find(|recorded| recorded.event.settles().is_some_and(|(key, _)| is_meant(key)));
     if let Some(recorded) = ended {
-        return Ok(Some(recorded.event.call().and_then(|call| call.served_model.clone())));
+        let call = recorded.event.call();
+        return Ok(Some(is_answered(id, call.and_then(|call| call.served_model.as_deref()))));
     }
     let shown = entry.shown_to_host()?.into_iter().find(|request| request.id == id);
     let reply = shown.map(|request| entry.host_reply(&request.key)).transpose()?.flatten();
-    Ok(reply.map(|reply| reply.by))
+    Ok(reply.map(|reply| is_answered(id, reply.by.as_deref())))
 }
 
 fn read(path: Option<&Path>) -> Result<String, UserError> {

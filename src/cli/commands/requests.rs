@@ -12,7 +12,8 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::status::{Presence, is_worth_waiting, load};
 use dialectic_base::figures::list;
-use dialectic_record::debate::{Debate, Status};
+use dialectic_base::provider::HOST;
+use dialectic_record::debate::{AgentSettings, Debate, Status};
 use dialectic_record::store::{Entry, HostRequest};
 
 use super::wait::LOOK;
@@ -51,9 +52,13 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
     }
 }
 
-/// Whether a debate that no process runs can continue now: one was killed, an accepted reply was not taken, or an order
-/// was not obeyed.
+/// Whether a debate with the host that no process runs can continue now: one was killed, an accepted reply was not
+/// taken, or an order was not obeyed.
 fn is_behind(entry: &Entry, debate: &Debate, waiting: usize) -> Result<bool, Error> {
+    let is_host = |agent: &AgentSettings| agent.provider == HOST;
+    if !debate.settings.as_ref().is_some_and(|settings| settings.everybody().any(is_host)) {
+        return Ok(false);
+    }
     Ok(match debate.status {
         Status::Pending | Status::Running => true,
         Status::Paused if debate.open_questions().next().is_some() => false,
@@ -66,11 +71,10 @@ fn is_behind(entry: &Entry, debate: &Debate, waiting: usize) -> Result<bool, Err
 
 fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &Terminal) -> Result<(), Error> {
     if let Some(id) = args.request.as_ref().filter(|_| !requests.is_empty()) {
-        let open: Vec<String> = requests.iter().map(|request| request.id.clone()).collect();
-        requests.retain(|request| request.id == *id);
-        if requests.is_empty() {
-            return Err(not_waiting(id, &open).into());
+        if !requests.iter().any(|request| request.id == *id) {
+            return Err(not_waiting(id, &requests).into());
         }
+        requests.retain(|request| request.id == *id);
     }
     if args.json {
         return terminal.json(&requests);
@@ -79,8 +83,9 @@ fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &Termina
 }
 
 /// No request with this id waits.
-pub(super) fn not_waiting(id: &str, open: &[String]) -> UserError {
-    let open = if open.is_empty() { "none waits".to_owned() } else { format!("waiting: {}", list(open)) };
+pub(super) fn not_waiting(id: &str, waiting: &[HostRequest]) -> UserError {
+    let open: Vec<String> = waiting.iter().map(|request| request.id.clone()).collect();
+    let open = if open.is_empty() { "none waits".to_owned() } else { format!("waiting: {}", list(&open)) };
     UserError::input(format!("no request `{id}` waits; {open}"))
 }
 

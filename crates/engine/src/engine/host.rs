@@ -87,9 +87,9 @@ impl Engine {
             };
             self.host.has_changed = true;
             let chat = Arc::new(HostReply::new(reply.text, reply.by));
-            self.note_shown();
             self.launch(Caller { chat, ..waiting.agent.caller }, waiting.call, None);
         }
+        self.note_shown();
         if std::mem::take(&mut self.host.has_changed) {
             let requests: Vec<_> = self.host.waiting.iter().map(|waiting| &waiting.request).collect();
             entry.write_host_requests(&requests)?;

@@ -64,9 +64,8 @@ impl Runner {
         };
         let read = answer(ask, &call, &panel.judge.settings.id).await;
         let first = asks_again.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let unreadable = |read: RequestResult| match read.value {
-            Value::Unreadable(error) => Some(error.to_string()),
-            _ => None,
+        let unreadable = |read: RequestResult| {
+            if let Value::Unreadable(error) = read.value { Some(error.to_string()) } else { None }
         };
         let reason = first.or_else(|| read.map_or_else(|failed| Some(failed.to_string()), unreadable));
         reason.map_or(Ok(()), |reason| Err(ReplyError::Unusable { reason }))

@@ -251,8 +251,8 @@ async fn drive(
     }
 }
 
-/// Tells a run of a stop order or of the host's replies next to its record, until the run is `over`. Uses its own thread, independent of the
-/// runtime's clock and tasks.
+/// Tells a run of a stop order or of the host's replies next to its record, until the run is `over`. Uses its own
+/// thread, independent of the runtime's clock and tasks.
 fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();

@@ -17,9 +17,6 @@ use crate::debate::CallKey;
 use super::snapshot::write_once;
 use super::{Entry, Readers, StoreError, write_atomically};
 
-/// The bytes of a hash that identify a request.
-const ID_BYTES: usize = 4;
-
 /// A request that waits for the host's reply. It needs no other text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,8 +53,8 @@ impl HostRequest {
     /// The id of a call's request: letters and digits, the same in every run.
     pub fn id_of(key: &CallKey) -> String {
         // Keys always have a JSON form.
-        let hash = Sha256::digest(serde_json::to_vec(key).unwrap_or_default());
-        hash.iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect()
+        let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(serde_json::to_vec(key).unwrap_or_default()).into();
+        format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
     }
 
     /// Who is to write what: `The kiss (kiss): critique of agent-architect, round 1`.
