@@ -4,10 +4,8 @@
 //! used ([`Archive::update`]). So a run killed after its last event loses nothing, and no debate counts twice, even
 //! with concurrent programs.
 
-mod elo;
 mod known;
 mod memory;
-mod past;
 mod ratings;
 
 #[cfg(test)]
@@ -18,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
-use past::PastDecision;
+use known::PastDecision;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use dialectic_base::provider::OFFLINE;

@@ -11,7 +11,7 @@ use dialectic_config::{DEFAULT_PATH, cache_directory};
 use dialectic_record::store::{Readers, write_atomically};
 
 use super::git::Git;
-use super::{plain, unreadable};
+use super::unreadable;
 
 /// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
@@ -79,4 +79,41 @@ fn place(commit: &str) -> Result<PathBuf, Error> {
     let kept = tempfile::Builder::new().prefix("dialectic-review-").tempdir();
     let path = kept.map_err(|source| unreadable(Path::new(commit), source))?;
     Ok(path.keep())
+}
+
+/// The files to review: all, or those at or below some paths.
+#[derive(Debug, Default)]
+pub struct Wanted(Vec<String>);
+
+impl Wanted {
+    /// Parses paths typed in `directory`, relative to `root`.
+    pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
+        let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+        Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        let below = |wanted: &String| {
+            wanted.is_empty()
+                || path.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.0.is_empty() || self.0.iter().any(below)
+    }
+}
+
+fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {
+    root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
+}
+
+/// A path without `.` and `..`, with slashes.
+pub(super) fn plain(path: &Path) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => names.push(name.to_string_lossy().into_owned()),
+            Component::ParentDir => drop(names.pop()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    names.join("/")
 }

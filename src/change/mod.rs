@@ -6,7 +6,6 @@
 mod base;
 mod diff;
 pub(crate) mod git;
-mod wanted;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,11 +21,11 @@ use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, DebateSettings, LeftOut, Settings};
 
-pub use wanted::Wanted;
+pub use base::Wanted;
 
+use base::plain;
 use diff::{FileDiff, Kind};
 use git::{Entry, Git, GitError, Mode};
-use wanted::plain;
 
 /// The attachment names of the diff and of the list of withheld files.
 const DIFF: &str = "change.diff";

@@ -12,7 +12,7 @@ use dialectic_record::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator
 use dialectic_record::protocol::follow_up_info;
 
 use super::Subject;
-use super::schema::EVALUATION;
+use super::criterion::EVALUATION;
 
 /// An evaluator that can be called.
 pub struct Evaluator {

@@ -5,22 +5,18 @@
 //! `docs/evaluation.md` describes the use.
 
 mod answer;
-mod compare;
 mod criterion;
 mod evaluator;
 pub mod output;
 pub mod pairwise;
 mod requirements;
 mod run;
-mod schema;
-mod statistics;
 mod subject;
 
 pub use answer::{EvaluatorAnswer, Ignored};
-pub use compare::indistinct;
 pub use criterion::{Criterion, Scores};
 pub use evaluator::{Evaluator, PromptText, evaluators};
+pub use pairwise::{Figure, indistinct};
 pub use requirements::{Coverage, Requirements};
 pub use run::{Attempt, Evaluated, EvaluationRun, Skipped, Usage, evaluate};
-pub use statistics::Figure;
 pub use subject::{Subject, SubjectError};

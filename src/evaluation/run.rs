@@ -14,7 +14,7 @@ use dialectic_base::money::Usd;
 use dialectic_engine::agent::{AnswerError, Ask};
 use dialectic_llm::{Caller, FailedCall, Request};
 
-use super::statistics::mean;
+use super::pairwise::mean;
 use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
 
 /// The maximum evaluations in flight, unless there are more evaluators.

@@ -15,6 +15,5 @@ mod command;
 mod limits;
 mod server;
 mod tools;
-mod words;
 
 pub use server::{Options, serve};

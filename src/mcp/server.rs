@@ -25,12 +25,12 @@ use dialectic_engine::tools::ContextDirectory;
 use dialectic_record::store::{Directory, Entry};
 
 use super::command::{Done, Program};
+use super::limits::of_models;
 use super::limits::{LimitError, Limits};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
     Wait, Which,
 };
-use super::words::of_models;
 use arguments::{option, words};
 
 /// The polling interval for a debate's end, and for progress notifications.

@@ -11,7 +11,6 @@ mod problems;
 mod segment;
 pub mod status;
 pub mod store;
-mod tally;
 pub mod worker;
 
 pub use problems::Answer;

@@ -9,7 +9,6 @@
 
 mod attributes;
 mod destination;
-mod exporter;
 mod generation;
 mod spans;
 mod tracer;

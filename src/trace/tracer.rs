@@ -1,17 +1,29 @@
 //! The tracer connects spans and their delivery.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::error::Error as _;
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
 
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
+use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanLimits};
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::trace::{
+    BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanData, SpanExporter, SpanLimits,
+};
+use prost::Message;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, StatusCode};
+use secrecy::ExposeSecret;
+use tokio::runtime::Runtime;
 
 use dialectic_record::debate::{Debate, Signal};
 
 use super::destination::TraceDestination;
-use super::exporter::{ExportReport, Exporter};
 use super::spans::Spans;
 
 /// The time limit for the last spans.
@@ -107,5 +119,135 @@ impl Tracer {
             Some(reason) => Err(Undelivered { to: self.to, reason }),
             None => Ok(()),
         }
+    }
+}
+
+/// The delays before retries of a batch.
+const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
+
+/// The result of a batch.
+pub(super) enum ExportReport {
+    /// An attempt failed and is retried.
+    Trouble(String),
+    /// The batch was dropped.
+    Lost(String),
+}
+
+/// A batch was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SendError {
+    #[error("{}", innermost(.0))]
+    NoAnswer(reqwest::Error),
+    /// The answer was an error.
+    #[error("the server answered {0}")]
+    Refused(StatusCode),
+    /// Some spans were rejected.
+    #[error("the server rejected {0} spans")]
+    Partly(i64),
+}
+
+impl SendError {
+    /// Whether the protocol allows a retry.
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::Refused(status) if matches!(status.as_u16(), 429 | 502 | 503 | 504))
+    }
+}
+
+/// The root cause of an error, such as `Connection refused`: the rest is redundant, and contains the address, which may
+/// hold a key.
+fn innermost(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no answer in time".to_owned();
+    }
+    let Some(mut cause) = error.source() else { return "the request failed".to_owned() };
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
+/// Sends batches. The SDK calls it from its own thread, where it may block.
+pub(super) struct Exporter {
+    destination: TraceDestination,
+    http: Client,
+    runtime: Runtime,
+    resource: ResourceAttributesWithSchema,
+    reports: Sender<ExportReport>,
+}
+
+impl Exporter {
+    /// # Errors
+    /// The system cannot provide a runtime.
+    pub(super) fn new(
+        destination: TraceDestination,
+        http: Client,
+        reports: Sender<ExportReport>,
+    ) -> std::io::Result<Self> {
+        // A separate runtime, because the debate's is busy, and gone when the last batch is sent.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { destination, http, runtime, resource: ResourceAttributesWithSchema::default(), reports })
+    }
+
+    fn deliver(&self, batch: Vec<SpanData>) -> Result<(), SendError> {
+        let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);
+        let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
+        let mut waits = WAITS.into_iter();
+        loop {
+            let sent = self.runtime.block_on(self.send(body.clone()));
+            let Err(error) = &sent else { return sent };
+            let Some(wait) = waits.next().filter(|_| error.is_transient()) else { return sent };
+            self.report(ExportReport::Trouble(error.to_string()));
+            std::thread::sleep(wait);
+        }
+    }
+
+    fn report(&self, report: ExportReport) {
+        // The caller may have stopped waiting.
+        drop(self.reports.send(report));
+    }
+
+    async fn send(&self, body: Vec<u8>) -> Result<(), SendError> {
+        let TraceDestination { url, credentials, headers, timeout, .. } = &self.destination;
+        let mut request = self
+            .http
+            .post(url.clone())
+            .timeout(*timeout)
+            .headers(headers.clone())
+            .header(CONTENT_TYPE, "application/x-protobuf")
+            .body(body);
+        if let Some(credentials) = credentials {
+            request = request.basic_auth(credentials.user.expose_secret(), Some(credentials.password.expose_secret()));
+        }
+        let response = request.send().await.map_err(SendError::NoAnswer)?;
+        if !response.status().is_success() {
+            return Err(SendError::Refused(response.status()));
+        }
+        let answer = response.bytes().await.map_err(SendError::NoAnswer)?;
+        // Servers may answer with JSON or nothing: other content is no statement about spans.
+        let answer = ExportTraceServiceResponse::decode(answer).unwrap_or_default();
+        match answer.partial_success {
+            Some(partly) if partly.rejected_spans > 0 => Err(SendError::Partly(partly.rejected_spans)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl SpanExporter for Exporter {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        self.deliver(batch).map_err(|error| {
+            let error = error.to_string();
+            self.report(ExportReport::Lost(error.clone()));
+            OTelSdkError::InternalFailure(error)
+        })
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.resource = resource.into();
+    }
+}
+
+impl fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exporter").field("destination", &self.destination).finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 
 use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
-use crate::evaluation::statistics::two_decimals;
+use crate::evaluation::pairwise::two_decimals;
 use crate::evaluation::{Criterion, Evaluated, EvaluationRun};
 
 /// The title of the first column; the criteria follow.

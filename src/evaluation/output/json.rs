@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::evaluation::statistics::rounded;
+use crate::evaluation::pairwise::rounded;
 use crate::evaluation::{Criterion, Evaluated, EvaluationRun, Figure};
 use dialectic_record::debate::AgentId;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crate::evaluation::statistics::{mean, two_decimals};
+use crate::evaluation::pairwise::{mean, two_decimals};
 use crate::evaluation::{Criterion, Evaluated, Figure};
 use dialectic_base::markdown::cell;
 

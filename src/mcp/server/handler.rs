@@ -16,8 +16,8 @@ use dialectic_record::store::{StoreError, read_state};
 
 use super::arguments::words;
 use super::{Refusal, Server, refused, succeeded};
+use crate::mcp::limits::of_models;
 use crate::mcp::tools::{MOST_LISTED, all};
-use crate::mcp::words::of_models;
 
 /// The URI scheme of debates as resources.
 const SCHEME: &str = "dialectic://debate/";

@@ -1,7 +1,6 @@
 //! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
 
 mod replies;
-mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,8 +22,7 @@ use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
-use replies::{Replies, failed_call, unreadable};
-use text::{ParsedText, ToolLog, run_all};
+use replies::{ParsedText, Replies, ToolLog, failed_call, run_all, unreadable};
 
 /// The reason given for requesting points again.
 const NO_POINTS: &str = "it has no points in the form that was asked for";

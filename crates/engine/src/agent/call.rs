@@ -16,7 +16,7 @@ use dialectic_record::protocol::motion::debaters;
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
-use super::dispute::{dispute, short};
+use super::compare::{dispute, short};
 use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::points::{ListedPoints, answered_at_the_end};

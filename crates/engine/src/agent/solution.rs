@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use dialectic_record::debate::{AgentId, PartlyFulfilled, Point, Ruling, Solution, clean_title, limited_confidence};
 
-use super::ruling::{RawRuling, under_the_solution, unmet};
+use super::rulings::{RawPointRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
 
 /// The maximum confidence with an unfulfilled major requirement.
@@ -72,7 +72,7 @@ impl Written {
             let PartlyFulfilled { requirement, fails, .. } = one;
             if fails.is_empty() || is_always(&fails) { requirement } else { format!("{requirement}: {fails}") }
         }));
-        let rulings = RawRuling::on(&rulings, listed, standing);
+        let rulings = RawPointRuling::on(&rulings, listed, standing);
         let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
         for (objection, counts) in unmet(listed, &rulings) {
             let (number, words) = (objection.number(), objection.point.in_words());

@@ -6,7 +6,7 @@ use dialectic_record::debate::PartlyFulfilled;
 
 use super::AnswerError;
 use super::mend::{comment_length, object};
-use super::ruling::RawRuling;
+use super::rulings::RawPointRuling;
 use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
@@ -33,7 +33,7 @@ pub struct Assessment {
     pub partly_fulfilled: Vec<PartlyFulfilled>,
     pub open_questions: Vec<String>,
     /// The rulings on open points.
-    pub(super) rulings: Vec<RawRuling>,
+    pub(super) rulings: Vec<RawPointRuling>,
     pub title: Option<String>,
     /// Whether it abandoned the approach of its draft.
     pub rethought: bool,
@@ -69,7 +69,7 @@ impl Assessment {
             unfulfilled_major_requirements: list(TELLING_KEY),
             partly_fulfilled: partly_of(object.get("partlyFulfilled")),
             open_questions: list("openQuestions"),
-            rulings: RawRuling::read_all(object.get("rulings")),
+            rulings: RawPointRuling::read_all(object.get("rulings")),
             title: object.get("title").and_then(Value::as_str).map(str::to_owned),
             rethought: is_changed(object),
             confidence,

@@ -7,7 +7,6 @@
 
 mod budget;
 mod calls;
-mod closing;
 mod commands;
 mod follow_up;
 mod forecast;
@@ -53,7 +52,7 @@ pub use windows::{WindowError, check_problem, check_windows, telling_rounds};
 
 use budget::Budget;
 use calls::Calls;
-use closing::{check_before_closing, has_something_to_check};
+use commands::{check_before_closing, has_something_to_check};
 use host::Host;
 use outage::Outage;
 

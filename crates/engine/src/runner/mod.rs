@@ -9,13 +9,10 @@
 
 #![warn(missing_docs)]
 
-mod after;
-mod attachments;
 mod follow_up;
 mod foreseen;
 mod gather;
 mod models;
-mod past;
 mod prepared;
 mod reply;
 mod run;
@@ -38,14 +35,12 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{Protocol, Unfit};
 use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreError, read_journal, read_state};
 
-pub use after::{After, HOOK_LIMIT, Hooks};
-pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::PreparedQuestion;
-pub use past::DebateHistory;
+pub use gather::{AttachmentError, Attachments};
 pub use prepared::{Prepared, Ready};
 pub use reply::ReplyError;
-pub use run::{Controls, Failed, Finished, Run};
-pub use services::{Services, ServicesError};
+pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Hooks, Run};
+pub use services::{DebateHistory, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
 
 pub use models::Models;

@@ -1,20 +1,24 @@
 //! The handle to a running debate.
 
-use std::io;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
+use crate::access::secret_variables;
 use crate::engine::{Engine, EngineError, RunCommand, RunEnding, UserReply};
-use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress, StopReason};
+use crate::process::{Limited, run};
+use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress, Settings, StopReason};
 use dialectic_record::signals::{Follower, Signals, Subscription, Words};
 use dialectic_record::store::{Entry, JournalReader};
+
+use super::{DebateHistory, Runner};
 
 /// The interval between checks for a stop order and for replies.
 const LOOK_FOR_ORDER: Duration = Duration::from_millis(250);
@@ -278,4 +282,68 @@ fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>
     };
     // The debate runs without it, too.
     drop(thread::Builder::new().name("order".to_owned()).spawn(watch));
+}
+
+/// The time limit of a command.
+pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
+
+/// The commands after a debate, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hooks {
+    /// Shell commands; each receives the debate's state on its standard input.
+    pub after_debate: Vec<String>,
+}
+
+/// The steps after a debate.
+pub struct After {
+    hooks: Hooks,
+    /// The variables withheld from the commands.
+    secrets: BTreeSet<String>,
+    past: Option<Arc<dyn DebateHistory>>,
+    settings: Settings,
+}
+
+impl Runner {
+    /// The steps after a debate with these settings. `hooks` come from the user, never from a record or a request.
+    pub fn after(&self, settings: &Settings, hooks: Hooks) -> After {
+        let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
+        After { hooks, secrets, past, settings: settings.clone() }
+    }
+}
+
+impl After {
+    /// Indexes the debate at `state` with earlier ones, then runs the commands in order, with the state on their
+    /// standard input. Returns warnings; a failure does not affect the debate.
+    pub async fn run(self, state: &Path) -> Vec<String> {
+        let Self { hooks, secrets, past, settings } = self;
+        let mut warnings = Vec::new();
+        if let Some(past) = past {
+            let counted = spawn_blocking(move || past.take_in(&settings)).await;
+            if let Err(error) = counted.unwrap_or_else(|defect| Err(defect.to_string())) {
+                // The next reader of past debates indexes it.
+                warnings.push(format!("the debate is not indexed yet: {error}"));
+            }
+        }
+        if !hooks.after_debate.is_empty() {
+            warnings.extend(run_all(&hooks, &secrets, state).await);
+        }
+        warnings
+    }
+}
+
+async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec<String> {
+    let input = match fs::read(state) {
+        Ok(input) => input,
+        Err(error) => {
+            return vec![format!("the commands in `hooks` are skipped: cannot read {}: {error}", state.display())];
+        }
+    };
+    let mut warnings = Vec::new();
+    for command in &hooks.after_debate {
+        let limited = Limited { command, input: Some(&input), limit: HOOK_LIMIT, keep: 0, without };
+        if let Err(error) = run(&limited).await {
+            warnings.push(format!("the command `{command}` after the debate failed: {error}"));
+        }
+    }
+    warnings
 }

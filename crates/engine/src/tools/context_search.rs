@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::arguments::TextArgument;
+use super::toolbox::TextArgument;
 use super::{Tool, ToolContext, ToolError};
 
 /// The length of a snippet in characters, and the maximum length of a term.

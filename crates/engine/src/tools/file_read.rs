@@ -6,8 +6,8 @@ use serde_json::json;
 
 use dialectic_base::secrets::holds_private_key;
 
-use super::arguments::TextArgument;
 use super::sandbox::{AccessError, ContextDirectory};
+use super::toolbox::TextArgument;
 use super::{Tool, ToolError};
 
 /// The maximum returned length of a file: 256 KiB, in bytes.

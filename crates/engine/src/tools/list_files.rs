@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::arguments::TextArgument;
 use super::sandbox::{AccessError, ContextDirectory};
+use super::toolbox::TextArgument;
 use super::{Tool, ToolContext, ToolError};
 
 /// The maximum number of entries: enough for source trees, few enough to keep generated files from filling the context.

@@ -5,7 +5,6 @@
 //! have manipulated it. Errors are written for the model: they say what to do, and never name a path outside the
 //! context directory.
 
-mod arguments;
 mod context_search;
 mod file_read;
 mod list_files;
@@ -24,9 +23,9 @@ use serde_json::Value;
 use dialectic_llm::ToolSpec;
 use dialectic_record::debate::Round;
 
-use arguments::TextArgument;
 pub use outline::{Excerpt, outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
+use toolbox::TextArgument;
 pub use toolbox::{Toolbox, specs};
 
 /// The data that tools may read.

@@ -10,8 +10,6 @@ mod codex;
 mod find;
 mod limits;
 mod process;
-mod program;
-mod prompt;
 mod transcript;
 
 #[cfg(test)]
@@ -35,9 +33,8 @@ use transcript::Transcript;
 
 pub use crate::programs::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
 pub use call::Login;
-pub use find::{ProgramFault, find, searched};
+pub use find::{Program, ProgramFault, find, searched};
 pub use process::{ProcessGroup, end_all};
-pub use program::Program;
 
 /// The default number of concurrent processes of a program.
 pub const CONCURRENCY: usize = 2;
@@ -76,7 +73,7 @@ impl CommandModel {
     }
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
-        prompt::check_model(&request.model)?;
+        call::check_model(&request.model)?;
         self.check_again().await?;
         self.ask_for_login().await;
         let program = &self.program;
@@ -89,7 +86,7 @@ impl CommandModel {
             arguments: program.arguments(request, &place),
             environment: program.environment_of(request),
             directory: &place.work(),
-            input: prompt::text(request, calls.is_none()),
+            input: call::text(request, calls.is_none()),
             idle: live.timeouts.idle,
         };
         let mut heard = Transcript::default();

@@ -6,8 +6,6 @@
 
 mod agreement;
 mod answer_state;
-mod attachment;
-mod call;
 mod change_set;
 mod check;
 mod clarification;
@@ -15,13 +13,11 @@ mod contribution;
 pub mod defaults;
 mod event;
 mod fold;
-mod follow_up;
 mod forecast;
 mod fork;
 mod gathered;
 mod history;
 mod id;
-mod known_settings;
 mod named_texts;
 mod number;
 mod order;
@@ -36,12 +32,10 @@ mod similarity;
 mod solution;
 mod stage;
 mod state;
-mod team;
 mod time;
 mod timeline;
 mod title;
 mod verdict;
-mod voting;
 
 /// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
@@ -55,8 +49,6 @@ pub use agreement::{
     Relations, Wording,
 };
 pub use answer_state::AnswerState;
-pub use attachment::Attachment;
-pub use call::{CallKey, CallStatus};
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
@@ -64,15 +56,16 @@ pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
-pub use follow_up::FollowUp;
 pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
-pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
-pub use id::{AgentId, DebateId};
+pub use gathered::{
+    AgentStanding, Attachment, Gathered, Material, MaterialSource, Selection, Standings, TeamCandidate,
+};
+pub use id::{AgentId, CallKey, CallStatus, DebateId};
 pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
-pub use polls::{PollChoice, Polls};
+pub use polls::{Dissent, PollChoice, Polls, Undecided, VoteCount, Voting};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
@@ -85,15 +78,13 @@ pub use similarity::Lexicon;
 pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
-    CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
-    SummaryMetadata, UnknownEnd,
+    CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,
+    Summary, SummaryMetadata, UnknownEnd,
 };
-pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use title::clean_title;
 pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
-pub use voting::{Dissent, Undecided, VoteCount, Voting};
 
 pub use crate::points::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,

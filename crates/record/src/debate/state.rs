@@ -15,7 +15,7 @@ use dialectic_base::provider::OFFLINE;
 
 use super::{
     AgentClarifications, AgentId, AnswerState, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Clarification,
-    Contribution, Convergence, DebateId, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move,
+    Contribution, Convergence, DebateId, Extension, ForkedFrom, Gathered, Judgement, Ledger, Metadata, Move,
     Observation, Outcome, OutcomeKind, Past, Point, Poll, PromptSources, Relations, ResultKind, Selection, Settings,
     Solution, StageId, StageInfo, StageWords, TerminationKind, Timestamp, Verdict, Voting, stage,
 };
@@ -548,4 +548,22 @@ impl Debate {
         }
         all
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FollowUp {
+    pub question: Arc<str>,
+    /// The answer in Markdown; absent until given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Arc<str>>,
+    /// The time of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The judge that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<AgentId>,
+    /// How the answer was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
 }

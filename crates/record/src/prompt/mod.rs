@@ -20,35 +20,25 @@ macro_rules! prompt {
 
 mod catalog;
 mod evaluator;
-mod material;
 mod pairwise;
 mod role;
-mod source;
 mod step;
-mod values;
-mod version;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-pub use catalog::PromptError;
+pub use catalog::{PromptError, PromptFileError, read_prompt, read_whole_prompt, version};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
-pub use material::{
-    AnsweredQuestion, AskedItem, Asker, Attached, Authored, Candidate, CheckedDraft, FocusedRole, MaterialPart,
-    OwnRound, TitledText,
-};
 pub use pairwise::{pairwise_checklist, pairwise_ruling, pairwise_system};
 pub use role::{Role, RoleError};
-pub use source::{PromptFileError, read_prompt, read_whole_prompt};
-pub use step::{Focus, Prompt, Values};
-pub use values::{
-    ASSESS, Assess, BEGINNING, Beginning, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, FINDINGS_AGAIN, HISTORY,
-    History, OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, PLAIN_CLARIFICATIONS, POINTS_AGAIN, PlainClarifications,
-    PointsAgain, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
+pub use step::{
+    ASSESS, AnsweredQuestion, AskedItem, Asker, Assess, Attached, Authored, BEGINNING, Beginning, Candidate,
+    CheckedDraft, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY,
+    History, MaterialPart, OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, OwnRound, PLAIN_CLARIFICATIONS, POINTS_AGAIN,
+    PlainClarifications, PointsAgain, Prompt, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance, TitledText, Values,
 };
-pub use version::version;
 
 /// A request's prompt: the shared beginning, the history if any, and the call's body, separated by blank lines.
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use thiserror::Error;
 
 use super::Focus;
-use super::material::FocusedRole;
+use super::step::FocusedRole;
 
 /// The built-in roles: name, file.
 pub(super) const BUILT_IN: [(&str, &str); 8] = [

@@ -16,7 +16,7 @@ use crate::debate::{FORMAT_VERSION, Recorded};
 use super::StoreError;
 use super::line::{MOST_ZEROS, is_cut, open, read_line, seal};
 use super::lock::{FileLock, try_lock};
-use super::regular::{is_special, open_regular};
+use super::snapshot::{is_special, open_regular};
 
 pub use super::line::LineFault;
 pub use reader::JournalReader;

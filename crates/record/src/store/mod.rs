@@ -11,11 +11,8 @@ mod line;
 mod lock;
 mod older;
 mod record;
-mod regular;
-mod replica;
 mod saved;
 mod saver;
-mod select;
 mod snapshot;
 mod verify;
 
@@ -27,8 +24,7 @@ pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, 
 pub use host::{HostRequest, SavedReply};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use lock::{FileLock, is_locked, try_lock};
-pub use record::Record;
-pub use replica::{Replica, ReplicaError};
+pub use record::{Record, Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};

@@ -1,14 +1,17 @@
 //! The record of a running debate: every event goes to the journal first, then to the state.
 
+use std::fmt;
+use std::future::Future;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
 
 use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
-use super::{Directory, Entry, Journal, JournalContents, JournalError, Replica, StoreError, read_state};
+use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
 /// The maximum number of new ids tried.
 const ID_ATTEMPTS: usize = 16;
@@ -280,4 +283,24 @@ impl Record {
         };
         Ok(self.saver.insert(saver))
     }
+}
+
+/// A copy of a journal, kept while the debate runs. The journal stays authoritative for this run; another run would
+/// continue from the copy.
+pub trait Replica: fmt::Debug + Send + Sync {
+    /// Receives an event's line, with its line break, after the journal has it. Does not wait. A line that records a
+    /// paid call `is_paid`, and has to be copied at once; the others may wait until [`holds`](Self::holds) is called.
+    fn take(&self, line: &[u8], is_paid: bool);
+
+    /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an error
+    /// keeps a run that was taken over from sending any.
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;
+}
+
+/// Why a copy accepts no more events.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct ReplicaError {
+    /// The reason, as a clause.
+    pub reason: String,
 }

@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::debate::{Debate, DebateFile};
 
-use super::regular::open_regular;
+use super::snapshot::open_regular;
 use super::{JournalMark, Readers, StoreError, write_atomically};
 
 /// The text before the mark in a state file, and its maximum distance from the end in bytes.

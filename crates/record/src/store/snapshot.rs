@@ -1,6 +1,7 @@
 //! Atomic replacement of files.
 
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -128,6 +129,22 @@ pub(super) fn remove_leftovers(path: &Path) {
             drop(std::fs::remove_file(file.path()));
         }
     }
+}
+
+/// Whether a pipe, a socket or a device is at `path`.
+pub(super) fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// It cannot be opened, or is not a regular file.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    if is_special(path) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device, not a file"));
+    }
+    File::open(path)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@
 mod ledger;
 mod limits;
 mod outlook;
-mod purchase;
 
 use std::collections::BTreeSet;
 
@@ -33,8 +32,7 @@ use super::{Engine, EngineError};
 
 pub use ledger::CostLedger as Books;
 
-pub use limits::{BudgetError, check_prices};
-pub use purchase::{check_purchase, purchase};
+pub use limits::{BudgetError, check_prices, check_purchase, purchase};
 
 /// The limit, the spending, and the remaining needs.
 #[derive(Debug)]

@@ -1,13 +1,11 @@
 //! Blocks on the page.
 
-use maud::{Markup, html};
-
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Point, PointStatus};
+use maud::{Markup, Render, html};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::{Point, PointStatus, Timestamp};
 
-use super::elements;
 use super::participants::Participants;
 use super::text::{markdown, name, verbatim};
 
@@ -24,7 +22,7 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
         Block::Heading(title) => html! { h4 { (shown(title)) } },
         Block::Paragraph(said) => html! { p { (shown(said)) } },
         Block::List(items) => list(items, participants, top),
-        Block::Table(one) => table(one, participants),
+        Block::Table(one) => table_block(one, participants),
         Block::Text(text) => markdown(text, top + 1),
         Block::Verbatim(text) => verbatim(text),
         Block::Said(what, text) => html! {
@@ -50,14 +48,14 @@ fn list(items: &[ListItem<'_>], participants: &Participants<'_>, top: u8) -> Mar
     }
 }
 
-fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
-    let kept = table.columns.iter().enumerate().filter(|(_, column)| column.audience != Audience::Programs);
+fn table_block(given: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
+    let kept = given.columns.iter().enumerate().filter(|(_, column)| column.audience != Audience::Programs);
     let kept: Vec<(usize, bool)> = kept.map(|(place, column)| (place, column.is_figure)).collect();
-    let columns: Vec<elements::ColumnHeading> = kept
+    let columns: Vec<ColumnHeading> = kept
         .iter()
         .map(|(place, is_figure)| {
-            let title = line(&table.columns[*place].title, participants);
-            if *is_figure { elements::ColumnHeading::number(title) } else { elements::ColumnHeading::words(title) }
+            let title = line(&given.columns[*place].title, participants);
+            if *is_figure { ColumnHeading::number(title) } else { ColumnHeading::words(title) }
         })
         .collect();
     let row = |row: &Vec<Phrase<'_>>| {
@@ -72,9 +70,9 @@ fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
             }
         }
     };
-    let (body, foot) = table.rows.split_at(table.rows.len() - usize::from(table.has_total && !table.rows.is_empty()));
+    let (body, foot) = given.rows.split_at(given.rows.len() - usize::from(given.has_total && !given.rows.is_empty()));
     let foot = foot.first().map(row);
-    elements::table(table.class, &table.caption, &columns, &html! { @for one in body { (row(one)) } }, foot.as_ref())
+    table(given.class, &given.caption, &columns, &html! { @for one in body { (row(one)) } }, foot.as_ref())
 }
 
 /// A line on the page.
@@ -116,4 +114,63 @@ pub(super) fn severity(point: &Point) -> Markup {
 pub(super) fn anchor(number: &str) -> String {
     let safe = number.chars().filter(|c| c.is_alphanumeric() || *c == '.');
     "objection-".chars().chain(safe).collect()
+}
+
+pub(super) struct ColumnHeading {
+    heading: Markup,
+    class: &'static str,
+}
+
+impl ColumnHeading {
+    pub(super) fn words(heading: impl Render) -> Self {
+        Self { heading: heading.render(), class: "" }
+    }
+
+    /// A right-aligned column of numbers.
+    pub(super) fn number(heading: impl Render) -> Self {
+        Self { heading: heading.render(), class: "number" }
+    }
+}
+
+/// A table. `rows` are its `<tr>` elements; `foot` is its total, if any.
+pub(super) fn table(
+    class: &'static str,
+    caption: &str,
+    columns: &[ColumnHeading],
+    rows: &Markup,
+    foot: Option<&Markup>,
+) -> Markup {
+    let attribute = |class: &'static str| Some(class).filter(|class| !class.is_empty());
+    let table = html! {
+        table class=[attribute(class)] {
+            caption { span { (caption) } }
+            thead {
+                tr {
+                    @for ColumnHeading { heading, class } in columns {
+                        @if heading.0.is_empty() { td {} }
+                        @else { th scope="col" class=[attribute(class)] { (heading) } }
+                    }
+                }
+            }
+            tbody { (rows) }
+            @if let Some(foot) = foot { tfoot { (foot) } }
+        }
+    };
+    scrolling(caption, &table)
+}
+
+/// A box that scrolls sideways if its content is wider than the window, by keyboard too. `label` describes it to screen
+/// readers.
+fn scrolling(label: &str, content: &Markup) -> Markup {
+    html! {
+        div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
+    }
+}
+
+/// A time in UTC to the second.
+pub(super) fn time(at: Timestamp) -> Markup {
+    let (day, clock) = (at.utc().format("%Y-%m-%d"), at.utc().format("%H:%M:%S"));
+    html! {
+        time datetime=(at) { (day) " " small { (clock) " UTC" } }
+    }
 }

@@ -6,7 +6,7 @@ use crate::report::View;
 use dialectic_base::figures::{counted, duration, named_cost};
 use dialectic_record::debate::{AnswerState, Debate, OutcomeKind, Status};
 
-use super::elements::time;
+use super::blocks::time;
 use super::page::title;
 use super::text::name;
 

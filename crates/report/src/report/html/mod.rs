@@ -5,8 +5,6 @@
 
 mod blocks;
 mod contributions;
-mod elements;
-mod follow_ups;
 mod glance;
 mod header;
 mod objections;
@@ -14,7 +12,6 @@ mod page;
 mod participants;
 mod problem;
 mod solution;
-mod speeches;
 mod story;
 mod text;
 mod vote;
@@ -40,7 +37,7 @@ pub fn html(view: &View<'_>) -> String {
         capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
-    let texts = |yields| speeches::yielding(view, &participants, yields);
+    let texts = |yields| contributions::yielding(view, &participants, yields);
     let answer = |id, title: &str, body| PageSection::new(id, title, PagePart::Answer, body);
     let course = |id, title: &str, body| PageSection::new(id, title, PagePart::Debate, body);
     let run = |id, title: &str, body| PageSection::new(id, title, PagePart::Run, body);
@@ -48,7 +45,7 @@ pub fn html(view: &View<'_>) -> String {
     let agreement = subject::agreement(&debate.rounds, &debate.extensions);
     let sections = [
         answer("solution", &solution::title(debate), solution::solution(view, &participants)),
-        answer("follow-ups", "Follow-ups", follow_ups::follow_ups(view, &participants)),
+        answer("follow-ups", "Follow-ups", solution::follow_ups(view, &participants)),
         answer("problem", "Problem", problem::problem(view)),
         answer("participants", "Participants", participants::section(view, &participants)),
         course("story", "In short", story::story(view, &participants, &ledger)),
@@ -59,7 +56,7 @@ pub fn html(view: &View<'_>) -> String {
         course("critiques", &critiques, texts(ResultKind::Critique)),
         course("answer-check", "Check of the answer", of(&subject::check(debate))),
         course("speeches", "Speeches", texts(ResultKind::Speech)),
-        course("others", "Other texts", speeches::others(view, &participants)),
+        course("others", "Other texts", contributions::others(view, &participants)),
         course("scores", "Scores", of(&subject::scores(debate))),
         course("agreement", "Agreement", of(&agreement)),
         course("arguments", "Kinds of argument", of(&subject::arguments(&debate.rounds))),

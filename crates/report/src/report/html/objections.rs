@@ -7,8 +7,8 @@ use crate::report::subject;
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Tally};
 
+use super::blocks::{ColumnHeading, table};
 use super::blocks::{anchor, blocks, line, severity};
-use super::elements::{ColumnHeading, table};
 use super::participants::{PanelMember, Participants};
 use super::story::parties;
 use super::text::beginning;

@@ -7,7 +7,7 @@ use crate::report::{View, subject};
 use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, Status};
 
 use super::participants::Participants;
-use super::text::{markdown, name, noun};
+use super::text::{markdown, name, noun, plain};
 
 /// The beginning of the judge's assessment in a description, which is shown from its own fields.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
@@ -147,6 +147,28 @@ fn missing(debate: &Debate) -> Markup {
                 @if debate.settings.is_some() && debate.status != Status::Completed {
                     " " code { "dialectic resume " (name(debate.id.as_str())) } " continues it."
                 }
+            }
+        }
+    }
+}
+
+/// The maximum characters of a question.
+const QUESTION: usize = 2000;
+
+pub(super) fn follow_ups(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let asked = &view.debate.follow_ups;
+    if asked.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        @for one in asked {
+            h3 { (plain(&one.question, QUESTION)) }
+            @match &one.answer {
+                Some(answer) => {
+                    @if let Some(who) = &one.answered_by { p { (participants.chip(who)) " answered:" } }
+                    (markdown(answer, 4))
+                }
+                None => p.note { "Not answered." }
             }
         }
     }

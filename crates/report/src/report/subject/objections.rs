@@ -6,7 +6,7 @@ use dialectic_record::debate::{
     Tally,
 };
 
-use super::weight::{grounds, status_line};
+use super::verdict::{grounds, status_line};
 use crate::report::block::{
     Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
 };

@@ -1,12 +1,17 @@
 //! The verdict: the judge's scores in each reading.
 
-use std::collections::BTreeMap;
-
-use dialectic_base::figures::score;
-use dialectic_record::debate::{AgentId, Judgement, Position, Verdict, Winner, WonBy};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::report::View;
 use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
+use dialectic_base::figures::{list, percent, score};
+use dialectic_record::debate::{
+    AgentId, Decision, Judgement, Ledger, PartlyFulfilled, Point, PointStatus, Position, RecheckStanding, Remark,
+    Response, Ruling, Solution, Verdict, Winner, WonBy,
+};
+
+use super::is_unchecked;
 
 /// Shown for a missing score, and for no winner.
 const NONE: &str = "none";
@@ -115,4 +120,131 @@ fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlo
     let columns = criteria.iter().map(|criterion| TableHead::figures(foreign(*criterion)));
     let columns = [TableHead::words("Text of")].into_iter().chain(columns).chain([TableHead::words("Misses")]);
     Some(TableBlock::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
+}
+
+/// Major requirements that hold except in one case.
+pub(crate) fn partly_fulfilled(solution: &Solution) -> Vec<String> {
+    let in_words = |PartlyFulfilled { requirement, holds, fails }: &PartlyFulfilled| {
+        format!("{}. Holds: {}. Fails: {}.", ended(requirement), ended(holds), ended(fails))
+    };
+    solution.partly_fulfilled.iter().map(in_words).collect()
+}
+
+/// The remaining work on points with rulings.
+pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
+    let ruled = ledger.in_order().into_iter().filter_map(|one| Some((one, one.ruling()?)));
+    let left = ruled.filter(|(_, ruling)| ruling.leaves_something() && !ruling.missing);
+    left.map(|(one, ruling)| {
+        let remains = Some(ruling.remains.trim()).filter(|remains| !remains.is_empty());
+        let remains = remains.map_or_else(|| one.point.in_words().into_owned(), str::to_owned);
+        format!("{} ({}): {remains}", one.number(), one.point.severity.name())
+    })
+    .collect()
+}
+
+/// What the judge's confidence is the chance of, and what it rests on; `None` without a model's estimate.
+pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
+    let chance = percent(view.confidence()?);
+    let solution = view.debate.final_solution.as_ref()?;
+    let has_faults = !solution.unfulfilled_major_requirements.is_empty() || !solution.partly_fulfilled.is_empty();
+    let other = if has_faults { "every other" } else { "every" };
+    let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
+    let is_unchecked = is_unchecked(view.debate);
+    let caveats = [
+        (view.debate.is_full() == Some(false), "the run is incomplete"),
+        (is_unchecked, "nobody checked the answer"),
+        (!is_unchecked && !solution.unverified.is_empty(), "its last changes are not checked"),
+    ];
+    let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
+    let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };
+    Some(format!("{chance} chance that it meets {other} major requirement, the judge estimates{limited}{caveats}"))
+}
+
+/// A text without its full stop, which is added later.
+fn ended(text: &str) -> &str {
+    text.trim().trim_end_matches('.')
+}
+
+/// How disputed a point was; 0 if its author accepted it at once.
+pub(crate) fn heat(one: &Point) -> u8 {
+    let critics = if one.recheck() == Some(RecheckStanding::Maintained) { 3 } else { 0 };
+    let judge = u8::from(one.ruling().is_some_and(|ruling| !ruling.missing)) * 2;
+    let author = match one.response() {
+        Some(Response::Rejected) => 2,
+        Some(Response::Partly) => 1,
+        Some(Response::Accepted) | None => 0,
+    };
+    critics + judge + author
+}
+
+/// Points in order; merges a critic's points against several texts with the same words and outcome.
+pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
+    let mut known = HashMap::new();
+    for one in points {
+        let key = (&one.critic_id, one.point.in_words(), one.status(), grounds(one));
+        let place = *known.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// The open points, merged, the most severe and most disputed first.
+pub(crate) fn strongest_open(ledger: &Ledger) -> Vec<Vec<&Point>> {
+    strongest(ledger, |status| status == PointStatus::Open)
+}
+
+/// The points that changed the answer, merged, the most severe and most disputed first.
+pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
+    strongest(ledger, |status| matches!(status, PointStatus::Fixed | PointStatus::Claimed))
+}
+
+fn strongest(ledger: &Ledger, is_meant: impl Fn(PointStatus) -> bool) -> Vec<Vec<&Point>> {
+    let mut points: Vec<&Point> = ledger.objections.iter().filter(|one| is_meant(one.status())).collect();
+    points.sort_by_key(|one| (one.point.severity, Reverse(heat(one))));
+    alike(&points)
+}
+
+/// What a point changed: the section of the text and the change, as far as they are stated.
+pub(crate) fn change(one: &Point) -> (Option<&str>, Option<&str>) {
+    let by_author = one.answer().filter(|_| one.response() != Some(Response::Rejected));
+    match (by_author, one.ruling().filter(|ruling| !ruling.missing)) {
+        (Some(answer), _) => (answer.section(), answer.reason()),
+        (None, Some(ruling)) => (named(&ruling.section), named(&ruling.reason)),
+        (None, None) => (None, None),
+    }
+}
+
+/// Why a point has its status: the reason of the one who rejected it, or what remains of an open one.
+pub(crate) fn grounds(one: &Point) -> Option<&str> {
+    let ruling = one.ruling().filter(|ruling| !ruling.missing);
+    match (one.status(), ruling) {
+        (PointStatus::Open, Some(ruling)) => named(&ruling.remains).or_else(|| named(&ruling.reason)),
+        (PointStatus::Rejected, Some(Ruling { decision: Decision::Dismissed, reason, .. })) => named(reason),
+        (PointStatus::Open, None) | (PointStatus::Rejected, _) => one.answer().and_then(Remark::reason),
+        (PointStatus::Fixed | PointStatus::Claimed, _) => change(one).1,
+    }
+}
+
+/// A point's status, and who rejected it: `open`, `rejected by System Architect`.
+pub(crate) fn status_line(one: &Point) -> Phrase<'_> {
+    let status = one.status();
+    let is_dismissed = one.ruling().is_some_and(|ruling| ruling.decision == Decision::Dismissed);
+    match status {
+        PointStatus::Rejected if is_dismissed => line!["rejected by the judge"],
+        PointStatus::Rejected if one.response() == Some(Response::Rejected) => line!["rejected by ", &one.target_id],
+        PointStatus::Rejected => line!["rejected: ", &one.critic_id, " withdrew it"],
+        PointStatus::Fixed => match change(one).0 {
+            Some(section) => line!["fixed (", foreign(section), ")"],
+            None => line!["fixed"],
+        },
+        PointStatus::Open | PointStatus::Claimed => line![status.name()],
+    }
+}
+
+fn named(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
 }
