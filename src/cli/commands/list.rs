@@ -23,8 +23,8 @@ use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, r
 use dialectic_report::display::{Cell, Table, TableColumn};
 
 /// The minimum widths of a problem and of an answer's faults.
-const LEAST_PROBLEM: usize = 14;
-const LEAST_ANSWER: usize = 12;
+const LEAST_PROBLEM: usize = 12;
+const LEAST_ANSWER: usize = 17;
 /// Shown for an empty value.
 const NOTHING: &str = "-";
 
