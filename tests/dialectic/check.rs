@@ -470,3 +470,39 @@ fn rulings_of_a_council_stand_in_its_final_text_unless_that_alters_them() {
     let report = sandbox.read("report.md");
     assert!(report.contains("### Approaches to give up") && !report.contains("&rarr; N/A"), "{report}");
 }
+
+#[test]
+fn a_review_that_lacks_a_text_is_asked_for_that_text_and_both_answers_are_one() {
+    let server = MockServer::with(|request| {
+        let again =
+            request.messages.last().filter(|last| last.text.starts_with("Your answer has no section for Text "));
+        match (request.task(), again) {
+            (_, Some(last)) => {
+                let number = last.text["Your answer has no section for Text ".len()..].chars().next().unwrap();
+                Reply::text(format!("## Text {number}\n\n1. [major] Queue: it fills. Resolved by: a limit."))
+            }
+            ("review the texts", None) => {
+                // The first of the others alone.
+                let prompt = request.prompt();
+                let other = ["1", "2", "3"].into_iter().find(|number| prompt.contains(&format!("## Text {number}\n")));
+                Reply::text(format!("## Text {}\n\n1. [major] Store: it is slow.", other.unwrap()))
+            }
+            _ => script(request),
+        }
+    });
+    let (sandbox, state) = run(&server, &json!({"protocol": "council", "rounds": 1, "check": 0}));
+    assert_eq!(count(&server, "review the texts"), 6);
+    let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+    let reviews: Vec<&str> = contributions
+        .iter()
+        .filter(|one| one["type"] == "review")
+        .map(|one| one["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(reviews.len(), 3);
+    for review in reviews {
+        assert_eq!((review.matches("## Text ").count(), review.matches("Queue: it fills").count()), (2, 1), "{review}");
+    }
+    assert_eq!((state["ledger"].as_array().unwrap().len(), &state["outcome"]["kind"]), (6, &json!("full")));
+    let journal = sandbox.journal(&sandbox.only_debate()).join("\n");
+    assert!(journal.contains("it has no section for Text "), "{journal}");
+}

@@ -6,6 +6,7 @@ use crate::cli::consent::has_tools;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, Spec};
 use dialectic_record::debate::{Forecast, PlannedCall, Settings};
@@ -46,7 +47,8 @@ pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Termi
 /// Prints a forecast, and warns of prompts that may be too long.
 pub(super) fn show(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
     let total = display::price_tag(forecast, settings.max_cost(), has_tools(settings));
-    terminal.text(&format!("{total}\n\n{}", display::forecast(forecast, terminal.screen())))?;
+    // The table is clean, and coloured on a terminal.
+    terminal.result(&format!("{}\n\n{}", one_line(&total), display::forecast(forecast, terminal.screen())))?;
     terminal.warnings(check_windows(&forecast.calls, settings)?);
     Ok(())
 }

@@ -254,7 +254,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
             row.cost_usd.map_or_else(dash, |cost| with_notional(cost.to_string(), row.notional_usd)),
         ];
         let others = others([row.protocol.clone(), row.winner_in_words()].map(|other| other.unwrap_or_else(dash)));
-        table.row(fixed.into_iter().chain(others).chain([row.title.clone()]).map(Cell::plain));
+        table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(Cell::plain));
     }
     table
 }
