@@ -25,6 +25,10 @@ export async function debate(main, { subscribe, go, title }, id) {
     const result = h("section.tab-panel", { id: "panel-result", role: "tabpanel", "aria-labelledby": "tab-result", tabindex: "0" });
     const course = h("section.tab-panel", { id: "panel-course", role: "tabpanel", "aria-labelledby": "tab-course", tabindex: "0" },
         part("strip"), part("agents"), part("team"), part("motion"), part("votes"), part("agreement"), part("graph"), part("rounds"));
+    const question = h("textarea", { id: "question", rows: 2 });
+    const asked = h("div");
+    const asking = h("details", {}, h("summary", {}, "Ask the judge…"),
+        h("form", { onsubmit: ask }, h("div.field", {}, h("label", { for: "question" }, "Your question about this debate"), question), asked, h("button", { type: "submit" }, "Ask")));
     const tabs = tabList([["course", "Debate", course], ["result", "Result", result]]);
     main.replaceChildren(
         h("div.head", {},
@@ -40,6 +44,8 @@ export async function debate(main, { subscribe, go, title }, id) {
     let scheduled = false;
     let shownStatus = null;
     let frame = null;
+    // The section of the report to show when it is there.
+    let wanted = null;
     const seenWarnings = new Set();
     const opened = new Set();
     // Rounds that somebody folded or unfolded.
@@ -185,7 +191,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             fact("Calls", `${model.made}${running ? `, ${running} on the way` : ""}`),
             !summary.offline && fact("Tokens", number(model.tokens)),
             last && fact("Score", `${last.score ?? "unreadable"} (ends at ${last.threshold})`),
-            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact("Meets every major requirement", `${Math.round(model.solution.confidence)} % chance, the judge estimates`),
+            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact(`Meets every ${summary.answer?.unmet.length || summary.answer?.partly.length ? "other " : ""}major requirement`, `${Math.round(model.solution.confidence)} % chance, the judge estimates`),
             fact("Begun", when(model.begun ?? summary.createdAt)),
         ].filter(Boolean));
     }
@@ -284,9 +290,9 @@ export async function debate(main, { subscribe, go, title }, id) {
                 h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                     h("div", {}, h("strong", {}, agent.name), h("span.note", {}, [agent === model.judge ? "judge" : agent.role, agent.provider === "offline" ? null : agent.model, (model.sideOf(agent) ?? "neutral") !== "neutral" ? model.sideOf(agent) : null].filter(Boolean).join(" · ")))),
                 calls.map((call) => h("div.call", { "data-call": JSON.stringify(call.key) },
-                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, runningClock(Date.now() - call.since))),
+                    h("p.doing", {}, h("span", { "data-doing": true }, doing(call)), " · ", h("span.note", { "data-since": String(call.since) }, runningClock(Date.now() - call.since))),
                     call.retry ? h("p.note", {}, `Attempt ${call.retry.attempt} failed: ${call.retry.error}`) : "",
-                    h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, call.words.slice(-700)))));
+                    h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, model.named(call.words.slice(-700))))));
         })));
         scrollWords();
     }
@@ -294,14 +300,16 @@ export async function debate(main, { subscribe, go, title }, id) {
     function doing(call) {
         const words = model.words(call.key.phase);
         const target = call.key.targetAgentId ? ` ${model.agent(call.key.targetAgentId).name}` : "";
-        return `${words.progressive}${target}`;
+        return `${words.progressive}${target}${call.words || call.retry ? "" : " · thinking"}`;
     }
 
     function drawWords() {
         for (const element of parts.agents.querySelectorAll("[data-call]")) {
             const key = JSON.parse(element.dataset.call);
             const call = [...model.calls.values()].find((one) => JSON.stringify(one.key) === JSON.stringify(key));
-            if (call) element.querySelector("[data-words]").textContent = call.words.slice(-700);
+            if (!call) continue;
+            element.querySelector("[data-doing]").textContent = doing(call);
+            element.querySelector("[data-words]").textContent = model.named(call.words.slice(-700));
         }
         scrollWords();
     }
@@ -370,17 +378,17 @@ export async function debate(main, { subscribe, go, title }, id) {
         const agent = model.agent(one.key.agentId);
         const key = `text-${one.seq}`;
         const target = one.target ?? one.key.targetAgentId;
-        const took = [one.metadata.latencyMs !== undefined && duration(one.metadata.latencyMs), one.call?.costUsd ? money(one.call.costUsd) : null, one.metadata.carriedOver && "carried over", one.metadata.truncated && "cut"].filter(Boolean).join(" · ");
+        const took = [one.metadata.latencyMs !== undefined && duration(one.metadata.latencyMs), one.call?.costUsd ? money(one.call.costUsd) : null, one.metadata.carriedOver && "carried over", one.metadata.truncated && "cut", one.metadata.isDraft && "draft"].filter(Boolean).join(" · ");
         const body = h("div.text");
         const element = h(`details.entry.c${agent.colour}`, { "data-key": key, "data-seq": String(one.seq), open: opened.has(key), ontoggle: fill },
             h("summary", {}, h("span.dot", { "aria-hidden": "true" }, agent.badge),
                 h("span.line", {}, h("strong", {}, `${agent.name} · ${model.words(one.key.phase).noun}${target ? ` → ${model.agent(target).name}` : ""}`),
-                    h("span.first", {}, firstSentence(one.text))),
+                    h("span.first", {}, firstSentence(model.named(one.text)))),
                 h("span.note", {}, took)),
             body);
         function fill() {
             // Only what somebody looks at is laid out.
-            if (element.open && !body.childElementCount) body.replaceChildren(...markdown(one.text));
+            if (element.open && !body.childElementCount) body.replaceChildren(...markdown(model.named(one.text)));
         }
         fill();
         return element;
@@ -392,14 +400,35 @@ export async function debate(main, { subscribe, go, title }, id) {
             return;
         }
         if (!model.isOver) {
-            result.replaceChildren(h("div.text", {}, markdown(model.solution.description)));
+            result.replaceChildren(h("div.text", {}, markdown(model.named(model.solution.description))));
             return;
         }
         const address = `/api/v1/debates/${id}/report?format=html`;
         if (frame?.isConnected && frame.dataset.seq === String(model.seq)) return;
         frame = h("div.report", { "data-seq": String(model.seq) });
-        result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")), frame);
+        result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")),
+            model.created && model.status === "completed" ? asking : "", frame);
         fillIn(frame, address);
+    }
+
+    async function ask(event) {
+        event.preventDefault();
+        if (!question.value.trim() || question.disabled) return question.focus();
+        question.disabled = true;
+        asked.replaceChildren(h("p.note", { role: "status" }, "The judge reads the record …"));
+        try {
+            await api(`/debates/${id}/follow-ups`, { method: "POST", body: { question: question.value } });
+            question.value = "";
+            asked.replaceChildren();
+            say("The judge has answered");
+            wanted = "follow-ups";
+            if (frame) frame.dataset.seq = "";
+            drawResult();
+        } catch (problem) {
+            asked.replaceChildren(problemBox(problem));
+        }
+        question.disabled = false;
+        refresh();
     }
 
     /** The report as content of this page: its style holds within it alone, and nothing in it runs. */
@@ -419,10 +448,10 @@ export async function debate(main, { subscribe, go, title }, id) {
         const report = new DOMParser().parseFromString(text, "text/html");
         const root = place.attachShadow({ mode: "open" });
         const style = new CSSStyleSheet();
-        style.replaceSync(`${css.replaceAll(":root", ":host").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; }`);
+        style.replaceSync(`${css.replaceAll(":root", ":host").replaceAll("main >", ".sections >").replace(/(?<![\w.-])body(?= ?\{)/, ".body")} .body { background: none; } .sections { margin-top: 2rem; }`);
         root.adoptedStyleSheets = [style];
-        // The page has its title and its sections' names already.
-        for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict")) one.remove();
+        // The page has its title, its figures and its sections' names already.
+        for (const one of report.querySelectorAll("header h1, header .eyebrow, header .verdict, header .facts")) one.remove();
         root.append(h("div.body", {}, h("div", {}, ...report.querySelector("header").childNodes), h("div.sections", {}, ...report.querySelector("main").childNodes)));
         root.addEventListener("click", (event) => {
             const link = event.target.closest("a[href^='#']");
@@ -433,6 +462,11 @@ export async function debate(main, { subscribe, go, title }, id) {
             target?.scrollIntoView();
             target?.focus({ preventScroll: true });
         });
+        const shown = wanted && root.getElementById(wanted);
+        if (shown) {
+            wanted = null;
+            shown.scrollIntoView();
+        }
     }
 
     async function forkDialog() {

@@ -145,7 +145,7 @@ export async function form(main, { go, title }) {
         const most = plan.costUsd && Math.min(plan.costUsd[1], plan.limitUsd ?? Infinity);
         const price = plan.costUsd ? `likely ${money(Math.min(plan.likelyUsd, most))}, at most ${money(most)}` : "cost unknown: no price is known of a model";
         forecast.replaceChildren(
-            h("p.price", {}, h("strong", {}, offline.checked ? "Costs nothing" : price[0].toUpperCase() + price.slice(1)), `, ${range([plan.calls, plan.callsMost], number)} calls.`),
+            h("p.price", {}, h("strong", {}, offline.checked ? "Costs nothing" : price[0].toUpperCase() + price.slice(1)), `, ${range([plan.calls, plan.callsMost], number)} call${plan.callsMost === 1 ? "" : "s"}.`),
             plan.limitUsd !== undefined && plan.roundsBought !== undefined ? h("p", {}, `The limit of ${money(plan.limitUsd)} buys ${plan.roundsBought} of ${plan.rounds} rounds.`) : "",
             plan.leftOut.length ? h("p", {}, `Not bought: ${plan.leftOut.join(", ")}.`) : "",
             plan.warnings.length ? h("ul.warnings", {}, plan.warnings.map((warning) => h("li", {}, warning))) : "");

@@ -189,9 +189,12 @@ export class Debate {
             case "decided":
                 this.verdict = event.verdict;
                 break;
+            case "drafted":
+                if (key) this.say(key, event.text.content, event, { ...event.text.metadata, isDraft: true });
+                break;
             case "synthesized":
                 this.solution = event.solution;
-                if (key) this.settle(key, "done");
+                if (key) this.say(key, event.text?.content ?? event.solution.description, event, event.text?.metadata);
                 break;
             case "stopping":
                 this.stopping = event.reason;
@@ -288,6 +291,14 @@ export class Debate {
     /** An agent with the number that it has everywhere. */
     numbered(agent, number) {
         return { ...agent, number, colour: (number - 1) % 8 + 1, badge: String(number) };
+    }
+
+    /** A text for people: after the number of a text stands the name of its author. */
+    named(text) {
+        return text.replace(/(?<![\p{L}\p{N}])(?:Text|Reader)[ \u00a0](\d+)(?![\p{L}\p{N}]|\.\d| \()/gu, (label, number) => {
+            const author = this.agents.find((agent) => agent.number === Number(number));
+            return author ? `${label} (${author.name})` : label;
+        });
     }
 
     get open() {

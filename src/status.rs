@@ -1,21 +1,22 @@
 //! The status of a saved debate, derived from its record and from the processes that hold it.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use dialectic_base::figures::list;
+use dialectic_base::figures::{counted, list, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_record::debate::{
-    AnswerState, CallStatus, Debate, DebateId, Outcome, Question, Settings, StageId, Status, Timestamp, fold,
+    AnswerState, CallStatus, Debate, DebateId, Outcome, Question, Settings, Span, StageId, Status, Timestamp, fold,
 };
 use dialectic_record::store::{AccessMode, Entry, SavedDebate, StoreError};
 
 /// The exit code for a running debate, as in coreutils' `timeout`.
 pub const STILL_RUNS: u8 = 124;
-/// The exit code for a debate with questions.
+/// The exit code for a debate with questions, or requests to the host.
 pub const ASKS: u8 = 7;
 /// The exit code for a debate that can be resumed: `EX_TEMPFAIL` of BSD's `sysexits.h`.
 pub const TRY_AGAIN: u8 = 75;
@@ -35,7 +36,7 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
 pub enum Standing {
     /// A process runs it.
     Running,
-    /// The debate is saved with open questions.
+    /// The debate is saved with open questions, or requests to the host.
     Asking,
     /// The debate is saved and can be resumed.
     Paused,
@@ -87,9 +88,10 @@ impl Standing {
         match debate.status {
             Status::Completed => Self::Completed,
             Status::Failed => Self::Failed,
-            Status::Paused if debate.open_questions().next().is_some() => Self::Asking,
+            Status::Paused if debate.open_questions().next().is_some() || is_host_asked(entry) => Self::Asking,
             Status::Paused => Self::Paused,
             Status::Pending | Status::Running if before.is_held || now.is_held => Self::Running,
+            Status::Pending | Status::Running if is_host_asked(entry) => Self::Asking,
             Status::Pending | Status::Running if entry.journal.is_some() => Self::Interrupted,
             Status::Pending | Status::Running => Self::Unfinished,
         }
@@ -147,16 +149,57 @@ impl OpenQuestion {
     }
 }
 
+/// A request that waits for the host, without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpenRequest {
+    pub id: String,
+    /// Who is to write what.
+    pub about: String,
+}
+
+/// The requests that wait for the host; none if they cannot be read.
+pub fn open_requests(entry: &Entry) -> Vec<OpenRequest> {
+    let open = entry.host_requests().unwrap_or_default();
+    open.into_iter().map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect()
+}
+
+/// Whether requests wait for the host.
+fn is_host_asked(entry: &Entry) -> bool {
+    !open_requests(entry).is_empty()
+}
+
+/// The time in which a run shows all requests that can be answered at once, unless it makes other calls meanwhile.
+const UNTIL_SHOWN: Duration = Duration::from_secs(1);
+
+/// Whether it is worth waiting for a debate: a process works on it, and since then it had no time to ask the host.
+pub fn is_worth_waiting(entry: &Entry, since: Instant) -> bool {
+    entry.is_at_work() && (since.elapsed() < UNTIL_SHOWN || !is_host_asked(entry))
+}
+
 /// The number of a debate's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CallCount {
-    /// Ended calls.
-    pub done: usize,
-    /// Failed calls among them.
+    /// Calls that reached a model.
+    pub done: u64,
+    /// Calls that failed.
     pub failed: usize,
     /// All calls, including certain future ones; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub planned: Option<usize>,
+    pub planned: Option<u64>,
+    /// All calls, including possible future ones; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned_at_most: Option<u64>,
+}
+
+impl CallCount {
+    /// `9 of 25 to 30 calls`
+    pub fn in_words(&self) -> String {
+        match self.planned.zip(self.planned_at_most) {
+            Some((low, high)) => format!("{} of {}", self.done, Span { low, high }.counted("call")),
+            None => counted(self.done, "call"),
+        }
+    }
 }
 
 /// The paths of a debate's files, including missing ones.
@@ -187,12 +230,20 @@ pub struct DebateStatus {
     pub calls: CallCount,
     /// The cost in dollars; null if unknown.
     pub cost_usd: Option<f64>,
+    /// The cost in words.
+    #[serde(skip)]
+    pub cost: String,
     /// The cost limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
     pub questions: Vec<OpenQuestion>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<OpenRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
+    /// Whether the run is complete, in words, once it has ended.
+    #[serde(skip)]
+    pub run: Option<String>,
     /// What the answer does not achieve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerState>,
@@ -249,12 +300,13 @@ impl DebateStatus {
 
     /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
     pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
-        let rest = runner.forecast_rest(debate).map(|rest| rest.count().low);
+        let rest = runner.forecast_rest(debate).map(|rest| rest.count());
         let status = Standing::of(entry, debate, before);
-        let done = debate.settled.len();
+        let done = debate.total_usage().requests;
         let failed = debate.settled.values().filter(|settled| **settled == CallStatus::Failed).count();
         let is_over = matches!(status, Standing::Completed | Standing::Failed);
-        let planned = if is_over { Some(done) } else { rest.map(|rest| done + rest) };
+        let rest = if is_over { Some(Span::default()) } else { rest };
+        let [planned, planned_at_most] = [rest.map(|rest| done + rest.low), rest.map(|rest| done + rest.high)];
         Self {
             id: debate.id.clone(),
             title: debate.title().into_owned(),
@@ -263,11 +315,14 @@ impl DebateStatus {
             stage: debate.current_stage,
             round: debate.current_round,
             rounds: debate.settings.as_ref().map(|settings| settings.debate.rounds),
-            calls: CallCount { done, failed, planned },
+            calls: CallCount { done, failed, planned, planned_at_most },
             cost_usd: debate.total_cost().map(Usd::dollars),
+            cost: debate.total_usage().cost_in_words(named_cost(debate.total_cost())),
             max_cost_usd: debate.settings.as_ref().and_then(Settings::max_cost).map(Usd::dollars),
             questions: open_questions(debate),
+            requests: if is_over { Vec::new() } else { open_requests(entry) },
             outcome: debate.outcome.clone(),
+            run: debate.outcome.as_ref().map(|_| debate.run_in_words()),
             answer: debate.answer_state(),
             error: debate.error.clone(),
             stopping: !is_over && entry.stop_path().symlink_metadata().is_ok(),

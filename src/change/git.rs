@@ -66,6 +66,21 @@ pub(super) struct Entry {
     pub(super) path: String,
 }
 
+impl Entry {
+    /// A file of the working tree that git does not know.
+    pub(super) fn untracked(path: String, new: Mode) -> Self {
+        Self {
+            old: Mode::None,
+            new,
+            old_hash: String::new(),
+            new_hash: String::new(),
+            is_mode_new: false,
+            old_path: path.clone(),
+            path,
+        }
+    }
+}
+
 /// The type of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {

@@ -195,7 +195,8 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, limited to `wanted`. `own` is the debates directory.
+    /// The change, limited to `wanted`. `own` is the debates directory. A change of the working tree has files that git
+    /// neither tracks nor ignores, unless it `is_tracked_only`.
     ///
     /// # Errors
     /// Git or the file system fails, or none of the change can be shown.
@@ -203,31 +204,32 @@ impl Repository {
         &self,
         wanted: &Wanted,
         own: &Path,
+        is_tracked_only: bool,
         settings: &Settings,
         environment: &Environment,
     ) -> Result<Found, Error> {
-        let mut entries = match &self.head {
-            Some(head) => self.git.between(&self.base, head)?,
-            None => self.since_base()?,
+        let (mut entries, mut untracked) = match &self.head {
+            Some(head) => (self.git.between(&self.base, head)?, Vec::new()),
+            None => (self.since_base()?, self.git.untracked()?),
         };
+        // Records of debates belong to no change.
+        let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
+        untracked.retain(|path| own.is_empty() || !Path::new(path).starts_with(&own));
+        if !is_tracked_only {
+            self.add(std::mem::take(&mut untracked), &mut entries);
+        }
         entries.retain(|entry| wanted.has(&entry.path) || wanted.has(&entry.old_path));
         let tree = Tree::of(&self.git, environment, settings)?;
         let mut files = Files::default();
         for entry in &entries {
             self.read(entry, &tree, &mut files)?;
         }
-        if self.head.is_none() {
-            let mut untracked = self.git.untracked()?;
-            // Records of debates belong to no change.
-            let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
-            let is_own = |path: &str| !own.is_empty() && Path::new(path).starts_with(&own);
-            untracked.retain(|path| wanted.has(path) && !is_own(path));
-            for path in untracked.iter().take(UNTRACKED) {
-                files.leave(path, "git does not track it; `git add` makes it part of the change");
-            }
-            if let Some(more @ 1..) = untracked.len().checked_sub(UNTRACKED) {
-                files.leave(&format!("{} more", counted(more as u64, "file")), "git does not track them");
-            }
+        untracked.retain(|path| wanted.has(path));
+        for path in untracked.iter().take(UNTRACKED) {
+            files.leave(path, "git does not track it");
+        }
+        if let Some(more @ 1..) = untracked.len().checked_sub(UNTRACKED) {
+            files.leave(&format!("{} more", counted(more as u64, "file")), "git does not track them");
         }
         let set = ChangeSet {
             of: self.of.clone(),
@@ -237,6 +239,26 @@ impl Repository {
             left_out: Vec::new(),
         };
         assemble(files, set, settings, environment)
+    }
+
+    /// Adds untracked files of the working tree to a change.
+    fn add(&self, untracked: Vec<String>, entries: &mut Vec<Entry>) {
+        for path in untracked {
+            let new = if path.ends_with('/') {
+                Mode::Submodule
+            } else if self.git.root().join(&path).is_symlink() {
+                Mode::Link
+            } else {
+                Mode::File
+            };
+            // A file of the base that git no longer tracks is listed as deleted.
+            if let Some(entry) = entries.iter_mut().find(|entry| entry.path == path) {
+                entry.new = new;
+            } else {
+                entries.push(Entry::untracked(path, new));
+            }
+        }
+        entries.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
     /// The differences between the base and the working tree, including committed renames.

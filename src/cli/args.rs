@@ -15,7 +15,7 @@ mod sweep;
 
 use dialectic_base::money::Usd;
 use dialectic_config::SettingChange;
-use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
+use dialectic_record::debate::{DebateSettings, TerminationKind};
 use dialectic_report::display::ColorMode;
 use dialectic_report::report::ReportFormat;
 
@@ -23,7 +23,7 @@ use super::commands::Command;
 use super::examples::examples;
 use super::output::report_format;
 
-pub(super) use apart::{AnswerArgs, By, McpArgs, StopArgs, WaitArgs};
+pub(super) use apart::{AnswerArgs, By, KeyArgs, McpArgs, ReplyArgs, RequestsArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
 pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs, ShownPart};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
@@ -280,11 +280,11 @@ pub(super) struct ForkArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 
-    /// The first stage to repeat, such as `2.critique` or `3.rebuttal`. The fork keeps everything before it; `start`
-    /// keeps only the problem and the settings. With `--protocol`, the default is after the proposals of the first
-    /// round
+    /// The first stage to repeat, such as `2.critiques`; without a round, in the last one. The fork keeps everything
+    /// before it; `start` keeps only the problem and the settings. With `--protocol`, the default is after the proposals
+    /// of the first round
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
-    pub(super) at: Option<ForkPoint>,
+    pub(super) at: Option<String>,
 
     /// Follow another protocol. It takes over the proposals of the first round if it begins with proposals itself
     #[arg(long, value_name = "NAME")]
@@ -300,6 +300,17 @@ pub(super) struct ForkArgs {
     /// Rehearse without a model: needs no key and costs nothing
     #[arg(long)]
     pub(super) offline: bool,
+
+    /// The cost limit in dollars, without the calls that the fork keeps
+    #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    pub(super) calls: CallsArgs,
+
+    /// Print the calls that the fork would make, their tokens and their likely and maximum cost, and call nothing
+    #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
+    pub(super) dry_run: bool,
 
     #[command(flatten)]
     pub(super) vouch: VouchArgs,
@@ -343,6 +354,10 @@ pub(super) struct ReportArgs {
     /// The form of the report [default: by the file's ending]
     #[arg(long, value_name = "FORM", value_parser = report_format())]
     pub(super) format: Option<&'static ReportFormat>,
+
+    /// Overwrite a decision record that was edited
+    #[arg(long)]
+    pub(super) force: bool,
 
     /// Open the page in a browser; without `--output` it is saved next to the debate
     #[arg(long)]

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::ErrorCategory;
-use crate::error::{Error, UserError};
-use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions};
+use crate::error::{Error, ErrorCategory, UserError};
+use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_base::severity::Severity;
@@ -21,7 +20,7 @@ use dialectic_report::report::{review_github, review_json, review_sarif};
 
 use super::args::{ReviewFormat, RunArgs};
 use super::output::{detail, is_stdout, write_output, write_report};
-use super::questions::{OnQuestions, listed};
+use super::questions::{OnQuestions, listed, listed_requests};
 use super::session::{Over, debates};
 use super::target::OutputTarget;
 use super::terminal::Terminal;
@@ -124,6 +123,14 @@ pub(super) fn conclude(
         terminal.text(&listed(&questions))?;
         return Err(asks(&debate.id));
     }
+    if ending == RunEnding::HostAsked {
+        if !args.events.as_deref().is_some_and(is_stdout) {
+            terminal.text(debate.id.as_str())?;
+        }
+        let requests = open_requests(&Entry::of_state(files.saved_to));
+        terminal.notice(listed_requests(&debate.id, &requests).trim());
+        return Ok(());
+    }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
@@ -160,6 +167,7 @@ fn finish(
 ) -> Result<(), Error> {
     match ending {
         RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(debate.id.clone())),
+        RunEnding::HostAsked => return Err(asks_host(&debate.id)),
         RunEnding::LimitReached => return Err(limit_reached(&debate.id)),
         RunEnding::ServerGone => return Err(server_gone(&debate.id)),
         RunEnding::Failed => return Err(failure(debate)),
@@ -172,7 +180,11 @@ fn finish(
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         (None, None) if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        (None, None) => terminal.solution(&Terminal::answer_of(debate), !files.is_first),
+        (None, None) => {
+            let shown = Terminal::shown(debate);
+            let answer = shown.final_solution.as_ref().map_or("", |solution| &solution.description);
+            terminal.solution(answer, !files.is_first)
+        }
     };
     tell_outcome(debate, files.took, args.quiet, terminal);
     if let Some(review) = files.review {
@@ -188,6 +200,7 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
         Standing::Completed if is_strict && !debate.is_clean() => Err(unclean(debate)),
         Standing::Completed => Ok(()),
         Standing::Failed => Err(failure(debate)),
+        Standing::Asking if debate.open_questions().next().is_none() => Err(asks_host(id)),
         Standing::Asking => Err(asks(id)),
         Standing::Paused => Err(paused(id)),
         Standing::Interrupted | Standing::Unfinished => {
@@ -211,6 +224,12 @@ fn unclean(debate: &Debate) -> Error {
 fn asks(id: &DebateId) -> Error {
     let hint = format!("answer to continue: dialectic answer {id} q1=\"...\"");
     Error::Coded { code: ASKS, said: format!("the debate {id} has questions for you"), hint: Some(hint) }
+}
+
+/// Requests of the debate wait for the host.
+pub(super) fn asks_host(id: &DebateId) -> Error {
+    let hint = format!("read them: dialectic requests {id}");
+    Error::Coded { code: ASKS, said: format!("the debate {id} has requests for you"), hint: Some(hint) }
 }
 
 /// The time limit for waiting was reached.

@@ -2,7 +2,7 @@
 //! is high or unknown.
 
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::calls_models;
 use dialectic_config::{confirm_above, process_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Prepared;
@@ -20,7 +20,7 @@ pub(super) fn agreed(
     settings: &Settings,
     terminal: &mut Terminal,
 ) -> Result<Option<Forecast>, Error> {
-    if settings.everybody().all(|agent| agent.provider == OFFLINE) {
+    if !settings.everybody().any(|agent| calls_models(&agent.provider)) {
         return Ok(None);
     }
     let limit = prepared.left()?;

@@ -1,15 +1,19 @@
 //! Detached runs: the program starts itself again, and that process continues on its own once its debate is recorded.
 //! Only the record connects it to others.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 #[cfg(unix)]
 use std::time::Duration;
 
 use crate::error::{Error, UserError};
+use crate::status::TRY_AGAIN;
 use dialectic_engine::runner::Ready;
+use dialectic_record::store::Entry;
 
+use super::args::{KeyArgs, VouchArgs};
 use super::terminal::Terminal;
 
 /// The number of attempts to lock the log, and the delay between them.
@@ -30,18 +34,54 @@ pub(super) fn start(command: &str, terminal: &mut Terminal) -> Result<(), Error>
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let place = arguments.iter().position(|word| word == command).map_or(0, |place| place + 1);
     arguments.insert(place, DETACHED.into());
-    let program = std::env::current_exe().map_err(Error::Detach)?;
-    let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn().map_err(Error::Detach)?;
+    match begun(Command::new(this()?).args(arguments))? {
+        Begun::Runs(id) => terminal.text(&id),
+        Begun::Ended(0) => Ok(()),
+        Begun::Ended(code) => Err(Error::Said { code }),
+    }
+}
+
+/// Continues a debate in a detached process. Returns whether one was started: another may run it already.
+pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
+    let mut command = Command::new(this()?);
+    command.arg("resume").arg(&entry.state).arg("--quiet").stdin(Stdio::null());
+    if cfg!(unix) {
+        command.args(["--detach", DETACHED]);
+    }
+    let KeyArgs { env_file, vouch: VouchArgs { config, context } } = keys;
+    for (option, path) in [("--env-file", env_file), ("--config", config), ("--context", context)] {
+        command.args(path.iter().flat_map(|path| [OsStr::new(option), path.as_os_str()]));
+    }
+    match begun(&mut command)? {
+        Begun::Runs(_) | Begun::Ended(0) => Ok(true),
+        Begun::Ended(TRY_AGAIN) => Ok(false),
+        Begun::Ended(code) => Err(Error::Said { code }),
+    }
+}
+
+fn this() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(Error::Detach)
+}
+
+/// The beginning of a detached process.
+enum Begun {
+    /// It runs the debate with this id.
+    Runs(String),
+    /// It ended before, with this exit code, and has said why.
+    Ended(u8),
+}
+
+fn begun(command: &mut Command) -> Result<Begun, Error> {
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(Error::Detach)?;
     let mut id = String::new();
     if let Some(said) = child.stdout.take() {
         BufReader::new(said).read_line(&mut id).map_err(Error::Detach)?;
     }
-    if id.trim().is_empty() {
-        let ended = child.wait().map_err(Error::Detach)?;
-        let code = ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-        return if code == 0 { Ok(()) } else { Err(Error::Said { code }) };
+    if !id.trim().is_empty() {
+        return Ok(Begun::Runs(id.trim().to_owned()));
     }
-    terminal.text(id.trim())
+    let ended = child.wait().map_err(Error::Detach)?;
+    Ok(Begun::Ended(ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
 /// Refuses what needs detached runs on Windows, where a process cannot exchange its standard streams for a log.
@@ -63,7 +103,6 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     use std::io;
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    use dialectic_record::store::Entry;
     use rustix::fs::OFlags;
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 

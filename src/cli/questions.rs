@@ -9,12 +9,12 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, UserError};
-use crate::status::{OpenQuestion, askers};
+use crate::status::{OpenQuestion, OpenRequest, askers};
 use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::sanitize;
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{AgentId, Answerer, Debate, Question};
+use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Question};
 use dialectic_report::display::Messages;
 
 use super::edit::edit;
@@ -90,6 +90,16 @@ impl Given {
 pub(super) fn listed(questions: &[OpenQuestion]) -> String {
     let shown = questions.iter().map(|one| format!("\n{}:\n{}\n", one.heading(), one.question));
     shown.collect()
+}
+
+/// The list of requests that wait for the host, a line each, and how to answer them.
+pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String {
+    let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
+    let shown = shown.join("\n");
+    format!(
+        "\nRequests that wait for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
+         Answer it: dialectic reply {id} <request> <file>\n"
+    )
 }
 
 /// A question to show.

@@ -10,8 +10,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::archive::PastDebates;
-use crate::error::ErrorCategory;
-use crate::error::{Error, UserError};
+use crate::error::{Error, ErrorCategory, UserError};
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, UserSettings};

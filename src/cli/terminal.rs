@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -145,11 +146,9 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// The answer for standard output: people see whose text a number means, programs the answer as it was written.
-    pub(super) fn answer_of(debate: &Debate) -> String {
-        let of = |debate: &Debate| debate.final_solution.as_ref().map(|solution| solution.description.clone());
-        let answer = if io::stdout().is_terminal() { of(&debate.with_named_texts()) } else { of(debate) };
-        answer.unwrap_or_default()
+    /// A debate for standard output: people see whose text a number means, programs what was written.
+    pub(super) fn shown(debate: &Debate) -> Cow<'_, Debate> {
+        if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }
 
     /// Writes Markdown as the result: rendered on a terminal, in a pager if it is longer than the screen; otherwise raw.

@@ -15,11 +15,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
-use crate::error::ErrorCategory;
-use crate::error::{UserError, in_full};
-use crate::status::{DebateStatus, Standing, load};
-use dialectic_base::figures::counted;
+use crate::error::{ErrorCategory, UserError, in_full};
+use crate::status::{DebateStatus, Standing, is_worth_waiting, load};
 use dialectic_base::money::Usd;
+use dialectic_base::provider::calls_models;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_engine::tools::ContextDirectory;
@@ -27,7 +26,10 @@ use dialectic_record::store::{Directory, Entry};
 
 use super::command::{Done, Program};
 use super::limits::{LimitError, Limits};
-use super::tools::{Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NewDebate, Report, ReportForm, Wait, Which};
+use super::tools::{
+    Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
+    Wait, Which,
+};
 use super::words::of_models;
 use arguments::{option, words};
 
@@ -48,6 +50,8 @@ pub struct Options {
     pub max_cost_per_day: Option<Usd>,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
+    /// Why only debates that call no model may run, if limits are missing.
+    pub unlimited: Option<UserError>,
 }
 
 /// Serves one client on standard input and output until it disconnects. Debates continue.
@@ -147,7 +151,29 @@ impl Server {
         Ok(said(format!("{}\n{}", done.stdout, done.stderr)))
     }
 
+    /// Checks that a debate calls no model unless there are limits.
+    fn allow(&self, calls_models: bool) -> Result<(), Refusal> {
+        self.options
+            .unlimited
+            .as_ref()
+            .filter(|_| calls_models)
+            .map_or(Ok(()), |missing| Err(Refusal(in_full(missing))))
+    }
+
+    /// Checks that a saved debate may continue.
+    async fn allow_to_go_on(&self, entry: &Entry) -> Result<(), Refusal> {
+        if self.options.unlimited.is_none() {
+            return Ok(());
+        }
+        let of = Entry::of_state(&entry.state);
+        let settings = spawn_blocking(move || load(&of)).await??.settings;
+        let calls_models =
+            settings.is_none_or(|settings| settings.everybody().any(|agent| calls_models(&agent.provider)));
+        self.allow(calls_models)
+    }
+
     async fn debate(&self, wanted: NewDebate) -> Outcome {
+        self.allow(!wanted.offline && wanted.model.is_none())?;
         let mut command = self.debate_command(&wanted).await?;
         let asked = wanted.max_cost;
         let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
@@ -159,7 +185,8 @@ impl Server {
         let done = succeeded(done?)?;
         let entry = self.entry(done.stdout.trim()).await?;
         let status = self.status(&entry).await?;
-        let text = format!("{}\nThe debate {} has started. Call `wait` with its id.", done.stderr.trim(), status.id);
+        let next = if wanted.model == Some(NamedModel::Host) { "requests" } else { "wait" };
+        let text = format!("{}\nThe debate {} has started. Call `{next}` with its id.", done.stderr.trim(), status.id);
         Ok(with_facts(said(text.trim()), &status))
     }
 
@@ -167,16 +194,27 @@ impl Server {
     /// clients that request it.
     async fn wait(&self, wanted: Wait, context: &RequestContext<RoleServer>) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
-        let most = Duration::from_secs(wanted.seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS));
+        self.until_over(&entry, wanted.seconds, context).await?;
+        self.told(&self.status(&entry).await?).await
+    }
+
+    /// Waits until no process runs a debate any more, or it has requests.
+    async fn until_over(
+        &self,
+        entry: &Entry,
+        seconds: Option<u64>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), Refusal> {
+        let most = Duration::from_secs(seconds.unwrap_or(MOST_SECONDS).min(MOST_SECONDS));
         let token = context.meta.get_progress_token();
         let (begun, mut told) = (Instant::now(), None::<Instant>);
         let is_at_work = || {
             let entry = Entry::of_state(&entry.state);
-            spawn_blocking(move || entry.is_at_work())
+            spawn_blocking(move || is_worth_waiting(&entry, begun))
         };
         while is_at_work().await.unwrap_or_default() && begun.elapsed() < most && !context.ct.is_cancelled() {
             if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {
-                let status = self.status(&entry).await?;
+                let status = self.status(entry).await?;
                 told = Some(Instant::now());
                 let progress = ProgressNotificationParam::new(token, begun.elapsed().as_secs_f64())
                     .with_total(most.as_secs_f64())
@@ -186,13 +224,47 @@ impl Server {
             }
             tokio::time::sleep(LOOK.min(most.saturating_sub(begun.elapsed()))).await;
         }
-        self.told(&self.status(&entry).await?).await
+        Ok(())
+    }
+
+    /// The requests that wait for the client, complete, or the status of the debate if there are none.
+    async fn requests(&self, wanted: Requests, context: &RequestContext<RoleServer>) -> Outcome {
+        let entry = self.entry(&wanted.id).await?;
+        self.allow_to_go_on(&entry).await?;
+        self.until_over(&entry, wanted.seconds, context).await?;
+        let mut command = words(&["requests", &entry.id(), "--json", "--wait", "2"]);
+        command.extend(self.configured());
+        // Behind a separator, so that a request beginning with a dash is no option.
+        command.extend(wanted.request.into_iter().flat_map(|request| ["--".into(), request.into()]));
+        let done = self.program.run(command, "").await?;
+        let status = self.status(&entry).await?;
+        if status.requests.is_empty() {
+            self.told(&status).await
+        } else {
+            Ok(with_facts(said(succeeded(done)?.stdout), &status))
+        }
+    }
+
+    /// Answers a request.
+    async fn reply(&self, wanted: Reply) -> Outcome {
+        let entry = self.entry(&wanted.id).await?;
+        self.allow_to_go_on(&entry).await?;
+        let mut command = words(&["reply", &entry.id()]);
+        command.extend(self.configured());
+        command.extend(wanted.by.map(|by| OsString::from(format!("--by={by}"))));
+        command.extend(["--".into(), wanted.request.into(), "-".into()]);
+        let done = succeeded(self.program.run(command, &wanted.text).await?)?;
+        Ok(said(format!("{}\nCall `requests` again.", done.stderr.trim())))
     }
 
     /// The status of a debate with its answer or questions.
     async fn told(&self, status: &DebateStatus) -> Outcome {
         let id = &status.id;
         let text = match status.status {
+            Standing::Running | Standing::Asking if !status.requests.is_empty() => {
+                let listed = status.requests.iter().map(|one| format!("{}  {}", one.id, one.about));
+                format!("{id} has requests for you. Call `requests`.\n{}", listed.collect::<Vec<_>>().join("\n"))
+            }
             Standing::Running => format!("{id} is still running: {}. Call `wait` again.", progress(status)),
             Standing::Asking => {
                 let asked = status.questions.iter().map(|one| format!("{}: {}", one.heading(), one.question));
@@ -204,11 +276,13 @@ impl Server {
             }
             Standing::Completed => {
                 let done = succeeded(self.program.run(words(&["show", id.as_str(), "solution"]), "").await?)?;
-                let outcome = status.outcome.as_ref();
-                let kind = outcome.map(|outcome| outcome.kind.name()).unwrap_or_default();
-                let reasons = outcome.map(|outcome| outcome.reasons.join("\n")).unwrap_or_default();
-                let said = if reasons.is_empty() { done.stdout } else { format!("{reasons}\n\n{}", done.stdout) };
-                format!("{id} is over: {kind}, {}.\n{}", progress(status), of_models(&said))
+                let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
+                let reasons = status.outcome.iter().flat_map(|outcome| &outcome.reasons);
+                let reasons = reasons.map(|reason| format!("- {}\n", one_line(reason)));
+                let answer =
+                    status.answer.as_ref().map(|answer| format!("Answer: {}\n", one_line(&answer.to_string())));
+                let said: String = run.into_iter().chain(reasons).chain(answer).collect();
+                format!("{id} is over: {}.\n{}", progress(status), of_models(&format!("{said}\n{}", done.stdout)))
             }
             Standing::Failed => {
                 let why = status.error.as_deref().unwrap_or("for an unknown reason");
@@ -226,6 +300,7 @@ impl Server {
     /// Answers a debate's questions, so that it continues.
     async fn answer(&self, wanted: Answer) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
+        self.allow_to_go_on(&entry).await?;
         let of = Entry::of_state(&entry.state);
         let leave = self.leave(move |limits, directory| {
             let debate = load(&of).map_err(dialectic_engine::runner::SpendingError::from)?;
@@ -246,6 +321,7 @@ impl Server {
 
     async fn ask(&self, wanted: Ask) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
+        self.allow(true)?;
         let (of, asked) = (Entry::of_state(&entry.state), wanted.max_cost);
         let leave = self.leave(move |limits, directory| limits.leave_to_ask(directory, &of, asked)).await?;
         let mut command = words(&["ask", &entry.id(), "-", "--quiet"]);
@@ -282,6 +358,8 @@ impl Server {
             "plan" => self.plan(read(arguments)?).await?,
             "debate" => self.debate(read(arguments)?).await?,
             "wait" => self.wait(read(arguments)?, context).await?,
+            "requests" => self.requests(read(arguments)?, context).await?,
+            "reply" => self.reply(read(arguments)?).await?,
             "status" => {
                 let entry = self.entry(&read::<Which>(arguments)?.id).await?;
                 let status = self.status(&entry).await?;
@@ -326,22 +404,21 @@ fn progress(status: &DebateStatus) -> String {
         (Some(stage), _) => format!("{stage}: "),
         (None, _) => String::new(),
     };
-    let done = status.calls.done as u64;
-    let calls = match status.calls.planned {
-        Some(planned) => format!("{done} of {}", counted(planned as u64, "call")),
-        None => counted(done, "call"),
-    };
-    let cost = status.cost_usd.map(|cost| format!(", {}", Usd::from_dollars(cost))).unwrap_or_default();
+    let calls = status.calls.in_words();
+    let cost = status.cost_usd.map(|_| format!(", {}", status.cost)).unwrap_or_default();
     format!("{place}{calls}{cost}")
 }
 
-/// A result with the record's figures, without texts of models or users.
+/// A result with the record's figures, without texts of models or users: unmet requirements are counted.
 fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResult {
     let DebateStatus { id, status: standing, exit_code, stage, round, rounds, calls, cost_usd, .. } = status;
+    let answer = status.answer.as_ref().map(
+        |answer| json!({"unmet": answer.unmet.len(), "partly": answer.partly.len(), "openMajor": answer.open_major}),
+    );
     result.structured_content = Some(json!({
         "id": id, "status": standing, "exitCode": exit_code, "stage": stage, "round": round, "rounds": rounds,
         "calls": calls, "costUsd": cost_usd, "maxCostUsd": status.max_cost_usd, "stopping": status.stopping,
-        "outcome": status.outcome.as_ref().map(|outcome| outcome.kind), "paths": status.paths,
+        "outcome": status.outcome.as_ref().map(|outcome| outcome.kind), "answer": answer, "paths": status.paths,
     }));
     result
 }

@@ -26,6 +26,15 @@ pub(super) struct NewDebate {
     #[serde(default)]
     pub(super) offline: bool,
     pub(super) max_cost: Option<f64>,
+    pub(super) model: Option<NamedModel>,
+}
+
+/// The models that a client may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum NamedModel {
+    /// The client answers all requests.
+    Host,
 }
 
 /// A debate.
@@ -40,6 +49,23 @@ pub(super) struct Which {
 pub(super) struct Wait {
     pub(super) id: String,
     pub(super) seconds: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Requests {
+    pub(super) id: String,
+    pub(super) request: Option<String>,
+    pub(super) seconds: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reply {
+    pub(super) id: String,
+    pub(super) request: String,
+    pub(super) text: String,
+    pub(super) by: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -106,7 +132,8 @@ fn of_debate() -> Value {
         "quick": {"type": "boolean", "description": "A council of two agents and one checker"},
         "clarify": {"type": "boolean", "description": "Let the agents ask questions before they begin"},
         "offline": {"type": "boolean", "description": "A rehearsal: calls no model, costs nothing, and only lists what the problem leaves open"},
-        "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars, below the server's own limit"}
+        "maxCost": {"type": "number", "exclusiveMinimum": 0, "description": "US dollars, below the server's own limit"},
+        "model": {"type": "string", "enum": ["host"], "description": "You answer in place of the models, through `requests` and `reply`: needs no key and no limit"}
     })
 }
 
@@ -115,13 +142,59 @@ fn id() -> Value {
     json!({"type": "string", "description": "The debate's id, such as deb-20260101-120000-vhkp"})
 }
 
+fn reads() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(true).open_world(false)
+}
+
+fn pays() -> ToolAnnotations {
+    ToolAnnotations::new().read_only(false).destructive(false).open_world(true)
+}
+
+fn tool(
+    name: &'static str,
+    about: &'static str,
+    schema: Arc<Map<String, Value>>,
+    annotations: ToolAnnotations,
+) -> Tool {
+    Tool::new(name, about, schema).with_annotations(annotations)
+}
+
+/// The tools with which a client answers in place of the models.
+fn of_host() -> [Tool; 2] {
+    [
+        tool(
+            "requests",
+            "The requests of a debate with the model `host` that wait for your replies; waits up to 45 seconds for one. \
+                 Give each to a fresh subagent with that text and nothing else, several at once.",
+            schema(
+                json!({
+                    "id": id(),
+                    "request": {"type": "string", "description": "Only this request"},
+                    "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}
+                }),
+                &["id"],
+            ),
+            pays(),
+        ),
+        tool(
+            "reply",
+            "Answer a request. A reply that cannot be used is refused with the reason, and the request still waits.",
+            schema(
+                json!({
+                    "id": id(),
+                    "request": {"type": "string"},
+                    "text": {"type": "string", "minLength": 1},
+                    "by": {"type": "string", "description": "The model that wrote it, for the record"}
+                }),
+                &["id", "request", "text"],
+            ),
+            pays(),
+        ),
+    ]
+}
+
 pub(super) fn all() -> Vec<Tool> {
-    let reads = || ToolAnnotations::new().read_only(true).open_world(false);
-    let pays = || ToolAnnotations::new().read_only(false).destructive(false).open_world(true);
-    let tool = |name: &'static str, about: &'static str, schema, annotations| {
-        Tool::new(name, about, schema).with_annotations(annotations)
-    };
-    vec![
+    let mut all = vec![
         tool(
             "plan",
             "Forecast a debate: its calls, tokens and cost. Calls no model.",
@@ -136,8 +209,8 @@ pub(super) fn all() -> Vec<Tool> {
         ),
         tool(
             "wait",
-            "Wait up to 45 seconds for a debate's end. Returns its answer or its questions; if it is \
-                 still running, call it again.",
+            "Wait up to 45 seconds for a debate's end. Returns its answer, its questions or what it \
+                 requests of you; if it is still running, call it again.",
             schema(json!({"id": id(), "seconds": {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS}}), &["id"]),
             reads(),
         ),
@@ -199,5 +272,7 @@ pub(super) fn all() -> Vec<Tool> {
             ),
             reads(),
         ),
-    ]
+    ];
+    all.extend(of_host());
+    all
 }

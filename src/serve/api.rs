@@ -1,5 +1,7 @@
 //! Handles the requests of the API. Each is a call of the runner, or reads the record.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,8 +20,8 @@ use super::catalogue::{DebateRow, DebateStanding, entry_of, row_of};
 use super::extract::{AfterQuery, Filter, FormatName, QueryParams, ReportQuery, RequestBody, Several};
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
-use super::request::{AnswersBody, Feedback, Fork, NewDebate, QuestionAnswer, SignIn, read};
-use super::response::{DebateBody, DebateListPage, Json, QuestionView, Started, ok};
+use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, QuestionAnswer, SignIn, read};
+use super::response::{DebateBody, DebateListPage, FollowUpAnswer, Json, QuestionView, Started, ok};
 use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};
@@ -350,6 +352,29 @@ async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Probl
         app.workplace.resume(&entry, closes, app.left_today()?, lock)
     })
     .await
+}
+
+pub(super) async fn ask(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    RequestBody(body): RequestBody,
+) -> Result<Response, ProblemDetails> {
+    let FollowUpQuestion { question } = read(&body)?;
+    let question: Arc<str> = question.trim().into();
+    if question.is_empty() {
+        return Err(ProblemDetails::key("question", "question is empty"));
+    }
+    let door = app.door.lock().await;
+    let asking = app.blocking(move |app| {
+        let lock = SpendingLock::take(&app.workplace.directory)?;
+        app.workplace.ask(&found(app, &id)?, question, app.left_today()?, &lock)
+    });
+    let asking = asking.await??;
+    drop(door);
+    // What is paid for is recorded, even if the client disconnects.
+    let answered = tokio::spawn(asking.run(app.closing.child_token())).await;
+    let (_, answer) = answered.map_err(|error| ProblemDetails::internal(error.to_string()))??;
+    Ok(ok(FollowUpAnswer { answer: answer.to_string() }))
 }
 
 pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {

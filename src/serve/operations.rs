@@ -13,8 +13,8 @@ use super::access::OWN_HEADER;
 use super::api;
 use super::extract::{AfterQuery, Filter, ReportQuery, Several};
 use super::problem::ProblemDetails;
-use super::request::{AnswersBody, Feedback, Fork, NewDebate, SignIn};
-use super::response::{DebateBody, DebateListPage, Started};
+use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, SignIn};
+use super::response::{DebateBody, DebateListPage, FollowUpAnswer, Started};
 use super::server::App;
 use super::settings::{ForecastBody, Setup};
 
@@ -182,6 +182,16 @@ const OPERATIONS: &[Operation] = &[
         problems: &[409],
         handler: || post(api::fork),
         ..acts(Gives::Json(201, "The fork is recorded, at the path in `Location`.", of::<Started>))
+    },
+    Operation {
+        path: "/api/v1/debates/{id}/follow-ups",
+        id: "askDebate",
+        summary: "Ask the judge about a finished debate",
+        description: "Waits for the answer, which is recorded even if the client disconnects.",
+        body: Some(of::<FollowUpQuestion>),
+        problems: &[409, 502],
+        handler: || post(api::ask),
+        ..acts(Gives::Json(200, "The answer.", of::<FollowUpAnswer>))
     },
     Operation {
         path: "/api/v1/debates/{id}/acknowledge",

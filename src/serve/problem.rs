@@ -9,6 +9,7 @@ use crate::error::in_full;
 use crate::error::{Diagnostic, ErrorCategory};
 use dialectic_base::sanitize::sanitize;
 use dialectic_config::ConfigError;
+use dialectic_engine::engine::FollowUpError;
 use dialectic_engine::runner::{RunnerError, ServicesError, SpendingError};
 use dialectic_record::debate::{Debate, Failure, StopReason};
 use dialectic_record::store::{JournalError, StoreError};
@@ -224,6 +225,19 @@ impl From<RunnerError> for ProblemDetails {
             | RunnerError::Window(_)
             | RunnerError::Trust(_)
             | RunnerError::Fork { .. } => Self::diagnosed(&error),
+        }
+    }
+}
+
+/// Drops the hints, which name commands.
+impl From<FollowUpError> for ProblemDetails {
+    fn from(error: FollowUpError) -> Self {
+        match error {
+            FollowUpError::TooDear { .. } | FollowUpError::NoCallLeft => Self::cost(error.to_string()),
+            FollowUpError::TooMany(_) => Self::conflict(error.to_string()),
+            FollowUpError::Failed { .. } | FollowUpError::Interrupted | FollowUpError::Engine(_) => {
+                Self { hint: None, ..Self::diagnosed(&error) }
+            }
         }
     }
 }

@@ -226,6 +226,14 @@ pub(super) struct Feedback {
     pub(super) note: Option<String>,
 }
 
+/// A question about a finished debate.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct FollowUpQuestion {
+    /// The question; not empty.
+    pub(super) question: String,
+}
+
 /// Signs a browser in.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

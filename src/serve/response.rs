@@ -74,6 +74,13 @@ pub(super) struct QuestionView {
     pub(super) pass: Option<u8>,
 }
 
+/// The judge's answer to a question about a debate.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FollowUpAnswer {
+    /// The answer, in Markdown.
+    pub(super) answer: String,
+}
+
 /// A recorded debate.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -13,13 +13,12 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::error::ErrorCategory;
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{Run, spent_today};
 use dialectic_record::debate::DebateId;
 use dialectic_record::signals::Signals;
 
-use crate::error::UserError;
+use crate::error::{ErrorCategory, UserError};
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
 use super::catalogue::Catalogue;

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::archive::PastDebates;
 use crate::error::Diagnostic as _;
-use dialectic_base::money::Usd;
+use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
 use dialectic_engine::access::{Environment, UserSettings, is_program};
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{
-    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
+    After, PreparedQuestion, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
 };
 use dialectic_record::debate::{ForkPoint, Position, Settings};
 use dialectic_record::protocol::{PROTOCOLS, Protocol};
@@ -441,6 +441,26 @@ impl DebateInputs {
         let after = runner.after(&settings, self.files().hooks()?);
         let ready = prepared.begin()?;
         Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
+    }
+
+    /// Prepares a question about a finished debate within the limits of [`resume`](Self::resume).
+    pub(super) fn ask(
+        &self,
+        entry: &Entry,
+        question: Arc<str>,
+        left_today: Option<Usd>,
+        lock: &SpendingLock,
+    ) -> Result<PreparedQuestion, ProblemDetails> {
+        let runner = self.runner();
+        let saved = runner.open_finished(entry, &[], None)?;
+        let spent = spent_by(entry);
+        let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent, left_today)? };
+        let own = self.own()?;
+        self.check_calls(&own.over(saved.settings(), &self.environment))?;
+        lock.note_limit(&saved.debate().id, most)?;
+        let own_limit = saved.settings().debate.budget.max_cost_usd;
+        let usd = most.into_iter().chain(own_limit).min().map(|most| most.saturating_sub(spent));
+        Ok(runner.ask(saved, question, BudgetLimit { usd, calls: None }, &own)?)
     }
 
     /// Records a fork of a saved debate.

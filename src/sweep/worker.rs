@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::ErrorCategory;
 use dialectic_engine::engine::RunEnding;
 use dialectic_engine::runner::{Failed, Run, Runner, Services};
 use dialectic_record::debate::{DebateId, Status};
@@ -17,7 +16,7 @@ use dialectic_record::store::{Directory, Entry};
 use super::plan::{Machine, PlannedDebate, SavedPlan};
 use super::segment::{SegmentError, SegmentWriter, Stored, WriterEnd, claim_set, compact};
 use super::store::SharedStore;
-use crate::error::{Error, in_full};
+use crate::error::{Error, ErrorCategory, in_full};
 
 pub use super::tally::{Ended, Tally};
 
@@ -201,6 +200,7 @@ impl Worker {
                 RunEnding::Failed => Ended::failed(finished.debate.error),
                 RunEnding::ServerGone => later("its server is unreachable"),
                 RunEnding::LimitReached => later("its subscription is used up"),
+                RunEnding::HostAsked => Ended::failed(Some("a set cannot wait for the host".to_owned())),
                 RunEnding::Paused | RunEnding::Suspended => later(STOPPED),
             },
         }

@@ -99,12 +99,16 @@ impl Scene {
     }
 
     fn end(self, key: &CallKey, call: Option<&CallRecord>) -> Self {
+        self.ended(key, call, None)
+    }
+
+    fn ended(self, key: &CallKey, call: Option<&CallRecord>, error: Option<&str>) -> Self {
         self.signal(&Signal::CallEnded {
             key: key.clone(),
             latency_ms: call.map_or(0, |call| call.latency_ms),
             tokens: call.and_then(|call| call.tokens),
             cost_usd: call.and_then(|call| call.cost_usd),
-            error: None,
+            error: error.map(str::to_owned),
             waits_for_server: false,
         })
     }
@@ -122,37 +126,25 @@ impl Scene {
         self.event(Event::Contributed { key: key.clone(), contribution: Arc::new(contribution), call })
     }
 
-    fn fail(self, key: &CallKey, error: &str) -> Self {
+    fn failed(self, key: &CallKey, error: &str, kind: &str, call: Option<CallRecord>) -> Self {
         let failure = Failure {
             key: key.clone(),
             error: error.to_owned(),
-            kind: Some("server-failed".to_owned()),
+            kind: Some(kind.to_owned()),
             server_gone: false,
             attempts: 4,
             at: Timestamp::now(),
         };
-        let ended = Signal::CallEnded {
-            key: key.clone(),
-            latency_ms: 0,
-            tokens: None,
-            cost_usd: None,
-            error: Some(error.into()),
-            waits_for_server: false,
-        };
-        self.event(Event::CallFailed { failure, call: None }).signal(&ended)
+        self.event(Event::CallFailed { failure, call })
+    }
+
+    fn fail(self, key: &CallKey, error: &str) -> Self {
+        self.failed(key, error, "server-failed", None).ended(key, None, Some(error))
     }
 
     /// The second answer to a question could not be read either.
     fn unreadable(self, key: &CallKey, error: &str) -> Self {
-        let failure = Failure {
-            key: key.clone(),
-            error: error.to_owned(),
-            kind: Some(Failure::UNREADABLE.to_owned()),
-            server_gone: false,
-            attempts: 1,
-            at: Timestamp::now(),
-        };
-        self.event(Event::CallFailed { failure, call: Some(record()) }).end(key, Some(&record()))
+        self.failed(key, error, Failure::UNREADABLE, Some(record())).end(key, Some(&record()))
     }
 
     fn close(mut self) -> Trace {
@@ -206,17 +198,9 @@ fn record() -> CallRecord {
         served_model: Some("gpt-4-0613".to_owned()),
         tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50, ..Tokens::default() }),
         cost_usd: Some(Usd::from_dollars(0.0125)),
-        notional_usd: None,
         latency_ms: 1_000,
         attempts: 2,
-        cost_stated: false,
-        reservation: None,
-        truncated: false,
-        filtered: false,
-        interrupted: false,
-        unknown_end: false,
-        finish_reason: None,
-        copied: false,
+        ..CallRecord::default()
     }
 }
 
@@ -474,22 +458,14 @@ fn a_trace_has_the_stages_of_the_protocol_and_its_results() {
 fn a_score_that_cannot_be_read_is_a_failed_call() {
     let score = key(EVALUATION, "judge-main", None);
     let unread = Evaluation { kind: TerminationKind::Quality, score: None, threshold: 80.0 };
-    let ended = |error: &str| Signal::CallEnded {
-        key: score.clone(),
-        latency_ms: 10,
-        tokens: None,
-        cost_usd: None,
-        error: Some(error.to_owned()),
-        waits_for_server: false,
-    };
     let trace = Scene::new()
         .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
         .start(&score)
         .event(Event::Evaluated { key: score.clone(), evaluation: unread, call: Some(record()) })
-        .signal(&ended("it contains no JSON object"))
+        .ended(&score, None, Some("it contains no JSON object"))
         // Ended without a record of why, as where the cost limit has no room for it.
         .start(&score)
-        .signal(&ended("no room"))
+        .ended(&score, None, Some("no room"))
         .close();
     let spans = trace.all("evaluation");
     let statuses: Vec<&Status> = spans.iter().map(|span| &span.status).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Sandbox, config};
+use crate::support::{MockServer, Sandbox, two_agents};
 
 const SESSIONS: &str = "Where do we keep the sessions of our users?";
 
@@ -84,7 +84,7 @@ fn contest(id: &str, scores: &Value) -> Value {
 #[test]
 fn models_have_their_ratings() {
     let server = MockServer::start();
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     assert!(!sandbox.run(["models"]).expect_code(0).stdout.contains("RATING"));
     sandbox.write("debates/deb-1.json", contest("deb-1", &json!({"architect": 90, "kiss": 60})).to_string());
     let shown = sandbox.run(["models"]).expect_code(0);

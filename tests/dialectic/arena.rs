@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::resume::recorded_calls;
 use crate::support::{Gate, Incoming, MockServer, Reply, Sandbox, answer, config, sample};
-use crate::timing::without_times;
 
 /// With one major requirement.
 pub(crate) const PROBLEM: &str = "Design the store of a shop.\n- It must not lose an order.";
@@ -143,7 +140,7 @@ fn each_path_makes_as_many_calls_as_the_documentation_says() {
         // A round after the last planned one is counted with them.
         let begun = state["rounds"].as_array().unwrap().len();
         let most = begun.max(3);
-        assert!(finished.stderr.contains(&format!("round {begun}/{most} started")), "{finished}");
+        assert!(finished.stderr.contains(&format!("round {begun}/{most}: ")), "{finished}");
         let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
         let rounds = if begun > 3 {
             format!("- Rounds: {begun}, 1 more than the 3")
@@ -223,80 +220,6 @@ fn a_dry_run_bounds_whatever_the_judge_makes_of_it() {
         sandbox.run(["debate", PROBLEM]).expect_code(0);
         assert_eq!(server.requests().len(), calls, "{settings}: {:?}", by_task(&server));
     }
-}
-
-/// A solution with these decisions, in words of its own.
-fn solution(words: &str, decides: &str) -> Reply {
-    Reply::text(format!("## Approach\n\n{words}\n\n## Requirements Coverage\n\n- All.\n\n## Decisions\n- {decides}"))
-}
-
-/// The last round of a debate of three whose texts are in these words and decide this, by the model that is asked. The
-/// judge says that all decisions are the same where `is_same`.
-fn measured(texts: &'static [(&str, &str, &str)], is_same: bool) -> Value {
-    let server = MockServer::with(move |request| match request.task() {
-        "propose" | "revise" | "rework" | "write your last word" => {
-            let own = texts.iter().find(|(role, ..)| request.model() == format!("model-{role}"));
-            let (_, words, decides) = own.expect("only agents write");
-            solution(words, decides)
-        }
-        _ => script(request, if is_same { Related::Same } else { Related::Not }, &[]),
-    });
-    let sandbox = arena(&server, &json!({}));
-    sandbox.run(["debate", PROBLEM]).expect_code(0);
-    let mut state = sandbox.state(&sandbox.only_debate());
-    json!({
-        "rounds": state["rounds"].as_array().unwrap().len(),
-        "voted": state["voting"].is_object(),
-        "convergence": state["rounds"].as_array_mut().unwrap().pop().unwrap()["convergence"].take(),
-    })
-}
-
-const WORDS: &str = "One store holds every order, and each write is confirmed before the answer goes out.";
-
-#[test]
-fn texts_that_repeat_themselves_and_decide_differently_are_stable_and_have_not_converged() {
-    let of = measured(
-        &[("architect", WORDS, "Use Postgres"), ("kiss", WORDS, "Keep files"), ("testing", WORDS, "Buy a service")],
-        false,
-    );
-    let convergence = &of["convergence"];
-    assert_eq!((&of["rounds"], &of["voted"]), (&json!(3), &json!(true)), "{of}");
-    assert_eq!(convergence["agreement"].as_f64(), Some(0.0));
-    for (agent, stability) in convergence["stability"].as_object().unwrap() {
-        assert!(stability.as_f64().unwrap() > 99.9, "{agent}: {convergence}");
-    }
-    assert_eq!(convergence["stability"].as_object().unwrap().len(), 3);
-    assert_eq!(convergence["threshold"].as_f64(), Some(80.0));
-}
-
-#[test]
-fn texts_that_decide_alike_in_other_words_have_converged() {
-    let of = measured(
-        &[
-            ("architect", WORDS, "Keep the orders in Postgres"),
-            ("kiss", "Put everything where it cannot get lost: a relational database.", "PostgreSQL is the database"),
-            ("testing", "Nothing beats boring technology that a thousand shops run.", "Orders go to Postgres"),
-        ],
-        true,
-    );
-    assert_eq!((&of["rounds"], &of["voted"]), (&json!(1), &json!(false)), "{of}");
-    assert_eq!(of["convergence"]["agreement"].as_f64(), Some(100.0));
-    assert!(of["convergence"]["similarity"].as_f64().unwrap() < 60.0, "{of}");
-}
-
-#[test]
-fn use_it_and_do_not_use_it_is_no_agreement_in_equal_texts_whatever_the_judge_says() {
-    let of = measured(
-        &[
-            ("architect", WORDS, "Use Postgres"),
-            ("kiss", WORDS, "Do not use Postgres"),
-            ("testing", WORDS, "Use Postgres"),
-        ],
-        true,
-    );
-    assert!(of["convergence"]["similarity"].as_f64().unwrap() > 85.0, "{of}");
-    assert_eq!(of["convergence"]["agreement"].as_f64(), Some(0.0), "{of}");
-    assert_eq!((&of["rounds"], &of["voted"]), (&json!(3), &json!(true)));
 }
 
 #[test]
@@ -430,8 +353,7 @@ fn a_dry_run_runs_no_command_and_foresees_what_they_print_at_most() {
     // Without them, nothing is added to what is known.
     let without = arena(&server, &json!({})).file("docs/README.md", "A shop. ".repeat(400));
     let without = most_input(&planned(&without, &["debate", PROBLEM, "--context", "docs"]), "proposal");
-    sandbox.run(arguments).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(arguments);
     let printed = state["gathered"]["material"].as_array().unwrap().iter().find(|one| one["source"] == "command");
     assert_eq!(printed.unwrap()["text"].as_str().unwrap().len(), 16_000);
     // Each call is within its figures: most bytes a token has are five.
@@ -470,31 +392,6 @@ fn nobody_who_compares_or_scores_is_told_a_name() {
     let (mut first, second) = (texts(&scored[0]), texts(&scored[1]));
     first.reverse();
     assert_eq!(first, second);
-}
-
-#[test]
-fn a_run_that_was_killed_ends_as_if_nothing_had_been() {
-    let reply = |request: &Incoming| script(request, Related::Not, &["It must not lose an order."]).usage(100, 0, 10);
-    let server = MockServer::with(reply);
-    let sandbox = arena(&server, &json!({"observer": false}));
-    sandbox.run(["debate", PROBLEM]).expect_code(0);
-    let (expected, calls) = (without_times(&sandbox.state(&sandbox.only_debate())), server.requests().len());
-    for requests in sample([2, 8, 13, 20, 27, 31, 40, 47], 2) {
-        let server = MockServer::with(move |request| reply(request).after(Duration::from_millis(15)));
-        let sandbox = arena(&server, &json!({"observer": false}));
-        let running = sandbox.spawn(["debate", PROBLEM]);
-        server.wait_for_requests(requests);
-        std::thread::sleep(Duration::from_millis(9));
-        running.kill();
-        server.settle();
-        let lost = server.requests().len() - recorded_calls(&sandbox);
-        sandbox.run(["resume", "latest"]).expect_code(0);
-        let id = sandbox.only_debate();
-        sandbox.assert_state_is_the_fold(&id);
-        let state = without_times(&sandbox.state(&id));
-        assert!(state == expected, "{requests}\n{state:#}\n\n{expected:#}");
-        assert_eq!(server.requests().len(), calls + lost, "{requests}: a finished call was made again");
-    }
 }
 
 #[test]

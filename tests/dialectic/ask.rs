@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::budget::priced;
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{Debated, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, short_reply, two_agents};
 
 const QUESTION: &str = "What if the budget is halved?";
 
@@ -24,10 +24,7 @@ fn reply(request: &Incoming) -> Reply {
 }
 
 fn debated(debate: &Value) -> (Sandbox, MockServer, String) {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], debate));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let id = sandbox.only_debate();
+    let Debated { server, sandbox, id, .. } = Debated::with(&priced(&["architect", "kiss"], debate), reply);
     (sandbox, server, id)
 }
 
@@ -113,16 +110,14 @@ fn a_limit_of_its_own_holds_and_is_in_the_journal_before_anything_is_sent() {
     assert_eq!(server.requests().len(), made);
     assert!(sandbox.files() == files, "something was written");
     sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.2"]).expect_code(0);
-    let journal = sandbox.journal(&id);
-    let types: Vec<String> = journal
-        .iter()
-        .rev()
-        .take(3)
-        .rev()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(types, ["follow-up-asked", "cost-reserved", "follow-up-answered"]);
-    let reserved: Value = serde_json::from_str(&journal[journal.len() - 2]).unwrap();
+    let events = sandbox.events(&id);
+    let last = &events[events.len() - 3..];
+    assert!(last.iter().map(|event| event["type"].as_str().unwrap()).eq([
+        "follow-up-asked",
+        "cost-reserved",
+        "follow-up-answered"
+    ]));
+    let reserved = &last[1];
     assert!(reserved["usd"].as_f64().unwrap() <= 0.2, "{reserved}");
     assert!(server.requests().last().unwrap().max_tokens().is_some());
     assert_eq!(sandbox.state(&id)["outputLimit"], Value::Null, "the answers of the debate were not held to anything");
@@ -236,10 +231,7 @@ fn words_show_while_they_come_and_the_answer_stays() {
 
 #[test]
 fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let id = sandbox.only_debate();
+    let Debated { server, sandbox, id, .. } = Debated::of_two(&json!({}), reply);
     let made = server.requests().len();
     // Nobody knows what it costs: a limit cannot hold.
     let refused = sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.2"]).expect_code(4);
@@ -266,7 +258,7 @@ fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
 #[test]
 fn a_limit_needs_a_price_also_where_the_configuration_lends_the_judge() {
     let server = MockServer::with(reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     sandbox.write("debates/simple.json", include_str!("../fixtures/simple.json"));
     let refused = sandbox.run(["ask", "simple", QUESTION, "--max-cost", "0.2"]).expect_code(4);
     assert!(refused.stderr.contains("no price is known for model-judge"), "{refused}");

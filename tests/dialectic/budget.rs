@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::arena;
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, sample};
+use crate::support::{Debated, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, sample};
 
 /// A configuration whose models all cost one dollar for a million input tokens and ten for a million output tokens.
 pub(crate) fn priced(roles: &[&str], debate: &Value) -> Value {
@@ -78,8 +78,7 @@ fn a_limit_that_buys_no_round_is_refused_with_the_limits_that_do() {
     assert!(dry.stderr.contains(&format!("The cost limit of ${one} buys ")), "{dry}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", all, "Design a queue"]).expect_code(0);
     assert!(dry.stderr.contains("buys all 2 rounds"), "{dry}");
-    sandbox.run(["debate", "--max-cost", one, "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(["debate", "--max-cost", one, "Design a queue"]);
     assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
     assert!(cost(&state) <= least);
 }
@@ -103,8 +102,7 @@ fn prices_stated_above_the_list_keep_the_limit_and_buy_a_round_and_an_answer() {
         default_reply(request).usage(900, 0, 1000).header("x-litellm-response-cost", "0.0436")
     });
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 5})));
-    sandbox.run(["debate", "--max-cost", "0.60", "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(["debate", "--max-cost", "0.60", "Design a queue"]);
     let calls = server.requests().len();
     assert!(calls >= 7, "{calls} calls are no round and an answer");
     let paid = cost(&state);
@@ -123,8 +121,8 @@ fn what_is_set_aside_is_in_the_journal_before_the_call_and_a_kill_forgets_nothin
     server.wait_for_requests(2);
     let id = sandbox.only_debate();
     let reserved = |sandbox: &Sandbox| -> Vec<f64> {
-        let events = sandbox.journal(&id).into_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap());
-        events.filter(|event| event["type"] == "cost-reserved").map(|event| event["usd"].as_f64().unwrap()).collect()
+        let events = sandbox.events(&id).into_iter().filter(|event| event["type"] == "cost-reserved");
+        events.map(|event| event["usd"].as_f64().unwrap()).collect()
     };
     assert_eq!(reserved(&sandbox).len(), 2);
     running.signal(Signal::SIGKILL);
@@ -156,21 +154,6 @@ fn what_earlier_attempts_cost_is_known_when_their_call_is_abandoned() {
     assert!(list.stdout.contains("$0.0310"), "{list}");
     sandbox.assert_state_is_the_fold(&id);
     sandbox.run(["verify", &id]).expect_code(0);
-}
-
-#[test]
-fn an_attempt_that_may_be_billed_makes_the_cost_unknown() {
-    let server = MockServer::with(|request| match request.index {
-        0 => Reply::text("").without_usage(),
-        _ => default_reply(request).usage(900, 0, 900),
-    });
-    let sandbox = Sandbox::new()
-        .model_server(&server)
-        .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "maxRetries": 2})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let usage = &sandbox.state(&sandbox.only_debate())["usage"];
-    let unknown = usage.as_object().unwrap().values().filter(|model| model["costUsd"].is_null()).count();
-    assert_eq!(unknown, 1, "{usage}");
 }
 
 #[test]
@@ -231,8 +214,8 @@ fn a_limit_holds_across_runs_where_nobody_says_what_calls_cost() {
     sandbox.run(["resume", "latest"]).expect_code(0);
     let id = sandbox.only_debate();
     // Each call counts as answered in full.
-    let events = sandbox.journal(&id).into_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap());
-    let reserved: Vec<Value> = events.filter(|event| event["type"] == "cost-reserved").collect();
+    let mut reserved = sandbox.events(&id);
+    reserved.retain(|event| event["type"] == "cost-reserved");
     assert_eq!(reserved.len(), server.requests().len());
     let least = |event: &Value| event["maxTokens"].as_f64().unwrap() * 10.0 / 1e6;
     assert!(reserved.iter().map(least).sum::<f64>() <= 0.7, "{reserved:?}");
@@ -242,9 +225,10 @@ fn a_limit_holds_across_runs_where_nobody_says_what_calls_cost() {
 
 #[test]
 fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
-    let server = MockServer::with(|request| default_reply(request).usage(900, 0, 900));
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let Debated { server, sandbox, .. } =
+        Debated::with(&priced(&["architect", "kiss"], &json!({"rounds": 1})), |request| {
+            default_reply(request).usage(900, 0, 900)
+        });
     let parent = sandbox.only_debate();
     let before = server.requests().len();
     let set = |limit| format!("debate.budget.maxCostUsd={limit}");
@@ -263,10 +247,9 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
 
 #[test]
 fn the_warning_comes_once() {
-    let server = MockServer::with(|request| default_reply(request).usage(1000, 0, 1000));
     let limit = json!({"rounds": 2, "budget": {"warnCostUsd": 0.03}});
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &limit));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let Debated { server, sandbox, finished, .. } =
+        Debated::with(&priced(&["architect", "kiss"], &limit), |request| default_reply(request).usage(1000, 0, 1000));
     let warnings = finished.stderr.matches("which reaches the warning limit of $0.0300").count();
     assert_eq!(warnings, 1, "{finished}");
     assert!(finished.stderr.contains("this debate has cost $0.0330"), "{finished}");
@@ -427,8 +410,7 @@ fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
             let (sandbox, limit) = (sandbox(), format!("{limit:.4}"));
             let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, MOTION]).expect_code(0).stderr;
             assert!(dry.contains(&format!("buys all {} rounds", debate["rounds"])), "{dry}");
-            let finished = sandbox.run(["debate", "--max-cost", &limit, MOTION]).expect_code(0);
-            let state = sandbox.state(&sandbox.only_debate());
+            let (finished, state) = sandbox.debated(["debate", "--max-cost", &limit, MOTION]);
             assert!(!finished.stderr.contains("no room"), "{debate}, {limit}: {finished}");
             assert_eq!(state["rounds"].as_array().map(|rounds| json!(rounds.len())), Some(debate["rounds"].clone()));
             assert_eq!(state["judgements"].as_array().map_or(2, Vec::len), 2, "{debate}, {limit}: {finished}");
@@ -468,8 +450,7 @@ fn failures_after_the_work_was_done_count_with_all_that_was_set_aside() {
     let config = priced(&["architect", "kiss"], &json!({"rounds": 3, "maxRetries": 3}));
     let sandbox = Sandbox::new().model_server(&server).config(&config);
     let _ = sandbox.run(["debate", "--max-cost", "1.00", "Design a queue"]);
-    let events: Vec<Value> =
-        sandbox.journal(&sandbox.only_debate()).into_iter().map(|line| serde_json::from_str(&line).unwrap()).collect();
+    let events = sandbox.events(&sandbox.only_debate());
     let failed: Vec<&Value> = events.iter().filter(|event| event["type"] == "attempt-failed").collect();
     let lost = (0..server.requests().len()).filter(|index| is_lost(*index)).count();
     assert!(lost > 1 && failed.len() == lost, "{} of {lost} are on record", failed.len());
@@ -488,22 +469,6 @@ fn failures_after_the_work_was_done_count_with_all_that_was_set_aside() {
 }
 
 #[test]
-fn under_a_limit_a_server_that_loses_answers_is_asked_twice_for_each() {
-    for (limit, expected) in [(Some("1.00"), 2), (None, 4)] {
-        let server = MockServer::with(|request| match request.purpose {
-            Purpose::Synthesize => Reply::raw("text/html", "bad gateway").status(502),
-            _ => default_reply(request).usage(900, 0, 900),
-        });
-        let config = priced(&["architect", "kiss"], &json!({"rounds": 1, "maxRetries": 3}));
-        let sandbox = Sandbox::new().model_server(&server).config(&config);
-        let limited = limit.map(|limit| ["--max-cost", limit]).into_iter().flatten();
-        let _ = sandbox.run(["debate"].into_iter().chain(limited).chain(["Design a queue"]));
-        let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();
-        assert_eq!(asked, expected, "{limit:?}");
-    }
-}
-
-#[test]
 fn what_calls_did_not_say_stays_unknown_in_sums() {
     let server = MockServer::with(|request| match request.index {
         0 | 1 => default_reply(request).without_usage(),
@@ -512,17 +477,14 @@ fn what_calls_did_not_say_stays_unknown_in_sums() {
     let sandbox = Sandbox::new()
         .model_server(&server)
         .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "maxConcurrency": 1})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let (_, state) = sandbox.debated(["debate", "Design a queue"]);
     let id = sandbox.only_debate();
-    let state = sandbox.state(&id);
     let models = state["usage"].as_object().unwrap();
     assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
     let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
-    assert!(
-        report.contains("\nIn all: at least ") && report.contains(" tokens (2 calls did not report theirs)\n"),
-        "{report}"
-    );
+    let said = " tokens (2 calls did not report theirs)";
+    assert!(report.contains("\nIn all: at least ") && report.contains(&format!("{said}\n")), "{report}");
     sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
-    assert!(sandbox.read("report.html").contains(" tokens (2 calls did not report theirs)"));
+    assert!(sandbox.read("report.html").contains(said));
     sandbox.run(["verify", &id]).expect_code(0);
 }

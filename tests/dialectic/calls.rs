@@ -7,13 +7,9 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::arena;
-use crate::support::{MockServer, Reply, Sandbox, config, default_reply, sample};
+use crate::support::{MockServer, Reply, Sandbox, config, default_reply, sample, two_agents};
 
 const PROBLEM: &str = "Design a lock service";
-
-fn sandbox(server: &MockServer, debate: &serde_json::Value) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
-}
 
 /// How many calls one round and the answer take, and all of it, by the refusal of a limit that buys neither.
 fn needed(sandbox: &Sandbox, problem: &str) -> (usize, usize) {
@@ -34,7 +30,7 @@ fn a_debate_makes_no_more_calls_than_it_may_and_ends_with_an_answer() {
             server.set_script(|request| arena::script(request, arena::Related::Not, &[]));
         }
         let (problem, check) = if protocol == "arena" { (arena::PROBLEM, 0) } else { (PROBLEM, 3) };
-        let sandbox = sandbox(&server, &json!({"protocol": protocol, "rounds": 3, "check": check}));
+        let sandbox = two_agents(&server, &json!({"protocol": protocol, "rounds": 3, "check": check}));
         server.forget();
         let (one, all) = needed(&sandbox, problem);
         assert!(server.requests().is_empty() && one < all, "{protocol}: {one}, {all}");
@@ -65,7 +61,7 @@ fn what_is_repeated_counts_and_the_answer_is_kept_free() {
             _ => default_reply(request),
         }
     });
-    let sandbox = sandbox(&server, &json!({"rounds": 3, "check": 3, "maxRetries": 5}));
+    let sandbox = two_agents(&server, &json!({"rounds": 3, "check": 3, "maxRetries": 5}));
     let (one, all) = needed(&sandbox, PROBLEM);
     for limit in [one + 3, usize::midpoint(one, all), all] {
         server.forget();
@@ -78,7 +74,7 @@ fn what_is_repeated_counts_and_the_answer_is_kept_free() {
 #[test]
 fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
     let server = MockServer::start();
-    let sandbox = sandbox(&server, &json!({"rounds": 3, "check": 0}));
+    let sandbox = two_agents(&server, &json!({"rounds": 3, "check": 0}));
     let (one, all) = needed(&sandbox, PROBLEM);
     let limit = one + 1;
     let dry = sandbox.run(["debate", "--dry-run", "--max-calls", &limit.to_string(), PROBLEM]).expect_code(0);
@@ -97,7 +93,7 @@ fn a_limit_of_calls_needs_no_price_and_says_what_it_buys() {
 #[test]
 fn a_debate_that_is_killed_and_resumed_counts_what_was_in_flight() {
     let server = MockServer::with(|request| if request.index < 4 { default_reply(request) } else { Reply::hang() });
-    let sandbox = sandbox(&server, &json!({"rounds": 2, "check": 3}));
+    let sandbox = two_agents(&server, &json!({"rounds": 2, "check": 3}));
     let (_, all) = needed(&sandbox, PROBLEM);
     let running = sandbox.spawn(["debate", "--max-calls", &all.to_string(), PROBLEM]);
     server.wait_for_requests(5);

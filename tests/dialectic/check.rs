@@ -3,9 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::arena::Related;
-use crate::support::{Ending, Incoming, MockServer, Reply, Sandbox, config, sample, short_reply};
-use crate::timing::without_times;
+use crate::support::{Ending, Incoming, MockServer, Reply, Sandbox, config, short_reply};
 
 /// What only the draft says.
 const FAULT: &str = "Every node trusts its own clock.";
@@ -61,10 +59,7 @@ fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
 
 fn run(server: &MockServer, debate: &Value) -> (Sandbox, Value) {
     let sandbox = sandbox(server, debate);
-    sandbox.run(["debate", "Design a lock service", "--quiet"]).expect_code(0);
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    let (_, state) = sandbox.debated(["debate", "Design a lock service", "--quiet"]);
     (sandbox, state)
 }
 
@@ -222,42 +217,6 @@ fn without_the_check_the_same_requests_are_sent_but_for_its_own() {
     let (with, without) = (asked(3), asked(0));
     assert_eq!(with.1, without.1);
     assert_eq!(with.0, without.0 + 4);
-}
-
-#[test]
-fn a_debate_resumes_behind_any_event_of_its_check() {
-    for protocol in ["dialectic", "council", "arena"] {
-        let reply = move |request: &Incoming| match request.task() {
-            "check" | "finalise" => script(request),
-            "write the answer" => script_of_a_draft(),
-            _ if protocol == "arena" => crate::arena::script(request, Related::Same, &[]),
-            _ => script(request),
-        };
-        let debate = json!({"protocol": protocol, "check": 3, "seed": 3, "rounds": 1});
-        let server = MockServer::with(reply);
-        let (whole, expected) = run(&server, &debate);
-        let (id, calls) = (whole.only_debate(), server.requests().len());
-        let journal = whole.read(format!("debates/{id}.events.jsonl"));
-        let lines: Vec<&str> = journal.lines().collect();
-        let first = lines.iter().position(|line| line.contains("\"node\":\"check\"")).expect("it was checked");
-        for cut in sample(first..lines.len() - 1, 3) {
-            let server = MockServer::with(reply);
-            let again = sandbox(&server, &debate);
-            again.write(format!("debates/{id}.events.jsonl"), lines[..=cut].join("\n") + "\n");
-            again.run(["resume", &id, "--quiet"]).expect_code(0);
-            again.assert_state_is_the_fold(&id);
-            let state = again.state(&id);
-            let [now, before] = [&state, &expected].map(|state| {
-                let mut state = without_times(state);
-                state.as_object_mut().unwrap().remove("usage");
-                state
-            });
-            assert_eq!(now["finalSolution"], before["finalSolution"], "{protocol}, behind {}", lines[cut]);
-            assert_eq!(now["checks"], before["checks"], "{protocol}, behind {}", lines[cut]);
-            let done = lines[..=cut].iter().filter(|line| line.contains("\"call\":{")).count();
-            assert_eq!(server.requests().len(), calls - done, "{protocol}, behind {}", lines[cut]);
-        }
-    }
 }
 
 #[test]

@@ -2,16 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, sample, short_reply};
-
-/// Long texts, so that the second round begins with summaries and the judge scores each.
-fn long(request: &Incoming) -> Reply {
-    match request.purpose {
-        Purpose::Propose | Purpose::Refine => Reply::text(prose(request.digest, 400)),
-        Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 400))),
-        _ => short_reply(request),
-    }
-}
+use crate::summaries::long;
+use crate::support::{Ending, MockServer, Purpose, Reply, Sandbox, config, sample, short_reply, two_agents};
 
 fn two_rounds() -> Value {
     let termination = json!({"type": "convergence", "threshold": 99});
@@ -93,10 +85,9 @@ fn a_server_that_breaks_an_answer_off_is_told_apart_and_a_word_that_nobody_knows
             });
             Reply::raw("application/json", answer.to_string())
         });
-        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
-        sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+        let sandbox = two_agents(&server, &json!({}));
+        let (_, state) = sandbox.debated(["debate", "Design a queue", "--quiet"]);
         let id = sandbox.only_debate();
-        let state = sandbox.state(&id);
         let reasons = state["outcome"]["reasons"].as_array().unwrap();
         assert!(reasons.iter().all(|reason| reason.as_str().unwrap().ends_with(how)), "{reasons:?}");
         assert_eq!(reasons.len(), 2, "{status}, {reason}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, default_reply, two_agents};
 use crate::timing::without_times;
 
 fn reply(request: &Incoming) -> Reply {
@@ -37,7 +37,7 @@ fn a_reply_of_the_judge_is_not_paid_for_again_whatever_form_it_has() {
             Purpose::Synthesize => Reply::text(text),
             _ => reply(request),
         });
-        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+        let sandbox = two_agents(&server, &json!({}));
         sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
         let id = sandbox.only_debate();
         let journal = sandbox.journal(&id);
@@ -58,7 +58,7 @@ fn a_reply_of_the_judge_is_not_paid_for_again_whatever_form_it_has() {
 fn a_debate_that_had_to_fail_fails_behind_every_line_too() {
     let server = MockServer::with(reply);
     let debate = json!({"onAgentFailure": "fail"});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let sandbox = two_agents(&server, &debate);
     sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(3);
     let id = sandbox.only_debate();
     let journal = sandbox.journal(&id);

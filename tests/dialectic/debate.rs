@@ -3,13 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    Api, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, prose, short_reply,
+    Api, Debated, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, prose, short_reply,
 };
-
-/// The requests for a purpose, in the order of arrival.
-fn asked(server: &MockServer, purpose: Purpose) -> Vec<std::sync::Arc<Incoming>> {
-    server.requests().into_iter().filter(|request| request.purpose == purpose).collect()
-}
 
 /// The contributions of a round that are of a kind.
 fn of_kind<'a>(round: &'a Value, kind: &str) -> Vec<&'a Value> {
@@ -21,37 +16,15 @@ fn of_kind<'a>(round: &'a Value, kind: &str) -> Vec<&'a Value> {
 fn the_default_debate_over_two_rounds_makes_22_calls_and_three_checks() {
     let server = MockServer::with(short_reply);
     let sandbox = Sandbox::new().model_server(&server);
-    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let (_, state) = sandbox.debated(["debate", "Design a queue", "--rounds", "2"]);
     let counts = [Purpose::Propose, Purpose::Critique, Purpose::Refine, Purpose::Synthesize];
-    assert_eq!(counts.map(|purpose| asked(&server, purpose).len()), [3, 12, 6, 1]);
+    assert_eq!(counts.map(|purpose| server.asked(purpose).len()), [3, 12, 6, 1]);
     // 22, and three checks that find nothing.
     assert_eq!(server.requests().len(), 25);
     server.assert_clean();
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
     assert_eq!(state["usage"]["gpt-5.6-luna"]["requests"], 25);
-}
-
-#[test]
-fn the_default_debate_has_three_rounds_and_34_calls() {
-    let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new().model_server(&server);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert_eq!(server.requests().len(), 34);
-    assert!(asked(&server, Purpose::Summarize).is_empty());
-    assert!(server.requests().iter().all(|request| !request.text().contains("# Finished rounds")));
-    server.assert_clean();
-    assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
-}
-
-#[test]
-fn a_refinement_is_the_next_rounds_proposal_at_no_cost() {
-    let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new().model_server(&server);
-    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    // A refinement is the next round's proposal, at no cost.
     let (refinements, proposals) =
         (of_kind(&state["rounds"][0], "refinement"), of_kind(&state["rounds"][1], "proposal"));
     assert_eq!((refinements.len(), proposals.len()), (3, 3));
@@ -65,11 +38,21 @@ fn a_refinement_is_the_next_rounds_proposal_at_no_cost() {
 }
 
 #[test]
-fn contributions_are_stored_in_the_order_of_the_configuration() {
+fn the_default_debate_has_three_rounds_and_34_calls() {
     let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["kiss", "architect", "testing"], &json!({})));
+    let sandbox = Sandbox::new().model_server(&server);
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(server.requests().len(), 34);
+    assert!(server.asked(Purpose::Summarize).is_empty());
+    assert!(server.requests().iter().all(|request| !request.text().contains("# Finished rounds")));
+    server.assert_clean();
+    assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn contributions_are_stored_in_the_order_of_the_configuration() {
+    let Debated { server, state, .. } =
+        Debated::with(&config(&["kiss", "architect", "testing"], &json!({})), short_reply);
     let contributions = state["rounds"][0]["contributions"].as_array().unwrap().iter();
     let places = contributions.map(|one| {
         let text = |field: &str| one[field].as_str().unwrap_or_default().trim_start_matches("agent-").to_owned();
@@ -101,8 +84,7 @@ fn each_call_holds_what_it_is_to_be_made_from() {
         purpose => Reply::text(format!("<{purpose:?} {:016x}>", request.digest)),
     });
     let sandbox = Sandbox::new().model_server(&server);
-    sandbox.run(["debate", "Design a queue. It must keep order.", "--rounds", "1"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(["debate", "Design a queue. It must keep order.", "--rounds", "1"]);
     let said = |kind: &str, agent: &str, target: Option<&str>| {
         let of_kind = of_kind(&state["rounds"][0], kind);
         let fits = |one: &&&Value| one["agentId"] == agent && one["targetAgentId"].as_str() == target;
@@ -114,11 +96,10 @@ fn each_call_holds_what_it_is_to_be_made_from() {
     }
     for target in agents {
         let proposal = said("proposal", target, None);
-        let holders =
-            asked(&server, Purpose::Critique).into_iter().filter(|request| request.text().contains(&proposal));
+        let holders = server.asked(Purpose::Critique).into_iter().filter(|request| request.text().contains(&proposal));
         assert_eq!(holders.count(), 2, "two agents criticise {target}");
         let refine: Vec<_> =
-            asked(&server, Purpose::Refine).into_iter().filter(|request| request.text().contains(&proposal)).collect();
+            server.asked(Purpose::Refine).into_iter().filter(|request| request.text().contains(&proposal)).collect();
         assert_eq!(refine.len(), 1);
         for critic in agents.into_iter().filter(|critic| *critic != target) {
             let critique = said("critique", critic, Some(target));
@@ -126,7 +107,7 @@ fn each_call_holds_what_it_is_to_be_made_from() {
             assert!(refine[0].text().contains(point));
         }
     }
-    let synthesis = &asked(&server, Purpose::Synthesize)[0];
+    let synthesis = &server.asked(Purpose::Synthesize)[0];
     for agent in agents {
         assert!(synthesis.text().contains(&said("refinement", agent, None)));
         assert!(!synthesis.text().contains(agent), "the judge is not to know who wrote what");
@@ -162,13 +143,10 @@ fn summarized() -> Value {
 fn long_histories_are_condensed_and_the_summaries_are_used() {
     let server = MockServer::with(long_reply);
     let sandbox = Sandbox::new().model_server(&server).config(&summarized());
-    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
-    let id = sandbox.only_debate();
-    let state = sandbox.state(&id);
-    sandbox.assert_state_is_the_fold(&id);
+    let (_, state) = sandbox.debated(["debate", "Design a queue", "--rounds", "2"]);
     server.assert_clean();
     // Three agents at the start of round 2, and the judge.
-    assert_eq!(asked(&server, Purpose::Summarize).len(), 4);
+    assert_eq!(server.asked(Purpose::Summarize).len(), 4);
     assert_eq!(server.requests().len(), 26);
     assert!(state["rounds"][0].get("summaries").is_none());
     let summaries = state["rounds"][1]["summaries"].as_object().unwrap();
@@ -183,7 +161,7 @@ fn long_histories_are_condensed_and_the_summaries_are_used() {
         assert!(metadata["tokensUsed"].as_u64().unwrap() > 0);
         // Two critiques and a refinement of round 2 show it.
         let holders = server.requests().into_iter().filter(|request| request.text().contains(text));
-        assert_eq!(holders.map(|request| request.purpose).collect::<Vec<_>>().len(), 3);
+        assert_eq!(holders.inspect(|request| assert!(!request.text().contains("# Finished rounds"))).count(), 3);
     }
 }
 
@@ -191,11 +169,10 @@ fn long_histories_are_condensed_and_the_summaries_are_used() {
 fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
     let server = MockServer::with(long_prose);
     let sandbox = Sandbox::new().model_server(&server).config(&summarized());
-    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(["debate", "Design a queue", "--rounds", "2"]);
     let summary = state["judgeSummary"]["summary"].as_str().unwrap();
     assert!(CUT.contains(&summary.chars().count()));
-    let synthesis = asked(&server, Purpose::Synthesize)[0].text();
+    let synthesis = server.asked(Purpose::Synthesize)[0].text();
     assert!(synthesis.contains(summary));
     for contribution in of_kind(&state["rounds"][1], "refinement") {
         assert!(synthesis.contains(contribution["content"].as_str().unwrap()));
@@ -210,7 +187,7 @@ fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
     let earlier = of_kind(&state["rounds"][0], "critique")[0]["content"].as_str().unwrap();
     let earlier: String = earlier.chars().take(1400).collect();
     assert!(!synthesis.contains(&earlier), "of the first round the judge has its summary");
-    let summarize = asked(&server, Purpose::Summarize);
+    let summarize = server.asked(Purpose::Summarize);
     let summarize = summarize.iter().find(|request| request.prompt().contains("# Your role: Judge")).unwrap().text();
     assert!(summarize.contains(&earlier));
     for contribution in of_kind(&state["rounds"][0], "refinement") {
@@ -223,13 +200,10 @@ fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
 
 #[test]
 fn without_a_summary_the_judge_is_shown_what_came_before_up_to_a_limit() {
-    let server = MockServer::with(long_prose);
     let debate = json!({"rounds": 2, "includeFullHistory": true, "historyLimit": 9500});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(asked(&server, Purpose::Summarize).is_empty());
-    let state = sandbox.state(&sandbox.only_debate());
-    let synthesis = asked(&server, Purpose::Synthesize)[0].text();
+    let Debated { server, state, .. } = Debated::of_two(&debate, long_prose);
+    assert!(server.asked(Purpose::Summarize).is_empty());
+    let synthesis = server.asked(Purpose::Synthesize)[0].text();
     for (kind, in_full) in [("refinement", true), ("critique", false), ("proposal", false)] {
         for contribution in of_kind(&state["rounds"][0], kind) {
             let content = contribution["content"].as_str().unwrap();
@@ -247,14 +221,10 @@ fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
         Purpose::Confidence => Reply::json(json!({"confidence": 1})),
         purpose => Reply::text(format!("<{purpose:?}> {}", prose(request.digest, 120))),
     };
-    let server = MockServer::with(script);
     let roles = ["architect", "kiss", "testing", "security"];
     let debate = json!({"rounds": 5, "includeFullHistory": true, "historyLimit": 6000});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
-    let refines: Vec<_> =
-        asked(&server, Purpose::Refine).into_iter().filter(|one| one.model() == "model-kiss").collect();
+    let Debated { server, state, .. } = Debated::with(&config(&roles, &debate), script);
+    let refines: Vec<_> = server.asked(Purpose::Refine).into_iter().filter(|one| one.model() == "model-kiss").collect();
     // Of the first round: what it said, what was said to it and by it, and nothing else.
     let second = refines[1].text();
     for contribution in state["rounds"][0]["contributions"].as_array().unwrap() {
@@ -274,26 +244,13 @@ fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
 }
 
 #[test]
-fn an_agent_with_a_summary_is_shown_that_and_no_round() {
-    let server = MockServer::with(long_reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&summarized());
-    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
-    let summary = state["rounds"][1]["summaries"]["agent-kiss"]["summary"].as_str().unwrap();
-    let with = asked(&server, Purpose::Critique).into_iter().find(|one| one.text().contains(summary)).unwrap();
-    assert!(!with.text().contains("# Finished rounds"));
-}
-
-#[test]
 fn the_same_seed_shuffles_alike() {
     let synthesis_of = |seed: u64| {
-        let server = MockServer::with(short_reply);
         let debate = json!({"maxConcurrency": 1, "seed": seed});
         let roles = ["architect", "kiss", "testing", "security", "performance"];
-        let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
-        sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        assert_eq!(sandbox.state(&sandbox.only_debate())["seed"], seed);
-        asked(&server, Purpose::Synthesize)[0].text()
+        let Debated { server, state, .. } = Debated::with(&config(&roles, &debate), short_reply);
+        assert_eq!(state["seed"], seed);
+        server.asked(Purpose::Synthesize)[0].text()
     };
     let prompt = synthesis_of(7);
     assert_eq!(synthesis_of(7), prompt);
@@ -329,19 +286,6 @@ fn a_system_prompt_of_the_users_is_sent_as_the_system_message() {
 }
 
 #[test]
-fn a_server_without_the_responses_api_is_asked_for_it_once() {
-    let server = MockServer::without(Api::Responses, short_reply);
-    let sandbox = Sandbox::new().model_server(&server);
-    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
-    let refused = server.requests().iter().filter(|request| request.api == Some(Api::Responses)).count();
-    // 22 calls, three checks, and the one that was refused.
-    assert_eq!((refused, server.requests().len()), (1, 26));
-    server.assert_clean();
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!((&state["outcome"]["kind"], &state["usage"]["gpt-5.6-luna"]["requests"]), (&json!("full"), &json!(25)));
-}
-
-#[test]
 fn what_one_model_lacks_says_nothing_about_another() {
     let server = MockServer::without(Api::Responses, short_reply);
     let settings = config(&["architect", "kiss", "testing"], &json!({}));
@@ -365,10 +309,8 @@ fn what_one_model_lacks_says_nothing_about_another() {
 
 #[test]
 fn the_agents_option_keeps_roles_and_max_concurrency_bounds_the_calls() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server =
-        MockServer::with(move |request| short_reply(request).after(std::time::Duration::from_millis(20)).held(&held));
+    let script = |request: &Incoming| short_reply(request).after(std::time::Duration::from_millis(20));
+    let (server, gate) = MockServer::held(script, |_| true);
     let settings = config(&["architect", "kiss", "testing", "security"], &json!({"maxConcurrency": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
     let running = sandbox.spawn(["debate", "Design a queue", "--agents", "kiss,architect,security"]);

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, redactions, short_reply};
+use crate::support::{
+    Debated, Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, redactions, short_reply, two_agents,
+};
 
 /// The answer of the debates here.
 const SOLUTION: &str = "## Queue\n\nKeep the order.";
@@ -18,7 +20,40 @@ fn reply(request: &Incoming) -> Reply {
 }
 
 fn sandbox(server: &MockServer) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({})))
+    two_agents(server, &json!({}))
+}
+
+/// What is printed of it, whatever is said beside it.
+fn assert_prints_the_solution(finished: &Finished) {
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(finished.stdout, @"
+        ## Queue
+
+        Keep the order.
+
+        ---
+
+        ## Judge Assessment
+
+        **Confidence Score**: 82/100
+
+        ### What Remains of the Objections
+
+        By the judge's ruling, of 2 points: 2 not ruled.
+
+        - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
+        - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
+
+        ### Open Questions
+
+        - How many?
+
+        ### Trade-offs
+
+        - Space for time
+            ");
+    }
+    assert_no_escape(finished);
 }
 
 fn assert_no_escape(finished: &Finished) {
@@ -26,101 +61,22 @@ fn assert_no_escape(finished: &Finished) {
 }
 
 #[test]
-fn stdout_carries_the_solution_and_nothing_else() {
-    let server = MockServer::with(reply);
-    let finished = sandbox(&server).run(["debate", "Design a queue"]).expect_code(0);
-    insta::assert_snapshot!(finished.stdout, @"
-    ## Queue
-
-    Keep the order.
-
-    ---
-
-    ## Judge Assessment
-
-    **Confidence Score**: 82/100
-
-    ### What Remains of the Objections
-
-    By the judge's ruling, of 2 points: 2 not ruled.
-
-    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
-    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
-
-    ### Open Questions
-
-    - How many?
-
-    ### Trade-offs
-
-    - Space for time
-    ");
-    assert_no_escape(&finished);
-    assert!(finished.stderr.lines().any(|line| line.starts_with("Saved debate to ./debates/deb-")), "{finished}");
-}
-
-#[test]
-fn without_a_terminal_progress_is_plain_lines() {
-    let server = MockServer::with(reply);
+fn without_a_terminal_the_solution_is_printed_and_progress_is_plain_lines() {
     let settings = config(&["architect", "kiss"], &json!({"maxConcurrency": 1}));
-    let finished = sandbox(&server).config(&settings).run(["debate", "Design a queue"]).expect_code(0);
+    let Debated { finished, id, .. } = Debated::with(&settings, reply);
+    assert_prints_the_solution(&finished);
     let _redacted = redactions().bind_to_scope();
-    insta::assert_snapshot!(finished, @r#"
-    exit: 0
-    --- stdout
-    ## Queue
-
-    Keep the order.
-
-    ---
-
-    ## Judge Assessment
-
-    **Confidence Score**: 82/100
-
-    ### What Remains of the Objections
-
-    By the judge's ruling, of 2 points: 2 not ruled.
-
-    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
-    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
-
-    ### Open Questions
-
-    - How many?
-
-    ### Trade-offs
-
-    - Space for time
-
-
-    --- stderr
+    insta::assert_snapshot!(finished.stderr.replace(&id, "[id]"), @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    round 1/1 started
-    proposal started (2 expected)
-    agent-architect proposes …
-    agent-kiss proposes …
-    agent-architect proposed in [time], 120 tokens
-    critique started (2 expected)
-    agent-kiss critiques agent-architect …
-    agent-kiss proposed in [time], 120 tokens
-    agent-architect critiques agent-kiss …
-    proposal ended: 2 of 2
-    agent-kiss critiqued agent-architect in [time], 120 tokens
-    refinement started (2 expected)
-    agent-architect refines …
-    agent-architect critiqued agent-kiss in [time], 120 tokens
-    agent-kiss refines …
-    critique ended: 2 of 2
-    agent-architect refined in [time], 120 tokens
-    agent-kiss refined in [time], 120 tokens
-    refinement ended: 2 of 2
+    round 1/1: proposals started (2 expected)
+    round 1/1: critiques started (2 expected)
+    round 1/1: proposals ended: 2 of 2, cost unknown so far
+    round 1/1: refinements started (2 expected)
+    round 1/1: critiques ended: 2 of 2, cost unknown so far
+    round 1/1: refinements ended: 2 of 2, cost unknown so far
     round 1/1: 2 points · 2 open
-    round 1/1 ended: 720 tokens, cost unknown so far
     synthesis started (1 expected)
-    judge synthesizes …
-    judge synthesized in [time], 120 tokens
-    synthesis ended: 1 of 1
+    synthesis ended: 1 of 1, cost unknown so far
     Saved debate to ./debates/[id].json
     Run: complete
     Answer: every major requirement met, nothing major open
@@ -133,37 +89,10 @@ fn without_a_terminal_progress_is_plain_lines() {
 #[test]
 fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
     let server = MockServer::with(reply);
-    let finished = sandbox(&server).run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    insta::assert_snapshot!(finished, @"
-    exit: 0
-    --- stdout
-    ## Queue
-
-    Keep the order.
-
-    ---
-
-    ## Judge Assessment
-
-    **Confidence Score**: 82/100
-
-    ### What Remains of the Objections
-
-    By the judge's ruling, of 2 points: 2 not ruled.
-
-    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
-    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
-
-    ### Open Questions
-
-    - How many?
-
-    ### Trade-offs
-
-    - Space for time
-
-
-    --- stderr
+    let sandbox = sandbox(&server);
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    assert_prints_the_solution(&finished);
+    insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Saved debate to ./debates/[id].json
     ");
@@ -172,38 +101,11 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 #[test]
 fn verbose_shows_who_takes_part_and_what_each_call_took() {
     let server = MockServer::with(|request| reply(request).usage(1000, 0, 200));
-    let finished = sandbox(&server).run(["debate", "Design a queue", "--quiet", "-v"]).expect_code(0);
+    let sandbox = sandbox(&server);
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet", "-v"]).expect_code(0);
+    assert_prints_the_solution(&finished);
     let _redacted = redactions().bind_to_scope();
-    insta::assert_snapshot!(finished, @r"
-    exit: 0
-    --- stdout
-    ## Queue
-
-    Keep the order.
-
-    ---
-
-    ## Judge Assessment
-
-    **Confidence Score**: 82/100
-
-    ### What Remains of the Objections
-
-    By the judge's ruling, of 2 points: 2 not ruled.
-
-    - 1.1 (minor), not ruled: Replica latency journal partition failure journal.
-    - 2.1 (minor), not ruled: Snapshot worker index request quorum batch.
-
-    ### Open Questions
-
-    - How many?
-
-    ### Trade-offs
-
-    - Space for time
-
-
-    --- stderr
+    insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @r"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
     Name         Id               Role        Model            Provider  Temperature
     The          agent-architect  architect   model-architect  openai            0.5
@@ -241,7 +143,6 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
 
     Saved debate to ./debates/[id].json
     ");
-    assert_no_escape(&finished);
 }
 
 #[test]

@@ -1,22 +1,16 @@
 //! Debates that run by themselves: `--detach`, `wait`, `status`, `answer` and `stop`.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getsid};
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, two_agents, wait_until};
 
 fn sandbox(server: &MockServer) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({})))
-}
-
-/// The same, whose agents may ask once.
-fn asking_sandbox(server: &MockServer) -> Sandbox {
-    let debate = json!({"clarificationsMaxIterations": 1, "clarificationsMaxPerAgent": 1});
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+    two_agents(server, &json!({}))
 }
 
 /// Each agent asks a question of its own.
@@ -42,7 +36,7 @@ fn status(sandbox: &Sandbox, id: &str) -> Value {
 }
 
 /// The process that runs the debates of a sandbox: the one whose working directory that is.
-fn process_of(sandbox: &Sandbox) -> Option<Pid> {
+pub(crate) fn process_of(sandbox: &Sandbox) -> Option<Pid> {
     let home = sandbox.directory().canonicalize().unwrap();
     let ids = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -55,19 +49,21 @@ fn process_of(sandbox: &Sandbox) -> Option<Pid> {
 
 /// Kills it, and waits until it is gone.
 fn kill_it(sandbox: &Sandbox) {
-    kill(process_of(sandbox).expect("it runs"), Signal::SIGKILL).unwrap();
-    let begun = Instant::now();
-    while process_of(sandbox).is_some() {
-        assert!(begun.elapsed() < Duration::from_mins(1), "it does not go");
-        std::thread::sleep(Duration::from_millis(5));
+    kill_if_running(sandbox);
+}
+
+/// Kills the process that runs the debates of a sandbox, if there is one, and waits until it is gone.
+pub(crate) fn kill_if_running(sandbox: &Sandbox) {
+    if let Some(process) = process_of(sandbox) {
+        // It may have ended by itself.
+        let _ = kill(process, Signal::SIGKILL);
     }
+    wait_until("it goes", || process_of(sandbox).is_none());
 }
 
 #[test]
 fn a_detached_debate_is_a_session_of_its_own_and_leaves_what_the_foreground_would() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| short_reply(request).held(&held));
+    let (server, gate) = MockServer::held(short_reply, |_| true);
     let sandbox = sandbox(&server);
     let id = detached(&sandbox, &["debate", "Design a queue", "--detach", "-o", "solution.md", "--report", "r.html"]);
     server.wait_for_requests(1);
@@ -173,7 +169,7 @@ fn one_that_is_told_to_end_is_paused() {
 #[test]
 fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
     let server = MockServer::with(curious);
-    let sandbox = asking_sandbox(&server);
+    let sandbox = two_agents(&server, &json!({"clarificationsMaxIterations": 1, "clarificationsMaxPerAgent": 1}));
     let id = detached(&sandbox, &["debate", "Design a queue", "--clarify", "--detach"]);
     let waited = sandbox.run(["wait", &id]).expect_code(7);
     for text in ["q1, from The architect (architect):\nWhat does architect have to know?", "q2, from The kiss"] {
@@ -217,7 +213,7 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
         Reply::json(json!({"questions": [{"id": "q1", "text": format!("{time} question of {}?", request.model())}]}))
     });
     let debate = json!({"clarificationsMaxIterations": 2, "clarificationsMaxPerAgent": 1});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let sandbox = two_agents(&server, &debate);
     let id = detached(&sandbox, &["debate", "Design a queue", "--clarify", "--detach"]);
     sandbox.run(["wait", &id]).expect_code(7);
     let answered = sandbox.run(["answer", &id, "--file", "-", "--skip-rest"]);
@@ -232,41 +228,25 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
 fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
     const HEARD: &str = "told to stop: the debate closes when it has a text";
     for detach in [true, false] {
-        let gate = Gate::shut();
-        let held = gate.clone();
-        let server = MockServer::with(move |request| short_reply(request).held(&held));
-        let debate = json!({"rounds": 9});
-        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-        let mut arguments = vec!["debate", "Design a queue"];
+        let (server, gate) = MockServer::held(short_reply, |_| true);
+        let sandbox = two_agents(&server, &json!({"rounds": 9}));
         let running = if detach {
-            arguments.push("--detach");
-            sandbox.run(&arguments).expect_code(0);
+            sandbox.run(["debate", "Design a queue", "--detach"]).expect_code(0);
             None
         } else {
-            let running = sandbox.spawn(&arguments);
-            server.wait_for_requests(1);
-            Some(running)
+            Some(sandbox.spawn(["debate", "Design a queue"]))
         };
+        server.wait_for_requests(1);
         let id = sandbox.run(["wait", "--timeout", "0", "--json"]).expect_code(124);
         let id = serde_json::from_str::<Value>(&id.stdout).unwrap()["id"].as_str().unwrap().to_owned();
         // There is nothing yet to close it with: it counts all the same.
         let stopped = sandbox.run(["stop", &id]).expect_code(0);
         assert!(stopped.stderr.contains("closes when it has a text"), "{stopped}");
-        let running = if let Some(mut running) = running {
-            running.wait_for_stderr(HEARD);
-            Some(running)
-        } else {
-            let until = Instant::now() + Duration::from_mins(1);
-            while !sandbox.read(format!("debates/{id}.log")).contains(HEARD) {
-                assert!(Instant::now() < until, "it is not told to stop");
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            None
-        };
+        let log = || sandbox.read(format!("debates/{id}.log"));
+        wait_until("it is told to stop", || running.as_ref().map_or_else(log, Running::stderr).contains(HEARD));
         gate.open();
         if let Some(running) = running {
             let finished = running.wait().expect_code(0);
-            assert!(finished.stderr.contains("told to stop: the debate closes when it has a text"), "{finished}");
             assert!(finished.stderr.contains("stopping: the user requested it"), "{finished}");
         }
         sandbox.run(["wait", &id]).expect_code(0);
@@ -283,8 +263,7 @@ fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
 #[test]
 fn a_stop_that_lies_there_before_the_run_begins_counts() {
     let server = MockServer::with(|request| short_reply(request).after(Duration::from_millis(300)));
-    let debate = json!({"rounds": 9});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let sandbox = two_agents(&server, &json!({"rounds": 9}));
     let id = detached(&sandbox, &["debate", "Design a queue", "--detach"]);
     server.wait_for_requests(9);
     kill_it(&sandbox);

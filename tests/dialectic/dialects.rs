@@ -184,8 +184,7 @@ fn each_text_counts_once() {
         let mut configured = config(&["architect", "kiss"], &json!({}));
         configured["providers"] = json!({"openai": {"api": "chat"}});
         let sandbox = Sandbox::new().model_server(&server).config(&configured);
-        sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-        let state = sandbox.state(&sandbox.only_debate());
+        let (_, state) = sandbox.debated(["debate", "Design a queue", "--quiet"]);
         let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
         let own = |one: &&Value| one["type"] == "proposal" && one["agentRole"] == "kiss";
         assert_eq!(contributions.iter().find(own).unwrap()["content"], text, "{name}");

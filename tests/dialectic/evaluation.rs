@@ -2,21 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Debated, Incoming, MockServer, Purpose, Reply, short_reply};
 
 /// Runs two agents over three rounds with a judge that scores like that. Returns the server and the saved state.
 fn judged(kind: &str, score: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> (MockServer, Value) {
-    let server = MockServer::with(move |request| match request.purpose {
+    let debate = json!({"rounds": 3, "terminationCondition": {"type": kind, "threshold": 80}});
+    let Debated { server, finished, state, .. } = Debated::of_two(&debate, move |request| match request.purpose {
         Purpose::Confidence => score(request),
         _ => short_reply(request),
     });
-    let debate = json!({"rounds": 3, "terminationCondition": {"type": kind, "threshold": 80}});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
     server.assert_clean();
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
     if state["outcome"]["kind"] == "degraded" {
         assert!(finished.stderr.contains("could not be read"), "{finished}");
     }
@@ -39,38 +34,27 @@ fn assert_evaluations(state: &Value, expected: &[Value]) {
 }
 
 #[test]
-fn consensus_ends_a_debate_early() {
-    for kind in ["convergence", "quality"] {
-        let (server, state) = judged(kind, |_| Reply::json(json!({"confidence": 95})));
-        assert_evaluations(&state, &[evaluation(kind, Some(95))]);
-        assert_eq!(state["outcome"]["kind"], "full");
-        // A round of six, the score, the synthesis.
-        assert_eq!(server.requests().len(), 8);
+fn a_debate_ends_with_the_round_whose_score_is_enough() {
+    type Score = fn(&Incoming) -> Reply;
+    let sure: Score = |_| Reply::json(json!({"confidence": 95}));
+    // A round of six calls, further ones of four, a score after each, the synthesis.
+    let cases: [(&str, Score, &[u32], usize); 5] = [
+        ("convergence", sure, &[95], 8),
+        ("quality", sure, &[95], 8),
+        ("convergence", |_| Reply::text("```json\n{\"confidence\": 80}\n```"), &[80], 8),
+        ("convergence", |_| Reply::json(json!({"confidence": 50})), &[50; 3], 18),
+        (
+            "quality",
+            |request| Reply::json(json!({"confidence": if request.index < 8 { 50 } else { 90 }})),
+            &[50, 90],
+            13,
+        ),
+    ];
+    for (kind, score, scores, calls) in cases {
+        let (server, state) = judged(kind, score);
+        assert_evaluations(&state, &scores.iter().map(|score| evaluation(kind, Some(*score))).collect::<Vec<_>>());
+        assert_eq!((&state["outcome"]["kind"], server.requests().len()), (&json!("full"), calls), "{scores:?}");
     }
-}
-
-#[test]
-fn the_threshold_itself_is_enough() {
-    let (_, state) = judged("convergence", |_| Reply::text("```json\n{\"confidence\": 80}\n```"));
-    assert_evaluations(&state, &[evaluation("convergence", Some(80))]);
-}
-
-#[test]
-fn without_consensus_all_rounds_take_place() {
-    let (server, state) = judged("convergence", |_| Reply::json(json!({"confidence": 50})));
-    assert_evaluations(&state, &vec![evaluation("convergence", Some(50)); 3]);
-    assert_eq!(state["outcome"]["kind"], "full");
-    // Six, four and four, three scores, the synthesis.
-    assert_eq!(server.requests().len(), 18);
-}
-
-#[test]
-fn each_round_is_scored_anew() {
-    let (_, state) = judged("quality", |request| {
-        // The first round's positions are proposals of nobody else; the score rises when they have changed.
-        Reply::json(json!({"confidence": if request.index < 8 { 50 } else { 90 }}))
-    });
-    assert_evaluations(&state, &[evaluation("quality", Some(50)), evaluation("quality", Some(90))]);
 }
 
 #[test]

@@ -4,12 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
-
-/// A debate of two agents with three retries, against that server. Seven calls when nothing fails.
-fn two_agents(server: &MockServer, debate: &Value) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
-}
+use crate::support::{Debated, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, two_agents};
 
 /// Whether a request is the proposal of the agent with that role.
 fn proposes(request: &Incoming, role: &str) -> bool {
@@ -22,17 +17,12 @@ fn outcome(sandbox: &Sandbox) -> Value {
 
 /// What `reply` makes of the first attempt is not what a model says; the second gets an answer.
 fn assert_recovers(name: &str, attempts: usize, reply: impl Fn() -> Reply + Send + Sync + 'static) {
-    let server = MockServer::with(move |request| {
+    let Debated { server, sandbox, state, .. } = Debated::of_two(&json!({"maxRetries": 2}), move |request| {
         if proposes(request, "kiss") && request.repeats == 0 { reply() } else { short_reply(request) }
     });
-    let sandbox = two_agents(&server, &json!({"maxRetries": 2}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let again = "agent-kiss retries its proposal: retry 1 in ";
-    assert!(finished.stderr.contains(again), "{name}: {finished}");
     assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}), "{name}");
     // One attempt more, and nobody else repeats it.
     assert_eq!(server.requests().len(), 6 + attempts, "{name}");
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["rounds"][0]["contributions"][1]["metadata"]["attempts"], 2, "{name}");
     server.assert_clean();
 }
@@ -67,22 +57,6 @@ fn short_text() -> Reply {
 }
 
 #[test]
-fn retry_after_is_obeyed() {
-    let server = MockServer::with(|request| {
-        let early = proposes(request, "kiss") && request.repeats == 0;
-        if early { Reply::error(429, "slow down").header("retry-after", "1.2") } else { short_reply(request) }
-    });
-    let sandbox = two_agents(&server, &json!({"maxRetries": 1}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let again = "agent-kiss retries its proposal: retry 1 in 1.2 s: rate limited (429): slow down";
-    assert!(finished.stderr.contains(again), "{finished}");
-    let exchanges = server.exchanges();
-    let attempts: Vec<_> = exchanges.iter().filter(|exchange| proposes(&exchange.request, "kiss")).collect();
-    let waited = attempts[1].arrived.saturating_sub(attempts[0].ended.unwrap());
-    assert!(waited >= Duration::from_millis(1200), "{waited:?}");
-}
-
-#[test]
 fn what_will_not_change_is_not_tried_again() {
     for status in [400, 401, 403, 404, 422] {
         let server = MockServer::with(move |request| {
@@ -104,13 +78,11 @@ fn what_will_not_change_is_not_tried_again() {
 
 #[test]
 fn retries_end() {
-    let server = MockServer::with(|request| {
+    let settings = config(&["architect", "kiss", "testing"], &json!({"maxRetries": 2}));
+    let Debated { server, sandbox, .. } = Debated::with(&settings, |request| {
         let overloaded = Reply::error(503, "overloaded").header("retry-after", "0");
         if proposes(request, "kiss") { overloaded } else { short_reply(request) }
     });
-    let settings = config(&["architect", "kiss", "testing"], &json!({"maxRetries": 2}));
-    let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert_eq!(server.requests().iter().filter(|request| proposes(request, "kiss")).count(), 3);
     let failures = &sandbox.state(&sandbox.only_debate())["failures"];
     insta::assert_json_snapshot!(failures, {"[].at" => "[time]"}, @r#"
@@ -191,22 +163,19 @@ fn what_the_user_said_is_kept_though_nobody_heard_it() {
     assert_eq!(sandbox.debates().len(), 1);
 }
 
-/// An agent of three whose model takes no request.
-fn without_kiss() -> (MockServer, Sandbox) {
+#[test]
+fn without_one_agent_the_others_go_on_every_lack_is_named_and_strict_makes_it_an_error() {
+    // An agent of three whose model takes no request.
     let server = MockServer::with(|request| {
         let refused = Reply::error(400, "no such model").after(Duration::from_millis(30));
         if request.model() == "model-kiss" { refused } else { short_reply(request) }
     });
     let settings = config(&["architect", "kiss", "testing"], &json!({"rounds": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    (server, sandbox)
-}
-
-#[test]
-fn without_one_agent_the_others_go_on_and_every_lack_is_named() {
-    let (server, sandbox) = without_kiss();
-    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
     let id = sandbox.only_debate();
+    assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
+    assert!(finished.stderr.contains(&format!("error: the run of the debate {id} is incomplete: ")), "{finished}");
     sandbox.assert_state_is_the_fold(&id);
     server.assert_clean();
     let state = sandbox.state(&id);
@@ -214,7 +183,6 @@ fn without_one_agent_the_others_go_on_and_every_lack_is_named() {
     let reasons = state["outcome"]["reasons"].as_array().unwrap();
     assert_eq!(reasons.len(), state["failures"].as_array().unwrap().len());
     assert!(finished.stderr.contains("warning: agent-kiss failed in the proposal: "), "{finished}");
-    assert!(finished.stderr.contains("warning: this run is incomplete:\n"), "{finished}");
     for reason in reasons {
         assert!(finished.stderr.contains(&format!("  - {}\n", reason.as_str().unwrap())), "{reason}: {finished}");
     }
@@ -224,17 +192,8 @@ fn without_one_agent_the_others_go_on_and_every_lack_is_named() {
         // Two proposals, two critiques, two refinements.
         assert_eq!(contributions.len(), 6);
     }
-}
-
-#[test]
-fn strict_makes_a_degraded_debate_an_error() {
-    let (_server, sandbox) = without_kiss();
-    let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
-    assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
-    let error = format!("error: the run of the debate {} is incomplete: ", sandbox.only_debate());
-    assert!(finished.stderr.contains(&error), "{finished}");
-    let server = MockServer::with(short_reply);
-    two_agents(&server, &json!({})).run(["debate", "Design a queue", "--strict"]).expect_code(0);
+    // One that lacks nothing is no error.
+    two_agents(&MockServer::with(short_reply), &json!({})).run(["debate", "x", "--strict"]).expect_code(0);
 }
 
 #[test]
@@ -287,20 +246,6 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
     // What was in flight came to its own end, and nothing was begun behind that.
     let refined: Vec<_> = server.requests().into_iter().filter(|it| it.purpose == Purpose::Refine).collect();
     assert!(matches!(&refined[..], [one] if one.model() == "model-testing"), "{refined:?}");
-}
-
-#[test]
-fn an_answer_cut_at_the_output_limit_is_kept_and_said() {
-    let server = MockServer::with(|request| {
-        let reply = short_reply(request);
-        if proposes(request, "kiss") { reply.ending(Ending::OutputLimit) } else { reply }
-    });
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let reason = "agent-kiss's proposal in round 1 was cut at the output limit";
-    assert_eq!(outcome(&sandbox), json!({"kind": "degraded", "reasons": [reason]}));
-    assert!(finished.stderr.contains(reason), "{finished}");
-    assert_eq!(server.requests().len(), 7);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::recovery::When;
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, spread};
 
 /// What a server does wrong.
@@ -33,25 +34,6 @@ const FAULTS: [Fault; 10] = [
     ("no body", Kind::Transient, Reply::empty),
     ("an answer of 10 MB", Kind::Transient, Reply::huge),
 ];
-
-/// Which requests of a phase meet the fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
-    First,
-    EveryThird,
-    Always,
-}
-
-impl When {
-    /// `number` counts the requests of the phase from 1.
-    fn holds(self, number: usize) -> bool {
-        match self {
-            Self::First => number == 1,
-            Self::EveryThird => number.is_multiple_of(3),
-            Self::Always => true,
-        }
-    }
-}
 
 const PHASES: [Purpose; 5] =
     [Purpose::Propose, Purpose::Critique, Purpose::Refine, Purpose::Confidence, Purpose::Synthesize];
@@ -150,8 +132,7 @@ impl Cell {
         let name = self.name();
         let before = server.requests().len();
         server.set_script(reply);
-        let finished = sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);
-        let state = sandbox.state(&sandbox.only_debate());
+        let (finished, state) = sandbox.debated(["resume", "latest", "--quiet"]);
         assert_eq!(state["outcome"]["kind"], "full", "{name}: {finished}");
         let asked: Vec<_> = server.requests().iter().skip(before).map(|request| request.purpose).collect();
         let expected = if self.phase == Purpose::Synthesize { 1 } else { 14 };

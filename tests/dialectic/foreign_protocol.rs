@@ -11,9 +11,9 @@ use dialectic_base::money::Price;
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{RunEnding, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic_record::debate::{Debate, Settings, Status, default_settings, go_offline};
+use dialectic_record::debate::{Debate, DebateId, Settings, Status, default_settings, go_offline};
 use dialectic_record::signals::{Followed, Follower, Words};
-use dialectic_record::store::{Directory, read_journal};
+use dialectic_record::store::{Directory, Entry, read_journal};
 
 fn reply(request: &Incoming) -> Reply {
     let assessment = json!({
@@ -57,12 +57,23 @@ fn run(prepared: Prepared) -> Finished {
     block_on(async { prepared.begin().unwrap().run().wait().await.unwrap() })
 }
 
-/// A debate from beginning to end, and where it is kept.
-fn debate(server: &MockServer) -> (Sandbox, Debate) {
-    let sandbox = Sandbox::new();
-    let finished = run(runner(server, &sandbox).prepare(spec(settings())).unwrap());
+/// A server, a place for debates, and what runs them there.
+fn set_up() -> (MockServer, Sandbox, Runner) {
+    let (server, sandbox) = (MockServer::with(reply), Sandbox::new());
+    let runner = runner(&server, &sandbox);
+    (server, sandbox, runner)
+}
+
+/// The same with a debate that was held to its end.
+fn debated() -> (MockServer, Sandbox, Runner, Debate) {
+    let (server, sandbox, runner) = set_up();
+    let finished = run(runner.prepare(spec(settings())).unwrap());
     assert_eq!(finished.ending, RunEnding::Completed, "{:?}", finished.debate.error);
-    (sandbox, finished.debate)
+    (server, sandbox, runner, finished.debate)
+}
+
+fn saved(sandbox: &Sandbox, id: &DebateId) -> Entry {
+    Directory::at(sandbox.directory().join("debates")).find(id.as_str()).unwrap()
 }
 
 fn state(debate: &Debate) -> Value {
@@ -70,9 +81,8 @@ fn state(debate: &Debate) -> Value {
 }
 
 #[test]
-fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs() {
-    let server = MockServer::with(reply);
-    let (sandbox, debate) = debate(&server);
+fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs_and_shows_under_its_own_words() {
+    let (server, sandbox, _, debate) = debated();
     let tasks: Vec<_> = server.calls().into_iter().map(|(_, task)| task).collect();
     let round = [["pitch"; 3], ["vote"; 3]].concat();
     assert_eq!(tasks, [&round[..], &round, &["report"]].concat());
@@ -95,7 +105,17 @@ fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs() {
     assert!(agents.is_sorted_by_key(|agent| votes(agent)), "the judge reads those with the most votes last");
     let solution = debate.final_solution.as_ref().unwrap();
     assert!(solution.description.starts_with("Use what was chosen.") && solution.confidence == Some(70.0));
-    sandbox.assert_state_is_the_fold(debate.id.as_str());
+    let id = debate.id.as_str();
+    sandbox.assert_state_is_the_fold(id);
+    let markdown = sandbox.run(["report", "-d", id]).expect_code(0).stdout;
+    assert!(markdown.contains("Pitch") && markdown.contains("Votes"), "{markdown}");
+    sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
+    let page = sandbox.read("page.html");
+    for part in ["A pitch of model-kiss.", " · pitch<", ">Votes", "Use what was chosen."] {
+        assert!(page.contains(part), "the page lacks {part}: {page}");
+    }
+    sandbox.run(["verify", id]).expect_code(0);
+    assert!(sandbox.run(["list"]).expect_code(0).stdout.contains("completed"));
 }
 
 /// The user's prices, which no record brings.
@@ -105,16 +125,14 @@ fn own() -> UserSettings {
 
 #[test]
 fn it_is_resumed_from_behind_every_line_of_its_journal() {
-    let server = MockServer::with(reply);
-    let (sandbox, whole) = debate(&server);
+    let (server, sandbox, _, whole) = debated();
     let id = whole.id.as_str();
     let journal = sandbox.journal(id);
     let paid = |lines: &[String]| lines.iter().filter(|line| line.contains("\"call\":{")).count();
     for length in 1..journal.len() {
         let place = Sandbox::new().file(format!("debates/{id}.events.jsonl"), journal[..length].join("\n") + "\n");
         let (before, runner) = (server.requests().len(), runner(&server, &place));
-        let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
-        let saved = runner.open(&entry, &[&PITCHING]).unwrap();
+        let saved = runner.open(&saved(&place, &whole.id), &[&PITCHING]).unwrap();
         let resumed = run(runner.resume(saved, &own()).unwrap());
         assert_eq!(state(&resumed.debate), state(&whole), "after line {length}: {}", journal[length - 1]);
         let made = server.requests().len() - before;
@@ -124,10 +142,8 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
 
 #[test]
 fn it_forks_at_each_of_its_stages() {
-    let server = MockServer::with(reply);
-    let (sandbox, whole) = debate(&server);
-    let runner = runner(&server, &sandbox);
-    let entry = Directory::at(sandbox.directory().join("debates")).find(whole.id.as_str()).unwrap();
+    let (server, sandbox, runner, whole) = debated();
+    let entry = saved(&sandbox, &whole.id);
     for (at, calls) in [("start", 13), ("1.show-of-hands", 10), ("2.pitch", 7), ("2.show-of-hands", 4), ("2.report", 1)]
     {
         let before = server.requests().len();
@@ -142,20 +158,14 @@ fn it_forks_at_each_of_its_stages() {
         assert!(forked.rounds.iter().all(|round| round.contributions.len() == 6), "{at}");
     }
     let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap(), &own()).err().unwrap().to_string();
-    assert!(
-        nowhere.ends_with(
-            "its protocol makes no calls in a stage `critique`; stages with calls: clarification, pitch, \
-             show-of-hands, report"
-        ),
-        "{nowhere}"
-    );
+    let said = "makes no calls in a stage `critique`; stages with calls: clarification, pitch, show-of-hands, report";
+    assert!(nowhere.ends_with(said), "{nowhere}");
 }
 
 #[test]
 fn it_is_forecast_to_the_call() {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new();
-    let prepared = runner(&server, &sandbox).prepare(spec(settings())).unwrap();
+    let (server, _sandbox, runner) = set_up();
+    let prepared = runner.prepare(spec(settings())).unwrap();
     let created = prepared.created().unwrap().clone();
     let forecast = forecast(
         &PITCHING,
@@ -179,12 +189,11 @@ fn it_is_forecast_to_the_call() {
 
 #[test]
 fn it_keeps_a_cost_limit() {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new();
+    let (server, sandbox, runner) = set_up();
     let limited = |limit: f64| {
         let mut settings = settings();
         settings.debate.budget.max_cost_usd = Some(dialectic_base::money::Usd::from_dollars(limit));
-        runner(&server, &sandbox).prepare(spec(settings)).unwrap()
+        runner.prepare(spec(settings)).unwrap()
     };
     let refused = limited(0.000_1).check_limit().unwrap_err().to_string();
     assert!(refused.contains("does not cover one round"), "{refused}");
@@ -193,37 +202,15 @@ fn it_keeps_a_cost_limit() {
     prepared.check_limit().unwrap();
     let finished = run(prepared);
     assert_eq!(finished.ending, RunEnding::Completed);
-    let reserved: Vec<Value> = sandbox
-        .journal(finished.debate.id.as_str())
-        .iter()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|event| event["type"] == "cost-reserved")
-        .collect();
-    assert_eq!(reserved.len(), 13, "each attempt is set aside for before it is sent");
+    let events = sandbox.events(finished.debate.id.as_str());
+    let reserved = events.iter().filter(|event| kind(event) == "cost-reserved").count();
+    assert_eq!(reserved, 13, "each attempt is set aside for before it is sent");
     assert!(finished.debate.total_cost().unwrap() < dialectic_base::money::Usd::from_dollars(0.30));
 }
 
 #[test]
-fn it_shows_under_its_own_words() {
-    let server = MockServer::with(reply);
-    let (sandbox, whole) = debate(&server);
-    let id = whole.id.as_str();
-    let markdown = sandbox.run(["report", "-d", id]).expect_code(0).stdout;
-    assert!(markdown.contains("Pitch") && markdown.contains("Votes"), "{markdown}");
-    sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
-    let page = sandbox.read("page.html");
-    for part in ["A pitch of model-kiss.", " · pitch<", ">Votes", "Use what was chosen."] {
-        assert!(page.contains(part), "the page lacks {part}: {page}");
-    }
-    sandbox.run(["verify", id]).expect_code(0);
-    assert!(sandbox.run(["list"]).expect_code(0).stdout.contains("completed"));
-}
-
-#[test]
 fn whoever_joins_in_round_two_misses_nothing_and_whoever_never_reads_delays_nothing() {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new();
-    let runner = runner(&server, &sandbox);
+    let (_server, sandbox, runner) = set_up();
     let (finished, seen, joined_behind) = block_on(async {
         let run = runner.start(spec(settings())).unwrap();
         // This one never reads while the debate runs.
@@ -278,26 +265,21 @@ async fn next(follower: &mut Follower) -> Option<Value> {
 
 #[test]
 fn a_run_can_be_paused_and_stopped_through_its_handle() {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new();
-    let runner = runner(&server, &sandbox);
+    let (_server, sandbox, runner) = set_up();
     let paused = block_on(async {
         let run = runner.start(spec(settings())).unwrap();
         run.pause();
         run.wait().await.unwrap()
     });
     assert_eq!(paused.ending, RunEnding::Paused);
-    let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
-    let saved = runner.open(&entry, &[&PITCHING]).unwrap();
+    let saved = runner.open(&saved(&sandbox, &paused.debate.id), &[&PITCHING]).unwrap();
     let resumed = run(runner.resume(saved, &own()).unwrap());
     assert_eq!(resumed.ending, RunEnding::Completed);
 }
 
 #[test]
 fn it_closes_with_the_pitches_that_there_are_when_it_is_stopped() {
-    let server = MockServer::with(reply);
-    let sandbox = Sandbox::new();
-    let runner = runner(&server, &sandbox);
+    let (server, _sandbox, runner) = set_up();
     let finished = block_on(async {
         let run = runner.start(spec(settings())).unwrap();
         let mut events = run.follow(Words::Unwanted).unwrap();
@@ -323,7 +305,7 @@ fn nobody_votes_where_nothing_was_pitched() {
 }
 
 /// With agents that ask a question each time.
-fn curious() -> (MockServer, Settings) {
+fn curious() -> (MockServer, Sandbox, Runner, Settings) {
     let question = json!({"questions": [{"id": "q1", "text": "How fast?"}]});
     let script = move |request: &Incoming| {
         if request.task() == "clarify" { Reply::json(question.clone()).usage(100, 0, 10) } else { reply(request) }
@@ -332,14 +314,14 @@ fn curious() -> (MockServer, Settings) {
     settings.debate.rounds = 1;
     settings.debate.interactive_clarifications = true;
     settings.debate.clarifications_max_iterations = 3;
-    (MockServer::with(script), settings)
+    let (server, sandbox) = (MockServer::with(script), Sandbox::new());
+    let runner = runner(&server, &sandbox);
+    (server, sandbox, runner, settings)
 }
 
 #[test]
 fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
-    let (server, settings) = curious();
-    let sandbox = Sandbox::new();
-    let runner = runner(&server, &sandbox);
+    let (server, _sandbox, runner, settings) = curious();
     let finished = block_on(async {
         let mut run = runner.start(spec(settings)).unwrap();
         let waiting = run.questions().await.unwrap();
@@ -364,9 +346,7 @@ fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
 
 #[test]
 fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybody() {
-    let (server, settings) = curious();
-    let sandbox = Sandbox::new();
-    let runner = runner(&server, &sandbox);
+    let (_server, sandbox, runner, settings) = curious();
     let finished = block_on(async {
         let mut run = runner.start(spec(settings)).unwrap();
         run.end_questions();
@@ -381,9 +361,8 @@ fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybod
 
 #[test]
 fn whoever_waits_for_a_run_that_waits_for_answers_gets_it_paused() {
-    let (server, settings) = curious();
-    let sandbox = Sandbox::new();
-    let finished = run(runner(&server, &sandbox).prepare(spec(settings)).unwrap());
+    let (_server, _sandbox, runner, settings) = curious();
+    let finished = run(runner.prepare(spec(settings)).unwrap());
     assert_eq!((finished.ending, finished.debate.open_questions().count()), (RunEnding::Paused, 3));
 }
 

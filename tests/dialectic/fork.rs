@@ -246,3 +246,21 @@ fn a_stage_outside_of_the_rounds_is_named_as_it_is_to_be_written() {
         assert!(members.contains(cell), "{cell}: {members}");
     }
 }
+
+#[test]
+fn a_stage_is_named_as_the_page_prints_it_and_a_dry_run_calls_nothing() {
+    let server = MockServer::start();
+    let (sandbox, id) = parent(&server);
+    for (given, at) in [("1.Critiques", "1.critique"), ("refinements", "2.refinement"), ("Start", "start")] {
+        let new = forked(&sandbox, &[&id, "--at", given, "--offline"]);
+        assert_eq!(sandbox.state(&new)["forkedFrom"]["at"], at);
+    }
+    let (before, debates) = (server.requests().len(), sandbox.debates());
+    let shown = sandbox.run(["fork", &id, "--at", "2.critiques", "--dry-run"]).expect_code(0);
+    assert!(shown.stdout.contains("12 calls"), "{shown}");
+    let unknown = sandbox.run(["fork", &id, "--at", "reviews"]).expect_code(2);
+    assert!(unknown.stderr.contains("`reviews`; stages with calls: clarification, summarization"), "{unknown}");
+    let limited = sandbox.run(["fork", &id, "--at", "2.critique", "--max-cost", "1"]).expect_code(4);
+    assert!(limited.stderr.contains("the cost limit of $1.0000 cannot be enforced"), "{limited}");
+    assert_eq!((server.requests().len(), sandbox.debates()), (before, debates));
+}

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::budget::priced;
+use crate::support::{MockServer, Purpose, Reply, Sandbox, Terminal, short_reply, two_agents};
 
 const ARGUED: &str = include_str!("../fixtures/shown/argued.json");
 
@@ -20,13 +21,7 @@ fn failed() -> (Sandbox, MockServer, String) {
         Purpose::Synthesize => Reply::error(400, "no"),
         _ => short_reply(request),
     });
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    let price = json!({"inputPerMTok": 1.0, "outputPerMTok": 10.0});
-    settings["prices"] = ["model-architect", "model-kiss", "model-judge"]
-        .map(|model| (model.to_owned(), price.clone()))
-        .into_iter()
-        .collect();
-    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     sandbox.run(["debate", "Design a queue"]).expect_code(3);
     server.set_script(short_reply);
     let id = sandbox.only_debate();
@@ -122,7 +117,7 @@ fn an_older_debate_can_be_asked_about() {
     let server = MockServer::with(short_reply);
     let state =
         crate::fixtures::states().into_iter().map(|(_, state)| state).find(|state| state.contains("finalSolution"));
-    let older = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let older = two_agents(&server, &json!({}));
     let older = older.file("debates/old.json", state.unwrap());
     let before = older.state("old");
     let contents = |state: &Value| {
@@ -202,9 +197,7 @@ fn removing_asks_and_takes_both_files() {
 #[test]
 fn nothing_is_removed_that_runs_or_lies_elsewhere() {
     let server = MockServer::with(|_| Reply::hang());
-    let sandbox = Sandbox::new()
-        .model_server(&server)
-        .config(&config(&["architect", "kiss"], &json!({})))
+    let sandbox = two_agents(&server, &json!({}))
         .file("mine.json", ARGUED)
         .file("debates/notes.json", "{}")
         .file("debates/broken.json", "{")

@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::in_process;
-use dialectic_base::call::Tokens;
 use dialectic_engine::engine::RunEnding;
-use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, Reply, Request};
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
 use dialectic_record::debate::{
     AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, default_settings,
 };
@@ -41,21 +39,7 @@ impl ChatModel for Hanging {
             if !self.is_answered(request) {
                 std::future::pending::<()>().await;
             }
-            let text = match in_process::task(request) {
-                EVALUATION => json!({"confidence": 10}).to_string(),
-                SYNTHESIS => json!({
-                    "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-                    "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-                })
-                .to_string(),
-                "critique" => "1. [minor] Speed: a ring is slow. Resolved by: a larger one.".to_owned(),
-                "check" => "No objections.".to_owned(),
-                _ => "A ring is fast.".to_owned(),
-            };
-            let tokens =
-                Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10, ..Tokens::default() });
-            let finish = FinishReason::Complete;
-            Ok(Reply { text, finish, tokens, ..Reply::default() })
+            Ok(in_process::reply(in_process::text(in_process::task(request))))
         })
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{
+    Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply, two_agents, wait_until,
+};
 
 /// How a debate is interrupted.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +35,7 @@ fn interrupt(terminal: &mut Terminal, by: By) {
 }
 
 fn sandbox(server: &MockServer) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({"maxRetries": 2})))
+    two_agents(server, &json!({"maxRetries": 2}))
 }
 
 /// Interrupts a debate when `moment` shows, and holds it to what has to be left.
@@ -66,7 +68,8 @@ fn assert_leaves_nothing(script: fn(&Incoming) -> Reply, arguments: &[&str], mom
         sandbox.assert_state_is_the_fold(&id);
         assert_eq!(sandbox.state(&id)["status"], "paused");
         // Whoever was answering was left.
-        assert!(server.exchanges().iter().all(|exchange| exchange.ended.is_some()), "{by:?}");
+        let is_left = || server.exchanges().iter().all(|exchange| exchange.ended.is_some());
+        wait_until("whoever was answering is left", is_left);
     }
 }
 
@@ -77,12 +80,7 @@ fn the_end_of_the_terminal_pauses_a_debate_unless_it_was_to_outlive_it() {
         eprintln!("skipped: SIGHUP is ignored here");
         return;
     }
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| match request.purpose {
-        Purpose::Critique => short_reply(request).held(&held),
-        _ => short_reply(request),
-    });
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let here = sandbox(&server);
     let running = here.spawn(["debate", "Design a queue"]);
     server.wait_for_requests(4);
@@ -109,28 +107,6 @@ fn the_end_of_the_terminal_pauses_a_debate_unless_it_was_to_outlive_it() {
     assert_eq!(there.state(&there.only_debate())["status"], "completed");
 }
 
-#[test]
-fn before_anything_is_answered() {
-    assert_leaves_nothing(|_| Reply::hang(), &[], &["The kiss"]);
-}
-
-#[test]
-fn while_words_come_in() {
-    let endless = |_: &Incoming| Reply::text("and so on ".repeat(2_000)).paced(Duration::from_millis(10));
-    assert_leaves_nothing(endless, &[], &["words · ", "so on"]);
-}
-
-#[test]
-fn while_a_stream_is_silent() {
-    assert_leaves_nothing(|request| short_reply(request).silent(), &[], &["The kiss", "word"]);
-}
-
-#[test]
-fn while_a_call_waits_for_its_retry() {
-    let busy = |_: &Incoming| Reply::error(429, "slow down").header("retry-after", "60");
-    assert_leaves_nothing(busy, &[], &["retry 1 in "]);
-}
-
 /// Two questions of the architect.
 fn curious(request: &Incoming) -> Reply {
     match (request.purpose, request.model()) {
@@ -142,14 +118,24 @@ fn curious(request: &Incoming) -> Reply {
 }
 
 #[test]
-fn while_questions_are_being_looked_for() {
-    let held = |_: &Incoming| Reply::hang();
-    assert_leaves_nothing(held, &["--clarify"], &["looking for questions"]);
-}
-
-#[test]
-fn while_a_question_waits() {
-    assert_leaves_nothing(curious, &["--clarify"], &["Question 1 of 2", "How many?", "Answer"]);
+fn at_any_moment_of_a_debate() {
+    type Script = fn(&Incoming) -> Reply;
+    let moments: [(Script, &[&str], &[&str]); 6] = [
+        // Before anything is answered, while words come in, and while a stream is silent.
+        (|_| Reply::hang(), &[], &["The kiss"]),
+        (|_| Reply::text("and so on ".repeat(2_000)).paced(Duration::from_millis(10)), &[], &["words · ", "so on"]),
+        (|request| short_reply(request).silent(), &[], &["The kiss", "word"]),
+        // While a call waits for its retry.
+        (|_| Reply::error(429, "slow down").header("retry-after", "60"), &[], &["retry 1 in "]),
+        // While questions are looked for, and while one waits.
+        (|_| Reply::hang(), &["--clarify"], &["looking for questions"]),
+        (curious, &["--clarify"], &["Question 1 of 2", "How many?", "Answer"]),
+    ];
+    std::thread::scope(|scope| {
+        for (script, arguments, moment) in moments {
+            scope.spawn(move || assert_leaves_nothing(script, arguments, moment));
+        }
+    });
 }
 
 #[test]
@@ -181,11 +167,9 @@ fn at_a_question_with_half_an_answer() {
 
 #[test]
 fn a_second_one_ends_the_program_at_once() {
-    let gate = Gate::shut();
     // Takes connections and never answers.
     let collector = TcpListener::bind("127.0.0.1:0").unwrap();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| short_reply(request).held(&held));
+    let server = MockServer::with(|_| Reply::hang());
     let config = config(&["architect", "kiss"], &json!({"trace": "otlp"}));
     let address = format!("http://{}", collector.local_addr().unwrap());
     let sandbox = Sandbox::new().model_server(&server).config(&config).env("OTEL_EXPORTER_OTLP_ENDPOINT", &address);

@@ -1,27 +1,48 @@
 //! The judge's part: answers that cannot be read, failures, and scores that end a debate early.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
-use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, answer, config, prose, short_reply};
+use crate::support::{
+    Debated, Ending, Incoming, MockServer, Purpose, Reply, answer, config, prose, short_reply, two_agents,
+};
 
-fn two_agents(server: &MockServer, debate: &Value) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
+fn too_long(message: &str) -> Reply {
+    let body = json!({"error": {"message": message, "code": "context_length_exceeded"}});
+    Reply::raw("application/json", body.to_string()).status(400)
 }
 
-fn asked(server: &MockServer, purpose: Purpose) -> Vec<Arc<Incoming>> {
-    server.requests().into_iter().filter(|request| request.purpose == purpose).collect()
+/// Short texts, but for one refinement: it is what there is to shorten.
+fn one_is_long(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Propose => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        Purpose::Critique => Reply::text(format!("1. [minor] Short: {}", prose(request.digest, 8))),
+        Purpose::Refine if request.model() == "model-kiss" => Reply::text(format!("KISS {}", prose(1, 12))),
+        Purpose::Refine => Reply::text(format!("LONG {}", prose(7, 3000))),
+        _ => short_reply(request),
+    }
 }
 
-/// A server whose judge says that instead of its solution, and then that.
-fn judge_says(first: &'static str, second: impl Fn() -> Reply + Send + Sync + 'static) -> MockServer {
-    MockServer::with(move |request| match request.purpose {
+/// Panics unless that was shortened, the other text is whole, and the run says so.
+fn assert_shortened(sent: &str, Debated { finished, state, .. }: &Debated) {
+    assert!(finished.stderr.contains("the longest texts shortened"), "{finished}");
+    assert!(sent.contains("LONG ") && sent.contains("more characters are left out here]"));
+    assert!(sent.contains(&format!("KISS {}\n", prose(1, 12))));
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    let reasons = state["outcome"]["reasons"].as_array().unwrap();
+    assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
+}
+
+/// A script whose judge says that instead of its solution, and then that.
+fn judge_says(
+    first: &'static str,
+    second: impl Fn() -> Reply + Send + Sync + 'static,
+) -> impl Fn(&Incoming) -> Reply + Send + Sync + 'static {
+    move |request| match request.purpose {
         Purpose::Assess => second(),
         Purpose::Synthesize if request.messages.iter().any(|message| message.role == "assistant") => second(),
         Purpose::Synthesize => Reply::text(first),
         _ => short_reply(request),
-    })
+    }
 }
 
 const ASSESSMENT: &str = r#"{"tradeoffs": [], "recommendations": ["Measure"],
@@ -29,14 +50,11 @@ const ASSESSMENT: &str = r#"{"tradeoffs": [], "recommendations": ["Measure"],
 
 #[test]
 fn the_judge_writes_markdown_and_its_assessment_behind_it() {
-    let server = MockServer::with(short_reply);
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let synthesis = asked(&server, Purpose::Synthesize);
+    let Debated { server, finished, state, .. } = Debated::of_two(&json!({}), short_reply);
+    let synthesis = server.asked(Purpose::Synthesize);
     assert_eq!((synthesis.len(), server.requests().len()), (1, 7));
     assert!(synthesis[0].schema().is_none(), "a schema would force the solution into JSON");
     assert!(!finished.stdout.contains("```json"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
     let solution = &state["finalSolution"];
     assert_eq!(
         (&solution["confidence"], &solution["recommendations"]),
@@ -54,9 +72,8 @@ fn an_assessment_that_is_missing_is_asked_for_alone() {
         "# Ring\n\nUse a ring.\n\n```json\n{\"tradeoffs\": [\"space\"], \"recommendations\": [\"meas",
         "# Ring\n\nUse a ring.\n\n```json\n{\"tradeoffs\": , \"recommendations\": ., \"confidence\": high}\n```",
     ] {
-        let server = judge_says(first, || Reply::text(ASSESSMENT));
-        let sandbox = two_agents(&server, &json!({}));
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let Debated { server, finished, state, .. } =
+            Debated::of_two(&json!({}), judge_says(first, || Reply::text(ASSESSMENT)));
         // What nobody can read of it is not taken from the user.
         let damaged = if first.contains("high") {
             "```json\n{\"tradeoffs\": , \"recommendations\": ., \"confidence\": high}\n```\n\n"
@@ -64,7 +81,7 @@ fn an_assessment_that_is_missing_is_asked_for_alone() {
             ""
         };
         assert!(finished.stdout.starts_with(&format!("# Ring\n\nUse a ring.\n\n{damaged}---\n")), "{finished}");
-        let assess = asked(&server, Purpose::Assess);
+        let assess = server.asked(Purpose::Assess);
         assert_eq!((assess.len(), server.requests().len()), (1, 8));
         assert!(assess[0].prompt().contains("# Ring\n\nUse a ring."));
         let schema = assess[0].schema().expect("here JSON is wanted, and nothing else");
@@ -74,9 +91,6 @@ fn an_assessment_that_is_missing_is_asked_for_alone() {
             assert!(list["maxItems"].is_u64() && list["items"]["type"] == "string", "{schema}");
         }
         server.assert_clean();
-        let id = sandbox.only_debate();
-        sandbox.assert_state_is_the_fold(&id);
-        let state = sandbox.state(&id);
         // It is a short call: what the agents said is not sent once more.
         for said in state["rounds"][0]["contributions"].as_array().unwrap() {
             assert!(!assess[0].prompt().contains(said["content"].as_str().unwrap()));
@@ -99,18 +113,13 @@ fn silence_on_the_requirements_does_not_say_that_all_are_fulfilled() {
             "`confidence`: expected a number from 0 to 100 (82, not 0.82)",
         ),
     ] {
-        let server = judge_says(first, || Reply::text(ASSESSMENT));
-        let sandbox = two_agents(&server, &json!({}));
-        sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        assert_eq!(asked(&server, Purpose::Assess).len(), 1, "it is asked for once more");
-        let state = sandbox.state(&sandbox.only_debate());
+        let Debated { server, state, .. } = Debated::of_two(&json!({}), judge_says(first, || Reply::text(ASSESSMENT)));
+        assert_eq!(server.asked(Purpose::Assess).len(), 1, "it is asked for once more");
         assert_eq!((&state["finalSolution"]["confidence"], &state["outcome"]["kind"]), (&json!(70), &json!("full")));
         // It never comes: the answer stands, and the outcome says what it lacks.
-        let server = judge_says(first, || Reply::text("I would rather not."));
-        let sandbox = two_agents(&server, &json!({}));
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let Debated { finished, state, .. } =
+            Debated::of_two(&json!({}), judge_says(first, || Reply::text("I would rather not.")));
         assert!(finished.stdout.starts_with("Use a ring.\n"), "{finished}");
-        let state = sandbox.state(&sandbox.only_debate());
         assert_eq!(state["outcome"]["kind"], "degraded");
         let reason = format!("the judge's assessment is missing ({lacks})");
         assert_eq!(state["outcome"]["reasons"], json!([reason]));
@@ -121,19 +130,17 @@ fn silence_on_the_requirements_does_not_say_that_all_are_fulfilled() {
 fn an_assessment_with_comments_and_bare_keys_is_read() {
     let first = "Use a ring.\n\n```json5\n// What I think of it.\n{\n  tradeoffs: ['it\\'s \"big\"',], // see https://a.b/c\n  \
         recommendations: [], /* none */ \"unfulfilledMajorRequirements\": [],\n  openQuestions: [], confidence: 82,\n}\n```\n";
-    let server = judge_says(first, || Reply::text("never asked"));
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let Debated { server, finished, state, .. } =
+        Debated::of_two(&json!({}), judge_says(first, || Reply::text("never asked")));
     assert!(finished.stdout.starts_with("Use a ring.\n\n---\n"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["finalSolution"]["confidence"], 82);
     assert_eq!(state["finalSolution"]["tradeoffs"], json!(["it's \"big\""]));
-    assert_eq!((asked(&server, Purpose::Assess).len(), &state["outcome"]["kind"]), (0, &json!("full")));
+    assert_eq!((server.asked(Purpose::Assess).len(), &state["outcome"]["kind"]), (0, &json!("full")));
 }
 
 #[test]
 fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
-    let server = judge_says("Use a ring.", || Reply::text("I would rather not."));
+    let server = MockServer::with(judge_says("Use a ring.", || Reply::text("I would rather not.")));
     let sandbox = two_agents(&server, &json!({}));
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     insta::assert_snapshot!(finished, @r"
@@ -156,23 +163,16 @@ fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
 
 #[test]
 fn whatever_becomes_of_the_second_call_the_first_answer_stands() {
-    let long = r#"{"error": {"message": "the request exceeds the available context size", "code": "context_length_exceeded"}}"#;
-    let failures: [fn() -> Reply; 3] = [
+    let failures: [fn() -> Reply; 4] = [
         || Reply::error(400, "no"),
         || Reply::error(500, "oops").header("retry-after", "0"),
         || Reply::html().status(403),
+        || too_long("the request exceeds the available context size"),
     ];
-    let too_long = move || Reply::raw("application/json", long).status(400);
-    for failure in failures
-        .into_iter()
-        .map(|failure| Box::new(failure) as Box<dyn Fn() -> Reply + Send + Sync>)
-        .chain([Box::new(too_long) as Box<dyn Fn() -> Reply + Send + Sync>])
-    {
-        let server = judge_says("Use a ring.", failure);
-        let sandbox = two_agents(&server, &json!({"maxRetries": 1}));
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    for failure in failures {
+        let Debated { finished, state, .. } =
+            Debated::of_two(&json!({"maxRetries": 1}), judge_says("Use a ring.", failure));
         assert_eq!(finished.stdout.trim(), "Use a ring.");
-        let state = sandbox.state(&sandbox.only_debate());
         assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
         let reason = state["outcome"]["reasons"][0].as_str().unwrap();
         assert!(
@@ -183,16 +183,14 @@ fn whatever_becomes_of_the_second_call_the_first_answer_stands() {
 
 #[test]
 fn a_score_whose_second_chance_fails_is_unreadable_and_no_more() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Confidence if request.messages.iter().any(|message| message.role == "assistant") => {
-            Reply::error(400, "too long")
-        }
-        Purpose::Confidence => Reply::text("Rather good."),
-        _ => short_reply(request),
-    });
-    let sandbox = two_agents(&server, &json!({"terminationCondition": {"type": "quality"}}));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let Debated { state, .. } =
+        Debated::of_two(&json!({"terminationCondition": {"type": "quality"}}), |request| match request.purpose {
+            Purpose::Confidence if request.messages.iter().any(|message| message.role == "assistant") => {
+                Reply::error(400, "too long")
+            }
+            Purpose::Confidence => Reply::text("Rather good."),
+            _ => short_reply(request),
+        });
     assert_eq!(state["rounds"][0]["evaluation"]["score"], Value::Null);
     assert_eq!(state["usage"]["model-judge"]["requests"], 2, "the answer that was no score, and the synthesis");
     assert_eq!(state["outcome"]["kind"], "degraded");
@@ -202,24 +200,20 @@ fn a_score_whose_second_chance_fails_is_unreadable_and_no_more() {
 fn an_answer_without_a_solution_is_asked_for_once_more() {
     const BLOCK: &str = "```json\n{\"tradeoffs\": [], \"unfulfilledMajorRequirements\": [], \"confidence\": 70}\n```";
     let whole: &'static str = format!("Use a ring.\n\n{BLOCK}").leak();
-    let server = judge_says(BLOCK, move || Reply::text(whole));
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let Debated { server, finished, state, .. } =
+        Debated::of_two(&json!({}), judge_says(BLOCK, move || Reply::text(whole)));
     assert!(finished.stdout.starts_with("Use a ring.\n"), "{finished}");
-    assert_eq!(asked(&server, Purpose::Synthesize).len(), 2);
-    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
+    assert_eq!(server.asked(Purpose::Synthesize).len(), 2);
+    assert_eq!(state["outcome"]["kind"], "full");
 }
 
 #[test]
 fn a_solution_that_was_cut_is_said_to_be_cut() {
-    let server = MockServer::with(|request| match request.purpose {
+    let Debated { finished, state, .. } = Debated::of_two(&json!({}), |request| match request.purpose {
         Purpose::Synthesize => Reply::text("# Ring\n\nUse a ri").ending(Ending::OutputLimit),
         _ => short_reply(request),
     });
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert!(finished.stdout.starts_with("# Ring\n\nUse a ri\n\n---\n"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["reasons"], json!(["the solution was cut at the output limit"]));
     assert_eq!(state["finalSolution"]["confidence"], 82);
 }
@@ -249,64 +243,32 @@ fn json_that_was_cut_is_said_to_be_cut() {
 #[test]
 fn a_request_of_the_judge_that_does_not_fit_is_shortened_and_sent_again() {
     const WINDOW: usize = 9000;
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Synthesize if request.text().len() > WINDOW => {
-            let body = json!({"error": {"message": "maximum context length is 2048 tokens", "code": "context_length_exceeded"}});
-            Reply::raw("application/json", body.to_string()).status(400)
-        }
-        Purpose::Propose => Reply::text(format!("Short: {}", prose(request.digest, 8))),
-        Purpose::Critique => Reply::text(format!("1. [minor] Short: {}", prose(request.digest, 8))),
-        Purpose::Refine if request.model() == "model-kiss" => Reply::text(format!("KISS {}", prose(1, 12))),
-        Purpose::Refine => Reply::text(format!("LONG {}", prose(request.digest, 3000))),
-        _ => short_reply(request),
+    let debated = Debated::of_two(&json!({}), |request| {
+        let is_too_long = request.purpose == Purpose::Synthesize && request.text().len() > WINDOW;
+        if is_too_long { too_long("maximum context length is 2048 tokens") } else { one_is_long(request) }
     });
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
-    assert!(finished.stderr.contains("the longest texts shortened"), "{finished}");
-    let synthesis = asked(&server, Purpose::Synthesize);
+    assert!(debated.finished.stdout.contains("## Judge Assessment"), "{}", debated.finished);
+    let synthesis = debated.server.asked(Purpose::Synthesize);
     let last = synthesis.last().unwrap().text();
     assert!(synthesis.len() > 1 && last.len() <= WINDOW, "{} requests", synthesis.len());
-    // The longest is shortened, the others are whole.
-    assert!(last.contains(&format!("KISS {}\n", prose(1, 12))) && last.contains("LONG "));
-    assert!(last.contains("more characters are left out here]"));
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
-    assert_eq!(state["outcome"]["kind"], "degraded");
-    let reasons = state["outcome"]["reasons"].as_array().unwrap();
-    assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
-    server.assert_clean();
+    assert_shortened(&last, &debated);
+    debated.server.assert_clean();
 }
 
 #[test]
 fn a_request_of_the_judge_that_its_model_is_known_not_to_read_is_shortened_before_it_is_sent() {
     const WINDOW: usize = 4000;
-    let long = |script: &str| Reply::text(format!("{script} {}", prose(7, 3000)));
-    let server = MockServer::with(move |request| match (request.purpose, request.model()) {
-        (Purpose::Refine, "model-kiss") => Reply::text(format!("KISS {}", prose(1, 12))),
-        (Purpose::Refine, _) => long("LONG"),
-        (Purpose::Propose, _) => Reply::text(format!("Short: {}", prose(request.digest, 8))),
-        (Purpose::Critique, _) => Reply::text(format!("1. [minor] Short: {}", prose(request.digest, 8))),
-        _ => short_reply(request),
-    });
     let mut settings = config(&["architect", "kiss"], &json!({}));
     settings["models"] = json!({"model-judge": {"contextWindow": WINDOW}});
     settings["judge"]["maxTokens"] = json!(500);
-    let sandbox = Sandbox::new().model_server(&server).config(&settings);
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("the longest texts shortened"), "{finished}");
-    let sent = asked(&server, Purpose::Synthesize);
+    let debated = Debated::with(&settings, one_is_long);
+    let sent = debated.server.asked(Purpose::Synthesize);
     assert_eq!(sent.len(), 1, "one request, which is not refused");
     let sent = sent[0].text();
     // At the shortest tokens that a forecast knows, and with room for the answer.
     assert!(sent.len() / 4 + 500 <= WINDOW, "{} bytes", sent.len());
-    assert!(sent.contains("LONG ") && sent.contains("more characters are left out here]"));
-    assert!(sent.contains(&format!("KISS {}", prose(1, 12))));
-    let state = sandbox.state(&sandbox.only_debate());
-    let reasons = state["outcome"]["reasons"].as_array().unwrap();
-    assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
-    let shortened = &state["finalSolution"]["shortened"];
+    assert_shortened(&sent, &debated);
+    let shortened = &debated.state["finalSolution"]["shortened"];
     assert!(shortened["to"].as_u64() > Some(5000) && shortened["to"].as_u64() < shortened["from"].as_u64());
 }
 
@@ -316,9 +278,8 @@ fn an_answer_that_is_json_as_a_whole_is_read_all_the_same() {
     {
         let solution = ASSESSMENT.replacen('{', r#"{"solutionMarkdown": "Use a ring.", "#, 1);
         let answer: &'static str = wrapped.replacen("{}", &solution, 1).leak();
-        let server = judge_says(answer, || Reply::text("not again"));
-        let sandbox = two_agents(&server, &json!({}));
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let Debated { server, finished, .. } =
+            Debated::of_two(&json!({}), judge_says(answer, || Reply::text("not again")));
         assert!(finished.stdout.starts_with("Use a ring.\n"), "{wrapped}: {finished}");
         assert_eq!(server.requests().len(), 7, "{wrapped}");
     }
@@ -326,7 +287,7 @@ fn an_answer_that_is_json_as_a_whole_is_read_all_the_same() {
 
 #[test]
 fn an_unfulfilled_requirement_bounds_the_confidence() {
-    let server = MockServer::with(|request| match request.purpose {
+    let Debated { finished, state, .. } = Debated::of_two(&json!({}), |request| match request.purpose {
         Purpose::Synthesize => Reply::text(answer(
             "Use a ring.",
             &json!({
@@ -336,8 +297,6 @@ fn an_unfulfilled_requirement_bounds_the_confidence() {
         )),
         _ => short_reply(request),
     });
-    let sandbox = two_agents(&server, &json!({}));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
     insta::assert_snapshot!(finished.stdout, @"
     Use a ring.
 
@@ -371,7 +330,7 @@ fn an_unfulfilled_requirement_bounds_the_confidence() {
     - a
       b
     ");
-    assert_eq!(sandbox.state(&sandbox.only_debate())["finalSolution"]["confidence"].as_f64(), Some(40.0));
+    assert_eq!(state["finalSolution"]["confidence"].as_f64(), Some(40.0));
 }
 
 #[test]

@@ -78,35 +78,6 @@ fn a_server_without_responses_is_found_out_once_and_the_debate_lacks_nothing() {
 }
 
 #[test]
-fn a_server_that_fails_is_asked_again_before_the_other_api_is_tried() {
-    let server = only_chat(|| bare(500));
-    full(&server, &settings(&json!({"maxRetries": 1})), "500");
-    let proposals = ["model-architect", "model-kiss"].map(|model| {
-        let requests = server.requests();
-        let of_agent =
-            requests.iter().filter(|request| request.purpose == Purpose::Propose && request.model() == model);
-        of_agent.map(|request| request.api.unwrap()).collect::<Vec<_>>()
-    });
-    // Whichever of the two comes back first finds out for both: the other may have been refused once until then.
-    assert!(proposals.contains(&vec![Api::Responses, Api::Responses, Api::Chat]), "{proposals:?}");
-    let (responses, chat) = by_api(&server);
-    let of_proposals = proposals.iter().flatten().filter(|api| **api == Api::Responses).count();
-    assert_eq!((responses, chat), (of_proposals, REQUESTS), "nobody else tries again");
-    assert!(responses <= 4, "{proposals:?}");
-}
-
-#[test]
-fn a_refused_key_is_not_tried_at_the_other_api() {
-    for status in [401, 403] {
-        let server = only_chat(move || bare(status));
-        let sandbox = Sandbox::new().model_server(&server).config(&settings(&json!({"maxRetries": 3})));
-        sandbox.run(DEBATE).expect_code(3);
-        // Both agents' proposals.
-        assert_eq!(by_api(&server), (2, 0), "{status}");
-    }
-}
-
-#[test]
 fn one_bad_minute_of_a_server_that_has_answered_changes_nothing() {
     type Bad = fn() -> Reply;
     let bad: &[(&str, Bad, bool)] = &[
@@ -128,19 +99,6 @@ fn one_bad_minute_of_a_server_that_has_answered_changes_nothing() {
         // Both critiques came twice if that was of use, and nothing by the other API.
         assert_eq!(by_api(&server), (REQUESTS + if *is_transient { 2 } else { 0 }, 0), "{name}");
     }
-}
-
-#[test]
-fn a_schema_that_is_not_heeded_by_responses_is_sent_by_chat() {
-    let server = MockServer::with(|request| match (request.api, request.schema()) {
-        (Some(Api::Responses), Some(_)) => Reply::text("I feel rather sure."),
-        _ => short_reply(request),
-    });
-    full(&server, &with_schemas(), "not heeded");
-    let with_schema = |api| count(&server, |request| request.api == Some(api) && request.schema().is_some());
-    assert_eq!(with_schema(Api::Responses), 1);
-    assert!(with_schema(Api::Chat) > 1);
-    assert_eq!(by_api(&server).1, with_schema(Api::Chat), "all else stays where it was");
 }
 
 /// The requests of a debate with schemas at a server that takes them, and how many of them carry one.

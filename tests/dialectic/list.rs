@@ -51,7 +51,7 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
     ID                        WHEN              STATUS      OUTCOME   ANSWER  ROUNDS  CONFIDENCE  COST     PROBLEM
     deb-20250101-040000-dddd  2025-01-01 04:00  failed      -         -       0       -           -        Problem of deb-20250101-040000-dddd
     deb-20250101-030000-cccc  2025-01-01 03:00  completed   degraded  clean   1       82.5        $0.6250  Problem of deb-20250101-030000-cccc
-    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         -       0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so on
+    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         -       0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so…
     broken                    -                 unreadable  -         -       0       -           -
     ");
     assert_eq!(finished.stderr, "");

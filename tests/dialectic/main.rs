@@ -39,6 +39,7 @@ mod fork;
 mod handling;
 mod hanging_judge;
 mod hooks;
+mod host;
 mod hostile_text;
 mod house;
 mod interleavings;

@@ -10,6 +10,7 @@ use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
 use serde_json::{Value, json};
 
+use crate::host::reply_to;
 use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 const LIMITS: [&str; 5] = ["mcp", "--max-cost", "1", "--max-cost-per-day", "5"];
@@ -138,7 +139,7 @@ fn an_older_client_holds_a_debate_with_lines_of_json() {
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let all = ["plan", "debate", "wait", "status", "answer", "stop", "points", "ask", "report", "list"];
-    assert_eq!(names, all);
+    assert_eq!(names, [&all[..], &["requests", "reply"]].concat());
     assert!(tools.iter().all(|tool| tool["inputSchema"]["additionalProperties"] == false));
 
     let plan = client.call("plan", &json!({"problem": "Design a queue"}));
@@ -148,6 +149,9 @@ fn an_older_client_holds_a_debate_with_lines_of_json() {
     let id = begun["structuredContent"]["id"].as_str().unwrap().to_owned();
     let over = client.wait(&id);
     assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
+    let answer = &over["structuredContent"]["answer"];
+    assert!(answer["unmet"].is_u64() && answer["openMajor"].is_array(), "texts of models are marked: {answer:#}");
+    assert!(text(&over).contains("\nRun: complete\nAnswer: "), "{over:#}");
     assert!(text(&over).contains("Language models wrote"), "{over:#}");
     let mark = text(&over).lines().find(|line| line.starts_with("words-of-models-")).unwrap().to_owned();
     assert_eq!(text(&over).lines().last(), Some(mark.as_str()));
@@ -195,7 +199,7 @@ fn what_is_not_listed_is_refused_and_no_path_is_a_debate() {
     }
     assert_eq!(client.request("tools/call", &json!({"name": "rm", "arguments": {}}))["error"]["code"], -32602);
     assert_eq!(sandbox.debates(), Vec::<String>::new());
-    for missing in [&["mcp"][..], &["mcp", "--max-cost", "1"], &["mcp", "--max-cost-per-day", "1"]] {
+    for missing in [["mcp", "--max-cost", "1"], ["mcp", "--max-cost-per-day", "1"]] {
         sandbox.run(missing).expect_code(2);
     }
 }
@@ -420,6 +424,52 @@ fn rmcps_client_holds_a_debate_by_the_old_handshake_and_the_new() {
     }
 }
 
+/// A server without limits; its first client begins and answers once, the other one answers the rest.
+#[test]
+fn two_clients_answer_in_place_of_the_models_without_a_limit() {
+    let sandbox = Sandbox::new();
+    let (mut client, _) = Lines::begun(&sandbox, &["mcp"], "2025-06-18");
+    let refused = client.call("debate", &json!({"problem": "Design a queue"}));
+    assert!(text(&refused).contains("mcp needs --max-cost"), "{refused:#}");
+    assert_eq!(sandbox.debates(), Vec::<String>::new());
+    let begun = client.call("debate", &json!({"problem": "Design a queue", "model": "host", "quick": true}));
+    assert!(text(&begun).contains("Call `requests`"), "{begun:#}");
+    let id = begun["structuredContent"]["id"].as_str().unwrap().to_owned();
+    assert!(text(&client.call("wait", &json!({"id": id}))).contains("has requests for you"));
+    let open: Value = serde_json::from_str(text(&client.call("requests", &json!({"id": id})))).unwrap();
+    let named = |request: &Value, text: &str| json!({"id": id, "request": request["id"], "text": text, "by": "fable"});
+    let refused = client.call("reply", &named(&open[0], " "));
+    assert!(refused["isError"] == true && text(&refused).contains("the answer is empty"), "{refused:#}");
+    let accepted = client.call("reply", &named(&open[0], &reply_to(&open[0])));
+    assert!(text(&accepted).contains("Accepted the reply"), "{accepted:#}");
+    let asked = client.call("requests", &json!({"id": id, "request": "--help"}));
+    assert!(text(&asked).contains("no request `--help` waits"), "{asked:#}");
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let over = runtime.block_on(async {
+        let mut command = tokio::process::Command::from(sandbox.command(["mcp"]));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+        let transport = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let running = ().serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await.unwrap();
+        let call = async |tool: &'static str, arguments: Value| {
+            let arguments = arguments.as_object().unwrap().clone();
+            let result = running.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.unwrap();
+            serde_json::to_value(result).unwrap()
+        };
+        for _ in 0..20 {
+            let result = call("requests", json!({"id": id})).await;
+            let Ok(Value::Array(open)) = serde_json::from_str(text(&result)) else { return result };
+            for request in &open {
+                call("reply", named(request, &reply_to(request))).await;
+            }
+        }
+        panic!("it does not end");
+    });
+    assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
+    let asked = client.call("ask", &json!({"id": id, "question": "Why?"}));
+    assert!(text(&asked).contains("mcp needs --max-cost"), "{asked:#}");
+}
+
 /// Python's client, by the Python in `MCP_CLIENT`.
 #[test]
 fn pythons_client_holds_a_debate_with_clarifications() {
@@ -437,7 +487,7 @@ fn pythons_client_holds_a_debate_with_clarifications() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     let seen: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(seen["tools"].as_array().unwrap().len(), 10);
+    assert_eq!(seen["tools"].as_array().unwrap().len(), 12);
     assert_eq!(seen["over"]["outcome"], "full", "{seen:#}");
     assert!(seen["told"].as_array().unwrap().iter().any(|told| told.as_str().unwrap().contains("calls")), "{seen:#}");
     assert!(seen["report"].as_str().unwrap().contains("words-of-models-"));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Reply, Sandbox, TEST_KEY, config};
+use crate::support::{MockServer, Reply, Sandbox, TEST_KEY, config, two_agents, with_each};
 
 /// The default models by provider, with the variable of their key, as `docs/models.md` lists them.
 const DEFAULTS: [(&str, &str, &str); 5] = [
@@ -12,6 +12,11 @@ const DEFAULTS: [(&str, &str, &str); 5] = [
     ("mistral", "MISTRAL_API_KEY", "mistral-large-2512"),
     ("openrouter", "OPENROUTER_API_KEY", "openai/gpt-5.6-luna"),
 ];
+
+/// Two agents and a judge of that model.
+fn all_of(model: &str) -> Value {
+    with_each(config(&["architect", "kiss"], &json!({})), "model", model)
+}
 
 /// A configuration without agents and judge, in which that provider's calls go to the server.
 fn only_moved(provider: &str, server: &MockServer) -> Value {
@@ -135,11 +140,7 @@ fn a_retired_model_is_warned_of_before_the_first_call() {
 #[test]
 fn a_model_that_nobody_knows_is_named_with_those_like_it() {
     let server = MockServer::with(|_| Reply::error(404, "The model does not exist"));
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["model"] = json!("gtp-4o");
-    }
-    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let sandbox = Sandbox::new().model_server(&server).config(&all_of("gtp-4o"));
     let failed = sandbox.run(["debate", "Design a queue"]).expect_code(3);
     let said = "`gtp-4o` is not a known model of openai; current models with similar names: `gpt-4o`";
     assert!(failed.stderr.contains(said), "{failed}");
@@ -147,11 +148,7 @@ fn a_model_that_nobody_knows_is_named_with_those_like_it() {
 
 #[test]
 fn list_prices_hold_at_the_provider_alone() {
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["model"] = json!("gpt-4o");
-    }
-    settings["judge"]["model"] = json!("gpt-4o");
+    let mut settings = all_of("gpt-4o");
     let dry = ["debate", "--dry-run", "--max-cost", "50", "Design a queue"];
     let sandbox = Sandbox::new().config(&settings);
     sandbox.run(dry).expect_code(0);
@@ -171,10 +168,7 @@ fn list_prices_hold_at_the_provider_alone() {
 #[test]
 fn a_panel_of_one_family_is_told_how_to_mix() {
     let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).env("ANTHROPIC_API_KEY", TEST_KEY);
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["model"] = json!("gpt-4o");
-    }
+    let mut settings = all_of("gpt-4o");
     settings["judge"]["model"] = json!("gpt-5.2");
     let sandbox = sandbox.config(&settings);
     let alike = sandbox.run(["config", "check"]).expect_code(0);
@@ -187,11 +181,7 @@ fn a_panel_of_one_family_is_told_how_to_mix() {
 
 /// Two agents and a judge of a model that is known to read so many tokens.
 fn reading(window: u64) -> Value {
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["model"] = json!("small");
-    }
-    settings["judge"]["model"] = json!("small");
+    let mut settings = all_of("small");
     settings["models"] = json!({"small": {"contextWindow": window, "maxOutput": 4096}});
     settings
 }
@@ -244,7 +234,7 @@ fn a_problem_longer_than_the_smallest_window_is_refused_before_anything_is_sent(
     sandbox.write("problem.md", &long[..long.len() * 4 / 5]);
     let begun = sandbox.run(["debate", "-p", "problem.md"]).expect_code(0);
     assert!(begun.stderr.contains("warning: the context window of `smallest` has 4,000 tokens"), "{begun}");
-    let unknown = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let unknown = two_agents(&server, &json!({}));
     unknown.write("problem.md", &long);
     unknown.run(["debate", "-p", "problem.md"]).expect_code(0);
 }

@@ -177,7 +177,7 @@ fn a_shell_completes_debates_roles_protocols_and_stages() {
         words
     };
     let short = id[id.len() - 4..].to_owned();
-    assert_eq!(complete(&["dialectic", "rep"]), ["report"]);
+    assert_eq!(complete(&["dialectic", "repo"]), ["report"]);
     assert_eq!(complete(&["dialectic", "show", "la"]), ["latest"]);
     assert_eq!(complete(&["dialectic", "report", &short[..2]]), [short.as_str()]);
     assert_eq!(complete(&["dialectic", "eval", "-d", "deb-"]), [id.as_str()]);

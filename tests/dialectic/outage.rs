@@ -11,15 +11,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::support::{
-    Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, in_process, short_reply,
-    spread,
+    Debated, Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, in_process,
+    short_reply, spread,
 };
 use crate::{arena, budget};
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{OnOutage, RunEnding};
-use dialectic_llm::{
-    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, ModelError, Request,
-};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Request};
 use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
 
 /// A debate: its agents, its settings, its problem, what its server says.
@@ -187,90 +185,50 @@ fn unavailable() -> Reply {
 
 #[test]
 fn what_two_agents_and_the_judge_can_do_without_has_failed() {
-    let server = MockServer::with(|request| {
+    let Debated { finished, state, .. } = Debated::with(&three(0), |request| {
         let is_gone = request.model() == "model-kiss" && request.purpose != Purpose::Propose;
         if is_gone { unavailable() } else { short_reply(request) }
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["kind"], "degraded", "{finished}");
     let failures = state["failures"].as_array().unwrap();
     assert!(failures.iter().all(|failure| failure["serverGone"] == true), "{failures:?}");
     assert_eq!(failures.len(), 3, "two critiques and a refinement: {failures:?}");
 }
 
-#[test]
-fn a_judge_that_cannot_be_reached_pauses_the_debate() {
-    let server =
-        MockServer::with(|request| if request.model() == "model-judge" { unavailable() } else { short_reply(request) });
-    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
-    assert!(finished.stderr.contains("server unreachable, 1 call waiting"), "{finished}");
-    server.set_script(short_reply);
-    server.forget();
-    sandbox.run(["resume", "latest"]).expect_code(0);
-    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
-    assert_eq!(server.requests().iter().filter(|request| request.model() != "model-judge").count(), 0);
-}
-
+/// Who is gone beside the judge, how many failures are on record then, and after the server is back; and how many calls
+/// are made then. What others have built on stays as it is.
 #[test]
 fn a_failure_on_which_nothing_was_built_is_made_good() {
-    let server = MockServer::with(|request| {
-        let is_gone = request.purpose == Purpose::Synthesize
-            || request.purpose == Purpose::Refine && request.model() == "model-kiss";
-        if is_gone { unavailable() } else { short_reply(request) }
-    });
-    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
-    sandbox.run(["debate", "Design a queue"]).expect_code(75);
-    let id = sandbox.only_debate();
-    let failures = sandbox.state(&id)["failures"].as_array().unwrap().clone();
-    assert_eq!(failures.len(), 1, "two others had gone on: {failures:?}");
-    server.set_script(short_reply);
-    server.forget();
-    sandbox.run(["resume", "latest"]).expect_code(0);
-    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
-    assert_eq!(server.requests().len(), 2, "the refinement and the answer");
-    let reopened = sandbox.journal(&id).into_iter().filter(|line| line.contains("\"calls-reopened\"")).count();
-    assert_eq!(reopened, 1);
-    sandbox.assert_state_is_the_fold(&id);
-}
-
-#[test]
-fn a_failure_on_which_others_have_built_stays() {
-    let server = MockServer::with(|request| {
-        let is_gone = request.purpose == Purpose::Synthesize
-            || request.purpose == Purpose::Critique && request.model() == "model-kiss";
-        if is_gone { unavailable() } else { short_reply(request) }
-    });
-    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
-    sandbox.run(["debate", "Design a queue"]).expect_code(75);
-    server.set_script(short_reply);
-    server.forget();
-    sandbox.run(["resume", "latest"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!((state["failures"].as_array().map(Vec::len), server.requests().len()), (Some(2), 1));
-}
-
-#[test]
-fn on_a_terminal_the_debate_goes_on_by_itself() {
-    let server = MockServer::with(|request| going(short_reply(request), request, 5));
-    let address = server.address();
-    let sandbox = Sandbox::new().model_server(&server).config(&three(1));
-    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
-    server.wait_for_requests(5);
-    drop(server);
-    terminal.wait_for("server unreachable, ");
-    let server = MockServer::again(address, short_reply);
-    let (code, output, _) = terminal.finish();
-    assert_eq!(code, 0, "{output}");
-    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full", "{output}");
-    assert!(server.requests().iter().filter(|request| request.api.is_some()).all(|request| request.repeats == 0));
+    type IsGone = fn(&Incoming) -> bool;
+    let cases: [(IsGone, usize, usize, usize); 3] = [
+        (|_| false, 0, 0, 1),
+        (|request| request.purpose == Purpose::Refine && request.model() == "model-kiss", 1, 0, 2),
+        (|request| request.purpose == Purpose::Critique && request.model() == "model-kiss", 2, 2, 1),
+    ];
+    for (is_gone, before, after, calls) in cases {
+        let server = MockServer::with(move |request| {
+            if request.model() == "model-judge" || is_gone(request) { unavailable() } else { short_reply(request) }
+        });
+        let sandbox = Sandbox::new().model_server(&server).config(&three(0));
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
+        assert!(finished.stderr.contains("server unreachable, 1 call waiting"), "{finished}");
+        let id = sandbox.only_debate();
+        let failures = || sandbox.state(&id)["failures"].as_array().map_or(0, Vec::len);
+        assert_eq!(failures(), before, "{finished}");
+        server.set_script(short_reply);
+        server.forget();
+        sandbox.run(["resume", "latest"]).expect_code(0);
+        let reopened = sandbox.events(&id).iter().filter(|event| event["type"] == "calls-reopened").count();
+        assert_eq!((failures(), server.requests().len(), reopened), (after, calls, usize::from(before > after)));
+        let kind = if after == 0 { "full" } else { "degraded" };
+        assert_eq!(sandbox.state(&id)["outcome"]["kind"], kind);
+        sandbox.assert_state_is_the_fold(&id);
+    }
 }
 
 /// Critiques are in flight when the server goes, and each comes to wait: that is one outage, and one line.
 #[test]
-fn an_outage_is_one_line_on_a_terminal() {
+fn on_a_terminal_an_outage_is_one_line_and_the_debate_goes_on_by_itself() {
     let server = MockServer::with(|request| going(short_reply(request), request, 4));
     let address = server.address();
     let sandbox = Sandbox::new().model_server(&server).config(&three(1));
@@ -287,7 +245,7 @@ fn an_outage_is_one_line_on_a_terminal() {
     assert_eq!(shown.matches("server unreachable").count(), 1, "{shown}");
     assert!(!shown.contains('✗') && shown.contains("the server is back"), "{shown}");
     assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full", "{shown}");
-    drop(server);
+    assert!(server.requests().iter().filter(|request| request.api.is_some()).all(|request| request.repeats == 0));
 }
 
 #[test]
@@ -340,16 +298,7 @@ impl ChatModel for Away {
             if self.is_gone(self.asked.fetch_add(1, Ordering::SeqCst)) {
                 return Err(gone().into());
             }
-            let solution = json!({
-                "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-                "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-            });
-            let text = match in_process::task(request) {
-                "synthesise" => solution.to_string(),
-                "critique" | "check" => "No objections.".to_owned(),
-                _ => "A ring is fast.".to_owned(),
-            };
-            Ok(dialectic_llm::Reply { text, finish: FinishReason::Complete, ..dialectic_llm::Reply::default() })
+            Ok(in_process::reply(in_process::text(in_process::task(request))))
         })
     }
 

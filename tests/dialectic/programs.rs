@@ -3,14 +3,14 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::resume::recorded_calls;
-use crate::support::{Sandbox, TEST_KEY, Terminal, config};
+use crate::support::{Sandbox, TEST_KEY, Terminal, config, wait_until, with_each};
 
 /// What every program of ours does beside answering: it says which version it is and which switches it has, as the
 /// vendors' programs do.
@@ -68,11 +68,24 @@ impl Programs {
                 String::from_utf8_lossy(&line).contains(&bin)
             })
         };
-        let until = Instant::now() + Duration::from_mins(1);
-        while runs() {
-            assert!(Instant::now() < until, "a program does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("all programs end", || !runs());
+    }
+
+    /// One that is called `claude` and says what a recording of that program says.
+    fn claude() -> Self {
+        Self::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"))
+    }
+
+    /// The same beside a `codex`.
+    fn both() -> Self {
+        let programs = Self::claude();
+        programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+        programs
+    }
+
+    /// A sandbox whose user has these programs, with three agents and a judge of one.
+    fn debating(&self, provider: &str, model: &str) -> Sandbox {
+        self.sandbox().file("debate-config.json", panel(provider, model).to_string())
     }
 
     /// A sandbox whose user has these programs.
@@ -102,12 +115,8 @@ fn replaying(recording: &str) -> String {
 
 /// Three agents, and the judge, with that provider and model.
 fn panel(provider: &str, model: &str) -> Value {
-    let mut settings = config(&["architect", "performance", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        (agent["provider"], agent["model"]) = (json!(provider), json!(model));
-    }
-    (settings["judge"]["provider"], settings["judge"]["model"]) = (json!(provider), json!(model));
-    settings
+    let settings = config(&["architect", "performance", "kiss"], &json!({}));
+    with_each(with_each(settings, "provider", provider), "model", model)
 }
 
 const VENDORS: [(&str, &str, &str, &str); 3] = [
@@ -120,7 +129,7 @@ const VENDORS: [(&str, &str, &str, &str); 3] = [
 fn a_debate_of_three_runs_through_each_recording_with_its_usage() {
     for (name, version, model, recording) in VENDORS {
         let programs = Programs::with(name, version, &replaying(recording));
-        let sandbox = programs.sandbox().file("debate-config.json", panel(name, model).to_string());
+        let sandbox = programs.debating(name, model);
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
         assert!(finished.stdout.contains("Use a queue."), "{recording}: {finished}");
         let id = sandbox.only_debate();
@@ -147,7 +156,7 @@ fn every_recording_of_a_failure_ends_a_debate_with_what_it_says() {
         ("codex", "0.169.0", "codex-0.169.0-auth-missing.exit1.jsonl", "Missing environment variable"),
     ] {
         let programs = Programs::with(name, version, &format!("{}\nexit 1", replaying(recording)));
-        let sandbox = programs.sandbox().file("debate-config.json", panel(name, "any/model").to_string());
+        let sandbox = programs.debating(name, "any/model");
         let finished = sandbox.run(["debate", "Design a queue"]);
         assert_ne!(finished.code, Some(0), "{recording}");
         assert!(finished.stderr.contains(part), "{recording}: {finished}");
@@ -159,7 +168,7 @@ fn what_a_subscription_pays_is_kept_apart_from_dollars() {
     let recording = "cat > /dev/null\nsed s/ANTHROPIC_API_KEY/none/ \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
     let programs = Programs::with("claude", "2.1.197", recording);
     programs.login("claude", r#"{"loggedIn": true, "authMethod": "claude.ai", "subscriptionType": "max"}"#);
-    let sandbox = programs.sandbox().file("debate-config.json", panel("claude", "claude-sonnet-4-6").to_string());
+    let sandbox = programs.debating("claude", "claude-sonnet-4-6");
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let id = sandbox.only_debate();
     let usage = sandbox.state(&id)["usage"]["claude-sonnet-4-6"].clone();
@@ -194,16 +203,13 @@ fn a_program_of_ones_own_prints_its_answer() {
 fn a_killed_debate_repeats_nothing_that_a_program_answered() {
     let script = "cat > /dev/null\nsleep 0.05\necho x >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
     let programs = Programs::with("codex", "codex-cli 0.169.0", script);
-    let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
+    let sandbox = programs.debating("codex", "gpt-5.6-luna");
     let calls = || programs.kept("calls").lines().count();
     let mut arguments = vec!["debate", "Design a queue"];
     let mut lost = 0;
     for wanted in [2, 6, 9] {
         let running = sandbox.spawn(&arguments);
-        let begun = Instant::now();
-        while calls() < wanted && begun.elapsed() < Duration::from_secs(30) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("so many calls are made", || calls() >= wanted);
         running.kill();
         programs.wait_for_their_end();
         // What was answered and is not on record yet is lost: no more than the calls that are ready at once.
@@ -227,7 +233,7 @@ fn no_more_than_two_of_a_program_run_at_once() {
                   sleep 0.15\necho - >> \"$KEPT/calls\"\ncat \"$RECORDINGS/codex-0.169.0-ok.jsonl\"";
     let most = || {
         let programs = Programs::with("codex", "codex-cli 0.169.0", &script.replace("$TOGETHER", "2"));
-        let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
+        let sandbox = programs.debating("codex", "gpt-5.6-luna");
         sandbox.run(["debate", "Design a queue"]).expect_code(0);
         let count = |running: i32, line: &str| running + if line == "+" { 1 } else { -1 };
         let calls = programs.kept("calls");
@@ -248,7 +254,7 @@ fn a_reached_limit_pauses_the_debate_and_says_when_it_may_go_on() {
     // At the first call, too: whose limit is reached is there.
     for answered in [4, 0] {
         let programs = Programs::with("codex", "0.169.0", &limited.replace("-gt 4", &format!("-gt {answered}")));
-        let sandbox = programs.sandbox().file("debate-config.json", panel("codex", "gpt-5.6-luna").to_string());
+        let sandbox = programs.debating("codex", "gpt-5.6-luna");
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
         assert!(finished.stderr.contains("out of usage, "), "{finished}");
         for part in ["the usage limit is reached; it resets at 20", "error: usage limit reached", "dialectic resume"] {
@@ -265,12 +271,9 @@ fn an_interrupt_ends_the_programs_with_all_that_they_started() {
     let script = "cat > /dev/null\n(while [ ! -e \"$KEPT/over\" ]; do sleep 0.05; done; echo late >> \"$KEPT/late\") &\n\
                   echo x >> \"$KEPT/calls\"\nsleep 600";
     let programs = Programs::with("claude", "2.1.197", script);
-    let sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
+    let sandbox = programs.debating("claude", "sonnet");
     let running = sandbox.spawn(["debate", "Design a queue"]);
-    let begun = Instant::now();
-    while programs.kept("calls").is_empty() && begun.elapsed() < Duration::from_secs(30) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("a call is made", || !programs.kept("calls").is_empty());
     running.signal(Signal::SIGINT);
     std::thread::sleep(Duration::from_millis(200));
     running.signal(Signal::SIGINT);
@@ -290,7 +293,7 @@ fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
     ] {
         let recording = VENDORS.iter().find(|vendor| vendor.0 == name).unwrap().3;
         let programs = Programs::with(name, version, &replaying(recording));
-        let sandbox = programs.sandbox().file("debate-config.json", panel(name, model).to_string());
+        let sandbox = programs.debating(name, model);
         let finished = sandbox.run(["debate", "Design a queue", "--max-cost", "1000"]);
         if let Some(part) = outcome {
             assert!(finished.stderr.contains(part), "{name}: {finished}");
@@ -309,7 +312,7 @@ fn a_cost_limit_is_refused_where_nobody_knows_the_most_that_a_call_can_cost() {
 fn a_child_has_no_keys_and_addresses_but_its_own() {
     let script = "cat > /dev/null\nenv > \"$KEPT/environment\"\ncat \"$RECORDINGS/claude-2.1.197-stream-ok.jsonl\"";
     let programs = Programs::with("claude", "2.1.197", script);
-    let mut sandbox = programs.sandbox().file("debate-config.json", panel("claude", "sonnet").to_string());
+    let mut sandbox = programs.debating("claude", "sonnet");
     for name in [
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
@@ -364,22 +367,14 @@ fn an_untested_version_is_a_warning_and_a_missing_switch_or_program_is_refused_b
 }
 
 #[test]
-fn a_mixed_panel_takes_the_programs_that_are_there() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
-    programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
-    let sandbox = programs.sandbox();
-    let finished = sandbox.run(["debate", "Design a queue", "--mixed", "-r", "1"]).expect_code(0);
-    assert!(finished.stderr.contains("claude, codex are installed"), "{finished}");
-    let usage = sandbox.state(&sandbox.only_debate())["usage"].clone();
-    assert_eq!(usage.as_object().unwrap().len(), 2, "{usage}");
-}
-
-#[test]
-fn a_mixed_panel_takes_no_program_that_nobody_is_logged_in_to() {
+fn a_mixed_panel_takes_the_programs_that_are_there_and_none_that_nobody_is_logged_in_to() {
     let nobody = r#"{"loggedIn": false, "authMethod": "none"}"#;
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
-    programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+    let programs = Programs::both();
     let mixed = ["debate", "Design a queue", "--mixed", "-r", "1"];
+    // Nobody knows whether somebody is logged in.
+    let (finished, state) = programs.sandbox().debated(mixed);
+    assert!(finished.stderr.contains("claude, codex are installed"), "{finished}");
+    assert_eq!(state["usage"].as_object().map(serde_json::Map::len), Some(2), "{state}");
     programs.login("claude", nobody);
     programs.login("codex", "Logged in using ChatGPT");
     let refused = programs.sandbox().run(mixed).expect_code(4);
@@ -396,16 +391,15 @@ fn a_mixed_panel_takes_no_program_that_nobody_is_logged_in_to() {
     programs.write("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
     programs.login("claude", r#"{"loggedIn": true, "authMethod": "api_key"}"#);
     let sandbox = programs.sandbox();
-    sandbox.run(mixed).expect_code(0);
-    let usage = sandbox.state(&sandbox.only_debate())["usage"].clone();
+    let (_, state) = sandbox.debated(mixed);
+    let usage = &state["usage"];
     let is_notional = |model: &str| !usage[model]["notionalUsd"].is_null();
     assert!(is_notional("gpt-5.6-luna") && !is_notional("sonnet"), "{usage}");
 }
 
 #[test]
 fn a_programs_name_is_understood_wherever_a_model_is_named() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
-    programs.write("codex", "0.169.0", &replaying("codex-0.169.0-ok.jsonl"));
+    let programs = Programs::both();
     let mut of_models = panel("x", "x");
     for (place, model) in ["claude", "codex/gpt-5.6-luna", "claude/opus"].into_iter().enumerate() {
         of_models["agents"][place].as_object_mut().unwrap().remove("provider");
@@ -454,7 +448,7 @@ fn a_programs_name_is_understood_wherever_a_model_is_named() {
 
 #[test]
 fn a_probe_looks_for_programs_and_says_what_they_are() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let programs = Programs::claude();
     programs.write("codex", "0.999.0", &replaying("codex-0.169.0-ok.jsonl"));
     let sandbox = programs.sandbox();
     let shown = sandbox.run(["models", "--probe", "--yes"]).expect_code(0);
@@ -485,11 +479,10 @@ fn a_probe_looks_for_programs_and_says_what_they_are() {
 
 #[test]
 fn init_offers_a_program_where_no_key_is() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let programs = Programs::claude();
     let sandbox = programs.sandbox();
     sandbox.run(["init", "--yes"]).expect_code(0);
-    let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
-    let own: Value = serde_json::from_str(&own).unwrap();
+    let own: Value = serde_json::from_str(&programs.kept("home/.config/dialectic/config.json")).unwrap();
     assert_eq!((&own["provider"], &own["model"]), (&json!("claude"), &json!("sonnet")));
     let finished = sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
     assert!(finished.stderr.contains("Using sonnet of claude"), "{finished}");
@@ -513,8 +506,7 @@ fn init_offers_programs_as_the_users_own_configuration_has_them() {
     terminal.type_line("");
     let (code, output, _) = terminal.finish();
     assert_eq!(code, 0, "{output}");
-    let own = std::fs::read_to_string(programs.path("home/.config/dialectic/config.json")).unwrap();
-    let own: Value = serde_json::from_str(&own).unwrap();
+    let own: Value = serde_json::from_str(&programs.kept("home/.config/dialectic/config.json")).unwrap();
     assert_eq!(own["provider"], "claude");
     assert_eq!(own["providers"], json!({"claude": {"argv": ["claude"]}}));
     sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
@@ -522,7 +514,7 @@ fn init_offers_programs_as_the_users_own_configuration_has_them() {
 
 #[test]
 fn a_projects_directory_brings_no_program() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let programs = Programs::claude();
     let sandbox = Sandbox::new().env("HOME", &programs.path("home").display().to_string());
     let evil = "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\necho 2.1.197\n";
     let inside = sandbox.directory().join("node_modules/.bin");
@@ -545,9 +537,9 @@ fn a_projects_directory_brings_no_program() {
 
 #[test]
 fn a_fork_keeps_the_users_program() {
-    let programs = Programs::with("claude", "2.1.197", &replaying("claude-2.1.197-stream-ok.jsonl"));
+    let programs = Programs::claude();
     programs.own(&json!({"providers": {"mine": {"type": "command", "argv": ["claude"]}}}));
-    let sandbox = programs.sandbox().file("debate-config.json", panel("mine", "any").to_string());
+    let sandbox = programs.debating("mine", "any");
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     sandbox.run(["fork", "latest", "--at", "1.critique"]).expect_code(0);
     sandbox.run(["fork", "latest", "--at", "1.critique", "--set", "judge.temperature=0.9"]).expect_code(0);

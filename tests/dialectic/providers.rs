@@ -2,19 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, MockServer, Reply, Sandbox, TEST_KEY, config, redactions, short_reply};
+use crate::support::{
+    Api, MockServer, Reply, Sandbox, TEST_KEY, config, redactions, short_reply, two_agents, with_each,
+};
 
 /// A key of a further provider.
 const OTHER_KEY: &str = "other-7e5d-never-to-be-seen-either";
 
 /// Two agents and a judge, all with that provider.
 fn of_provider(provider: &str) -> Value {
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for agent in settings["agents"].as_array_mut().unwrap() {
-        agent["provider"] = json!(provider);
-    }
-    settings["judge"]["provider"] = json!(provider);
-    settings
+    with_each(config(&["architect", "kiss"], &json!({})), "provider", provider)
 }
 
 #[test]
@@ -172,8 +169,7 @@ fn the_key_is_in_no_file_and_no_output() {
 #[test]
 fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     let server = MockServer::with(|_| Reply::error(401, &format!("Incorrect API key provided: {TEST_KEY}.")));
-    let sandbox =
-        Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"maxConcurrency": 1})));
+    let sandbox = two_agents(&server, &json!({"maxConcurrency": 1}));
     let finished = sandbox.run(["debate", "Design a queue", "-v", "--events", "events.jsonl"]).expect_code(3);
     sandbox.assert_no_file_has_the_key();
     let _redacted = redactions().bind_to_scope();
@@ -196,15 +192,10 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     The generalist            built-in
     The generalist (summary)  built-in
 
-    round 1/1 started
-    proposal started (2 expected)
-    agent-architect proposes …
-    agent-kiss proposes …
+    round 1/1: proposals started (2 expected)
     warning: agent-architect failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
-    agent-architect failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
     warning: agent-kiss failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
-    agent-kiss failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
-    proposal ended: 0 of 2, 2 failed
+    round 1/1: proposals ended: 0 of 2, 2 failed
     Round 1
     - failed: The architect proposal after 1 attempt: the key was refused (401):
       Incorrect API key provided: [redacted].
@@ -234,7 +225,7 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
 #[test]
 fn a_key_with_a_line_end_is_usable_and_one_that_cannot_be_sent_is_refused_before_any_call() {
     let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     let sandbox = sandbox.env("OPENAI_API_KEY", &format!("{TEST_KEY}\n"));
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));

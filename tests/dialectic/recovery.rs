@@ -79,17 +79,17 @@ impl Fault {
     }
 }
 
-/// Which requests of a task meet the fault.
+/// Which requests of a task, or of a phase, meet the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
+pub(crate) enum When {
     First,
     EveryThird,
     Always,
 }
 
 impl When {
-    /// `number` counts the requests of the task from 1.
-    fn holds(self, number: usize) -> bool {
+    /// `number` counts those requests from 1.
+    pub(crate) fn holds(self, number: usize) -> bool {
         match self {
             Self::First => number == 1,
             Self::EveryThird => number.is_multiple_of(3),
@@ -264,7 +264,8 @@ fn sent_cost(whole: &Went, length: usize) -> Usd {
 
 /// Continues the debate after each of some prefixes of its journal.
 fn check_prefixes(case: &Case, whole: &Went, offset: usize) {
-    for length in spread(whole.journal.len() - 1, 3, offset) {
+    let few = if case.fault.is_none() { 5 } else { 3 };
+    for length in spread(whole.journal.len() - 1, few, offset) {
         let length = length + 1;
         let last = &whole.journal[length - 1];
         let name = format!("{}, after event {length} ({last:.200})", case.name());
@@ -343,7 +344,11 @@ fn check_fault(protocol: &str, task: &str, fault: Fault, when: When, offset: usi
             assert!(outcome.reasons.len() >= failures, "{name}: {failures} failures, {outcome:?}");
         }
         RunEnding::Failed => assert!(whole.has_failures(), "{name}"),
-        RunEnding::Suspended | RunEnding::Paused | RunEnding::ServerGone | RunEnding::LimitReached => {
+        RunEnding::Suspended
+        | RunEnding::Paused
+        | RunEnding::HostAsked
+        | RunEnding::ServerGone
+        | RunEnding::LimitReached => {
             panic!("{name}: {:?}", whole.ending)
         }
     }

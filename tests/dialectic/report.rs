@@ -60,7 +60,19 @@ fn an_ending_that_means_nothing_is_an_error() {
     }
     // A form that is named needs no ending that means it.
     sandbox.run(["report", "-d", "simple.json", "-o", "0001.decision", "--format", "adr"]).expect_code(0);
-    assert!(sandbox.read("0001.decision").starts_with("---\nstatus: proposed\n"));
+    let record = sandbox.read("0001.decision");
+    assert!(record.starts_with("---\nstatus: proposed\n"));
+    let again = ["report", "-d", "simple.json", "-o", "0001.decision", "--format", "adr"];
+    let write = |text: &str| std::fs::write(sandbox.directory().join("0001.decision"), text).unwrap();
+    write(&record.replace('\n', "\r\n"));
+    sandbox.run(again).expect_code(0);
+    for edited in [record.replace("status: proposed", "status: accepted"), record + "\nMore.\n", "Ours.".to_owned()] {
+        write(&edited);
+        let refused = sandbox.run(again).expect_code(2);
+        assert!(refused.stderr.contains("0001.decision was edited, or is not a decision record"), "{refused}");
+        assert_eq!(sandbox.read("0001.decision"), edited);
+    }
+    sandbox.run([&again[..], &["--force"]].concat()).expect_code(0);
     let named = sandbox.run(["report", "-d", "simple.json", "-o", "plain"]).expect_code(0);
     assert_eq!((named.stderr.as_str(), sandbox.read("plain")), ("Generated report: plain\n", fixture("simple.md")));
 }

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::support::{MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply};
+use crate::support::{MockServer, Purpose, Reply, Sandbox, default_reply, short_reply, two_agents};
 
 #[test]
 fn a_debate_can_leave_a_report_behind() {
     let server = MockServer::with(default_reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--report", "out/report.md"]).expect_code(0);
     let id = sandbox.only_debate();
     let (_, rest) = finished.stderr.split_once('\n').unwrap();
@@ -37,7 +37,7 @@ fn a_failed_debate_leaves_a_report_and_one_that_is_resumed_another() {
         Purpose::Synthesize => Reply::error(400, "not today"),
         _ => short_reply(request),
     });
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     let failed = sandbox.run(["debate", "Design a queue", "--quiet", "--report", "r.md"]).expect_code(3);
     assert!(failed.stderr.contains("Generated report: r.md\nerror: the debate deb-"), "{failed}");
     let report = sandbox.read("r.md");

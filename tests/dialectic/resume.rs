@@ -5,7 +5,9 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply};
+use crate::support::{
+    Debated, Finished, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply,
+};
 use crate::timing::without_times;
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
@@ -53,6 +55,16 @@ pub(crate) fn recorded_calls(sandbox: &Sandbox) -> usize {
     events.filter(|event| event["call"].is_object()).count()
 }
 
+/// A debate with calls of every kind, which was interrupted during the request of that number: nothing from there on
+/// was answered.
+fn interrupted_at(signal: Signal, requests: usize, reply: fn(&Incoming) -> Reply) -> (MockServer, Sandbox, Finished) {
+    let server =
+        MockServer::with(move |request| if request.index + 1 >= requests { Reply::hang() } else { reply(request) });
+    let sandbox = everything(&server);
+    let finished = interrupted(&sandbox, &server, signal, requests);
+    (server, sandbox, finished)
+}
+
 /// Starts a debate, interrupts it when that many requests have arrived, and waits for its end.
 fn interrupted(sandbox: &Sandbox, server: &MockServer, signal: Signal, requests: usize) -> Finished {
     let running = sandbox.spawn(["debate", "Design a queue"]);
@@ -70,13 +82,7 @@ fn an_interrupted_debate_is_paused_at_once_and_says_how_to_go_on() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         // In the round, and when only the judge is left.
         for requests in [5, 26] {
-            let server = MockServer::with(|request| reply(request).after(Duration::from_millis(5)));
-            let sandbox = everything(&server);
-            server.set_script(move |request| {
-                // Nothing from here on is answered: what is in flight cannot be waited for.
-                if request.index + 1 >= requests { Reply::hang() } else { reply(request) }
-            });
-            let finished = interrupted(&sandbox, &server, signal, requests);
+            let (server, sandbox, finished) = interrupted_at(signal, requests, reply);
             let id = sandbox.only_debate();
             let message = format!(
                 "error: interrupted; the debate {id} is saved as paused\nhint: continue with: dialectic resume {id}\n"
@@ -96,22 +102,8 @@ fn an_interrupted_debate_is_paused_at_once_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_second_interrupt_is_not_needed_but_heard() {
-    let server = MockServer::with(|_| Reply::hang());
-    let sandbox = everything(&server);
-    let running = sandbox.spawn(["debate", "Design a queue"]);
-    server.wait_for_requests(3);
-    running.signal(Signal::SIGINT);
-    running.signal(Signal::SIGINT);
-    running.wait().expect_code(130);
-}
-
-#[test]
 fn a_finished_debate_has_nothing_left_to_do() {
-    let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let id = sandbox.only_debate();
+    let Debated { server, sandbox, id, .. } = Debated::of_two(&json!({}), short_reply);
     let before = sandbox.files();
     let finished = sandbox.run(["resume", "latest"]).expect_code(0);
     insta::assert_snapshot!(finished, @"
@@ -126,28 +118,6 @@ fn a_finished_debate_has_nothing_left_to_do() {
     }
     assert_eq!(server.requests().len(), 7);
     assert!(sandbox.files() == before, "something was written");
-}
-
-#[test]
-fn a_debate_that_runs_is_not_run_a_second_time() {
-    let server = MockServer::with(|_| Reply::hang());
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
-    let running = sandbox.spawn(["debate", "Design a queue"]);
-    server.wait_for_requests(2);
-    let finished = sandbox.run(["resume", "latest"]);
-    insta::assert_snapshot!(finished, @"
-    exit: 75
-    --- stdout
-
-    --- stderr
-    error: the debate is running in another process (the journal ./debates/[id].events.jsonl is locked)
-    hint: wait until it ends; `dialectic show` shows the debate so far
-    ");
-    assert_eq!(server.requests().len(), 2);
-    running.kill();
-    // A lock ends with its process.
-    server.set_script(short_reply);
-    sandbox.run(["resume", "latest"]).expect_code(0);
 }
 
 #[test]
@@ -199,10 +169,7 @@ fn synthesis(server: &MockServer) -> String {
 fn an_interrupted_debate_can_be_finished_with_what_there_is() {
     // Of 28 calls: in the middle of the first critiques, and of the second round's.
     for (requests, rounds) in [(6, 1), (19, 2)] {
-        let server = MockServer::with(reply);
-        let sandbox = everything(&server);
-        server.set_script(move |request| if request.index + 1 >= requests { Reply::hang() } else { reply(request) });
-        interrupted(&sandbox, &server, Signal::SIGINT, requests);
+        let (server, sandbox, _) = interrupted_at(Signal::SIGINT, requests, reply);
         let id = sandbox.only_debate();
         let before = server.requests().len();
         server.set_script(reply);
@@ -242,9 +209,7 @@ fn a_round_that_has_only_begun_does_not_hide_the_one_before() {
 
 #[test]
 fn a_debate_without_a_proposal_cannot_be_finished() {
-    let server = MockServer::with(|_| Reply::hang());
-    let sandbox = everything(&server);
-    interrupted(&sandbox, &server, Signal::SIGINT, 3);
+    let (server, sandbox, _) = interrupted_at(Signal::SIGINT, 3, |_| Reply::hang());
     let finished = sandbox.run(["resume", "latest", "--finish"]);
     insta::assert_snapshot!(finished, @"
     exit: 2
@@ -259,10 +224,7 @@ fn a_debate_without_a_proposal_cannot_be_finished() {
 
 #[test]
 fn a_journal_that_lost_its_end_is_not_gone_on_with() {
-    let server = MockServer::with(reply);
-    let sandbox = everything(&server);
-    server.set_script(|request| if request.index >= 20 { Reply::hang() } else { reply(request) });
-    interrupted(&sandbox, &server, Signal::SIGINT, 21);
+    let (_server, sandbox, _) = interrupted_at(Signal::SIGINT, 21, reply);
     let id = sandbox.only_debate();
     let journal = sandbox.journal(&id);
     // Cut in the middle of a line, as no crash can cut what was synced to disk before the state was saved.
@@ -316,10 +278,7 @@ fn what_has_changed_since_is_named_before_anything_is_paid() {
 
 #[test]
 fn a_model_that_is_served_differently_than_before_is_named() {
-    let server = MockServer::with(|request| reply(request).served_by("one-2024"));
-    let sandbox = everything(&server);
-    server.set_script(|request| if request.index >= 8 { Reply::hang() } else { reply(request).served_by("one-2024") });
-    interrupted(&sandbox, &server, Signal::SIGINT, 9);
+    let (server, sandbox, _) = interrupted_at(Signal::SIGINT, 9, |request| reply(request).served_by("one-2024"));
     server.set_script(|request| reply(request).served_by("one-2025"));
     let finished = sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);
     let said: Vec<&str> = finished.stderr.lines().filter(|line| line.contains("one-2025")).collect();
@@ -338,7 +297,6 @@ fn a_round_that_is_taken_up_again_has_its_limit_again() {
     let debate = json!({"timeoutPerRound": 4000, "callTimeout": 4000, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &debate));
     interrupted(&sandbox, &server, Signal::SIGINT, 4);
-    sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(["resume", "latest", "--quiet"]);
     assert_eq!((&state["rounds"][0]["timedOut"], &state["status"]), (&json!(true), &json!("completed")));
 }

@@ -92,7 +92,6 @@ fn a_review_says_who_found_and_who_confirmed_and_what_was_read() {
     let sandbox = repository(served(&server), &[("a.py", BEFORE), ("old.txt", "kept\n")]);
     git(&sandbox, &["mv", "old.txt", "new.txt"]);
     commit(&sandbox, &[("a.py", AFTER)]);
-    sandbox.write("loose.txt", "x");
     let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
     for said in [
         "**1 finding: 1 major.**",
@@ -103,7 +102,6 @@ fn a_review_says_who_found_and_who_confirmed_and_what_was_read() {
         "main and the working tree, 2 files:",
         "- a.py: its change and all 2 lines",
         "- new.txt: its change and all 1 line",
-        "- loose.txt: git does not track it",
     ] {
         assert!(run.stdout.contains(said), "{said}\n{}", run.stdout);
     }
@@ -118,6 +116,40 @@ fn a_review_says_who_found_and_who_confirmed_and_what_was_read() {
         let run = sandbox.run(command).expect_code(0);
         assert!(command[0] == "verify" || run.stdout.contains("a.py:2"), "{command:?}\n{}", run.stdout);
     }
+}
+
+#[test]
+fn untracked_files_are_part_of_the_change_unless_they_may_hold_secrets() {
+    let server = MockServer::with(script(FINDING, "left: not shown", "minor"));
+    let sandbox = repository(served(&server), &[("a.py", BEFORE), ("kept.py", "KEPT\n")]);
+    sandbox.write(".git/info/exclude", "debates/\n.config/\n.cache/\n*.log\n");
+    for (path, text) in [("loose.py", "LOOSE\n"), ("id_rsa", "SECRET\n"), ("ignored.log", "IGNORED\n"), ("a.py", AFTER)]
+    {
+        sandbox.write(path, text);
+    }
+    std::os::unix::fs::symlink("/etc/passwd", sandbox.directory().join("passwd.txt")).unwrap();
+    git(&sandbox, &["init", "-q", "nested"]);
+    sandbox.write("nested/inner.py", "INNER\n");
+    git(&sandbox, &["rm", "-q", "--cached", "kept.py"]);
+    let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
+    for said in [
+        "- a.py: its change and all 2 lines",
+        "- loose.py: its change and all 1 line",
+        "- id_rsa: it may hold keys or passwords",
+        "- passwd.txt: a symbolic link",
+        "- nested/: a submodule: another repository",
+    ] {
+        assert!(run.stdout.contains(said), "{said}\n{}", run.stdout);
+    }
+    let shown = sent(&server);
+    assert!(shown.contains("+LOOSE"));
+    for hidden in ["SECRET", "IGNORED", "INNER", "root:", "KEPT"] {
+        assert!(!shown.contains(hidden), "{hidden}");
+    }
+    server.forget();
+    let run = sandbox.run(["review", "-c", "own.json", "--tracked"]).expect_code(0);
+    assert!(run.stdout.contains("- loose.py: git does not track it"), "{}", run.stdout);
+    assert!(!sent(&server).contains("LOOSE"));
 }
 
 #[test]

@@ -147,6 +147,9 @@ fn parts_are_found_by_number_id_role_and_name() {
     let by_id = texts(&["agent", "agent-kiss", "--json"]);
     assert!(by_id.iter().all(|one| one["agentId"] == "agent-kiss" || one["targetAgentId"] == "agent-kiss"));
     assert_eq!(texts(&["agent", "KISS", "--json"]), by_id);
+    let numbered = |number: u32| texts(&["agent", &number.to_string(), "--json"]) == by_id;
+    let number = (1..=3).find(|number| numbered(*number)).expect("agents have numbers");
+    assert!(show(&["agent", "kiss"]).contains(&format!(" ({number})\n")));
     assert!(show(&["round", "1"]).starts_with("# Round 1\n\n## Proposal, by "));
     for arguments in [
         vec!["round"],

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, in_process, short_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, default_reply, in_process, short_reply, two_agents};
 use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply as Said, Request};
 use dialectic_record::debate::{OutcomeKind, Settings, default_settings};
@@ -33,20 +33,10 @@ impl ChatModel for Slow {
                     live.listener.on_token("slowly ");
                 }
                 format!("1. [minor] {}", "slowly ".repeat(WORDS))
-            } else if task == "synthesise" {
-                let solution = json!({
-                    "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-                    "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-                });
-                format!("Use a ring.\n\n```json\n{solution}\n```")
+            } else if task == "propose" && is_of("Architect") {
+                PROPOSAL.to_owned()
             } else {
-                match task {
-                    "propose" if is_of("Architect") => PROPOSAL,
-                    "critique" => "1. [minor] Speed: a ring is slow. Resolved by: a larger one.",
-                    "check" => "No objections.",
-                    _ => "A ring is fast.",
-                }
-                .to_owned()
+                in_process::text(task)
             };
             Ok(Said { text, ..Said::default() })
         })
@@ -84,9 +74,8 @@ fn a_stream_may_take_longer_than_every_time_out() {
         }
     });
     let debate = json!({"callTimeout": 8000, "idleTimeout": 8000, "timeoutPerRound": 8000});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let sandbox = two_agents(&server, &debate);
+    let (_, state) = sandbox.debated(["debate", "Design a queue", "--quiet"]);
     assert_eq!(state["outcome"]["kind"], "full");
     let slow: Vec<_> = server.exchanges().into_iter().filter(|exchange| of_kiss(&exchange.request)).collect();
     assert_eq!(slow.len(), 1);
@@ -101,8 +90,7 @@ fn a_round_waits_out_what_a_server_asked_for() {
         if first { Reply::error(429, "slow down").header("retry-after", "9") } else { default_reply(request) }
     });
     let debate = json!({"callTimeout": 8000, "timeoutPerRound": 8000, "maxRetries": 1});
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let sandbox = two_agents(&server, &debate);
+    let (_, state) = sandbox.debated(["debate", "Design a queue", "--quiet"]);
     assert_eq!(state["outcome"]["kind"], "full", "{}", state["outcome"]);
 }

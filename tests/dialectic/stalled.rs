@@ -4,17 +4,14 @@ use std::io::Read;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, default_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, default_reply, two_agents, wait_until};
 use crate::timing::without_times;
-
-/// How long something may take that takes no time.
-const PATIENCE: Duration = Duration::from_mins(2);
 
 /// How often a sentence is said, so that a pipe does not hold a text. Linux lets a pipe be made small.
 const LENGTH: usize = if cfg!(target_os = "linux") { 300 } else { 3_000 };
@@ -39,13 +36,20 @@ fn reply(request: &Incoming) -> Reply {
 
 fn sandbox(server: &MockServer) -> Sandbox {
     let debate = json!({"rounds": 2, "summarization": {"enabled": false}});
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+    two_agents(server, &debate)
 }
 
 /// A program that nobody reads. Dropped, it is killed.
 struct Unread(Child);
 
 impl Unread {
+    /// With a debate, of which neither what it says nor its result is read.
+    fn debate(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let mut command = sandbox.command(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Self::start(command)
+    }
+
     fn start(mut command: Command) -> Self {
         let child = command.spawn().expect("the program can be started");
         #[cfg(target_os = "linux")]
@@ -66,7 +70,7 @@ impl Unread {
     }
 
     fn code(&mut self) -> Option<i32> {
-        until("the program ends", || self.has_ended());
+        wait_until("the program ends", || self.has_ended());
         self.0.wait().expect("a child can be waited for").code()
     }
 }
@@ -75,14 +79,6 @@ impl Drop for Unread {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came to this: {what}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -116,10 +112,8 @@ fn an_event_stream_that_nobody_reads_changes_nothing_and_is_whole_when_it_is_rea
     let expected = undisturbed(&STREAMED);
     let server = MockServer::with(reply);
     let sandbox = sandbox(&server);
-    let mut command = sandbox.command(STREAMED);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut unread = Unread::start(command);
-    until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
+    let mut unread = Unread::debate(&sandbox, &STREAMED);
+    wait_until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
     let id = sandbox.only_debate();
     assert_eq!((without_times(&sandbox.state(&id)), sent(&server)), expected);
     sandbox.assert_state_is_the_fold(&id);
@@ -131,7 +125,7 @@ fn an_event_stream_that_nobody_reads_changes_nothing_and_is_whole_when_it_is_rea
     assert_eq!(unread.code(), Some(0));
     let lines: Vec<Value> = stream.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let events = lines.iter().filter(|line| line["signal"] == "recorded");
-    let journal: Vec<Value> = sandbox.journal(&id).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let journal = sandbox.events(&id);
     let seqs = |event: &Value| event["seq"].as_u64().unwrap();
     assert!(events.clone().map(seqs).eq(journal.iter().map(seqs)));
     for (told, recorded) in events.zip(&journal) {
@@ -141,18 +135,9 @@ fn an_event_stream_that_nobody_reads_changes_nothing_and_is_whole_when_it_is_rea
 
 #[test]
 fn an_interrupt_is_heard_while_nobody_reads_the_event_stream() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server =
-        MockServer::with(
-            move |request| {
-                if request.purpose == Purpose::Refine { reply(request).held(&held) } else { reply(request) }
-            },
-        );
+    let (server, gate) = MockServer::held(reply, |request| request.purpose == Purpose::Refine);
     let sandbox = sandbox(&server);
-    let mut command = sandbox.command(STREAMED);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut unread = Unread::start(command);
+    let mut unread = Unread::debate(&sandbox, &STREAMED);
     // Two proposals and two critiques are answered, which is more than a pipe holds.
     server.wait_for_requests(5);
     unread.interrupt();
@@ -169,10 +154,8 @@ fn an_interrupt_ends_the_wait_for_somebody_who_does_not_read_the_end() {
     for arguments in [&STREAMED[..], &["debate", "Design a queue", "--quiet"]] {
         let server = MockServer::with(reply);
         let sandbox = sandbox(&server);
-        let mut command = sandbox.command(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut unread = Unread::start(command);
-        until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
+        let mut unread = Unread::debate(&sandbox, arguments);
+        wait_until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
         std::thread::sleep(Duration::from_millis(300));
         assert!(!unread.has_ended(), "{arguments:?} fits the pipe");
         unread.interrupt();
@@ -193,7 +176,7 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
     };
     let server = MockServer::with(script);
     let sandbox = sandbox(&server);
-    let arguments = ["debate", "Design a queue", "--clarify", "-o", "solution.md"];
+    let arguments = ["debate", "Design a queue", "--clarify", "--verbose", "-o", "solution.md"];
     sandbox.run_with_input(arguments, "seven\n").expect_code(0);
     let expected = (without_times(&sandbox.state(&sandbox.only_debate())), sent(&server));
 
@@ -203,7 +186,7 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
     let answers = std::fs::File::open(sandbox.directory().join("answers")).unwrap();
     command.stdin(answers).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut unread = Unread::start(command);
-    until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
+    wait_until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
     assert_eq!((without_times(&sandbox.state(&sandbox.only_debate())), sent(&server)), expected);
     let mut said = String::new();
     let finished = unread.0.stderr.take().unwrap().read_to_string(&mut said);
@@ -215,14 +198,7 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
 #[test]
 fn a_terminal_that_is_stopped_changes_nothing_and_catches_up() {
     let expected = undisturbed(&["debate", "Design a queue"]);
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server =
-        MockServer::with(
-            move |request| {
-                if request.purpose == Purpose::Propose { reply(request).held(&held) } else { reply(request) }
-            },
-        );
+    let (server, gate) = MockServer::held(reply, |request| request.purpose == Purpose::Propose);
     let sandbox = sandbox(&server);
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "-o", "solution.md"]);
     terminal.wait_for("The kiss");
@@ -230,7 +206,7 @@ fn a_terminal_that_is_stopped_changes_nothing_and_catches_up() {
     terminal.type_control('s');
     std::thread::sleep(Duration::from_millis(300));
     gate.open();
-    until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
+    wait_until("the debate ends", || status(&sandbox).as_deref() == Some("completed"));
     assert_eq!((without_times(&sandbox.state(&sandbox.only_debate())), sent(&server)), expected);
     terminal.type_control('q');
     let (code, output, screen) = terminal.finish();
@@ -254,7 +230,7 @@ fn an_interrupt_is_heard_while_the_terminal_is_stopped() {
         } else {
             terminal.signal(Signal::SIGINT);
         }
-        until("the debate is saved", || status(&sandbox).as_deref() == Some("paused"));
+        wait_until("the debate is saved", || status(&sandbox).as_deref() == Some("paused"));
         let (code, output, _) = terminal.finish();
         assert_eq!(code, 130, "{output}");
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());
@@ -265,12 +241,11 @@ fn an_interrupt_is_heard_while_the_terminal_is_stopped() {
 fn an_evaluation_goes_on_while_nobody_reads_of_its_failed_attempts() {
     // What is said of so many is more than the pipe holds: whoever writes it waits.
     const FAILING: usize = 12;
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| match request.model() {
-        "model-last" => Reply::text("not an evaluation").held(&held),
+    let script = |request: &Incoming| match request.model() {
+        "model-last" => Reply::text("not an evaluation"),
         _ => Reply::error(503, &"no ".repeat(1_000)).header("retry-after", "0"),
-    });
+    };
+    let (server, gate) = MockServer::held(script, |request| request.model() == "model-last");
     let ids = (0..FAILING).map(|number| format!("e{number}")).chain(["last".to_owned()]);
     let agents: Vec<Value> =
         ids.map(|id| json!({"id": id, "name": id, "model": format!("model-{id}"), "provider": "openai"})).collect();
@@ -286,9 +261,9 @@ fn an_evaluation_goes_on_while_nobody_reads_of_its_failed_attempts() {
         let of_last = requests.iter().filter(|request| request.model() == "model-last").count();
         (requests.len() - of_last, of_last)
     };
-    until("every attempt of the others is made", || asked() == (4 * FAILING, 1));
+    wait_until("every attempt of the others is made", || asked() == (4 * FAILING, 1));
     gate.open();
-    until("the last is asked again", || asked().1 == 2);
+    wait_until("the last is asked again", || asked().1 == 2);
     assert!(!unread.has_ended());
     let mut said = String::new();
     unread.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();

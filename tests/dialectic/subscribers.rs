@@ -4,16 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::in_process;
 use crate::timing::without_times;
-use dialectic_base::call::Tokens;
-use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::RunEnding;
-use dialectic_llm::{
-    Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, FinishReason, Live, Reply, Request,
-};
+use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
 use dialectic_record::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::signals::{Signals, Subscription, Update, Words};
@@ -34,18 +30,10 @@ impl ChatModel for Writing {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             let text = match in_process::task(request) {
-                "score the consensus" => json!({"confidence": 10}).to_string(),
-                "synthesise" => json!({
-                    "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-                    "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-                })
-                .to_string(),
+                task @ ("score the consensus" | "synthesise") => in_process::text(task),
                 task => format!("{task} by {}", request.prompt.len()),
             };
-            let tokens =
-                Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10, ..Tokens::default() });
-            let finish = FinishReason::Complete;
-            Ok(Reply { text, finish, tokens, ..Reply::default() })
+            Ok(in_process::reply(text))
         })
     }
 }
@@ -93,17 +81,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
     let model = Arc::new(Writing::default());
     let signals = Signals::new(PanelInfo::new(&settings, DIALECTIC.infos()));
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::at_most(8)), max_retries: 0 };
-    let panel = Panel::build(&DIALECTIC, &settings, |_| Caller {
-        chat: model.clone(),
-        provider: "openai".into(),
-        price: None,
-        timeouts: timeouts_of(&settings.debate),
-        silence: None,
-        limits: limits.clone(),
-        account: None,
-        observer: None,
-    });
-    let panel = panel.unwrap();
+    let panel = in_process::panel(&settings, &model, None, &limits);
     in_process::block_on(async {
         let subscribe = || signals.subscribe(Words::Wanted).1;
         let asleep: Vec<Subscription> = (0..sleeping).map(|_| subscribe()).collect();

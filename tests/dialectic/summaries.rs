@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, short_reply};
+use crate::support::{Debated, Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, short_reply};
 
 /// Long texts, so that every history is past the threshold of 5,000 characters after one round.
-fn long(request: &Incoming) -> Reply {
+pub(crate) fn long(request: &Incoming) -> Reply {
     match request.purpose {
         Purpose::Propose | Purpose::Refine => Reply::text(prose(request.digest, 400)),
         Purpose::Critique => Reply::text(format!("1. [minor] {}", prose(request.digest, 400))),
@@ -25,13 +25,10 @@ fn summarised(state: &Value) -> Vec<&str> {
 
 #[test]
 fn an_agents_own_threshold_beats_the_debates() {
-    let server = MockServer::with(long);
     let mut configured = two_rounds();
     configured["agents"][0]["summarization"] = json!({"threshold": 1_000_000});
     configured["agents"][1]["summarization"] = json!({"maxLength": 40});
-    let sandbox = Sandbox::new().model_server(&server).config(&configured);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let Debated { state, .. } = Debated::with(&configured, long);
     assert_eq!(summarised(&state), ["agent-kiss"]);
     let summary = state["rounds"][1]["summaries"]["agent-kiss"]["summary"].as_str().unwrap();
     assert!(summary.chars().count() <= 40, "{summary}");
@@ -40,45 +37,21 @@ fn an_agents_own_threshold_beats_the_debates() {
 
 #[test]
 fn switched_off_nobody_condenses() {
-    let server = MockServer::with(long);
     let mut configured = two_rounds();
     configured["debate"]["summarization"] = json!({"enabled": false});
-    let sandbox = Sandbox::new().model_server(&server).config(&configured);
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(summarised(&sandbox.state(&sandbox.only_debate())).is_empty());
-    assert!(!server.requests().iter().any(|request| request.purpose == Purpose::Summarize));
-}
-
-#[test]
-fn a_summary_prompt_of_the_users_takes_the_place_of_the_roles() {
-    let server = MockServer::with(long);
-    let mut configured = two_rounds();
-    configured["agents"][0]["summaryPromptPath"] = json!("mine.md");
-    configured["agents"][1]["summaryPromptPath"] = json!("gone.md");
-    let sandbox = Sandbox::new().model_server(&server).config(&configured).file("mine.md", "Keep every number.");
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("agent-kiss") && finished.stderr.contains("gone.md"), "{finished}");
-    let asked: Vec<_> = server.requests().into_iter().filter(|request| request.purpose == Purpose::Summarize).collect();
-    let mine = |model: &str| {
-        let own = asked.iter().find(|request| request.model() == model).unwrap();
-        own.prompt().contains("Keep every number.")
-    };
-    assert!(mine("model-architect"));
-    assert!(!mine("model-kiss"));
+    let Debated { server, state, .. } = Debated::with(&configured, long);
+    assert!(summarised(&state).is_empty() && server.asked(Purpose::Summarize).is_empty());
 }
 
 #[test]
 fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
-    let server = MockServer::with(|request| match request.purpose {
+    let mut configured = two_rounds();
+    configured["debate"]["includeFullHistory"] = json!(true);
+    let Debated { server, finished, state, .. } = Debated::with(&configured, |request| match request.purpose {
         Purpose::Summarize if request.model() == "model-kiss" => Reply::error(400, "too long"),
         _ => long(request),
     });
-    let mut configured = two_rounds();
-    configured["debate"]["includeFullHistory"] = json!(true);
-    let sandbox = Sandbox::new().model_server(&server).config(&configured);
-    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
     assert!(finished.stderr.contains("warning: agent-kiss failed in the summarization"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(summarised(&state), ["agent-architect"]);
     assert_eq!(state["outcome"]["kind"], "degraded");
     let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
@@ -97,23 +70,28 @@ fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
 }
 
 #[test]
-fn a_summary_prompt_of_the_users_can_say_where_the_history_belongs() {
+fn a_summary_prompt_of_the_users_replaces_the_roles_and_can_say_where_the_history_belongs() {
     let server = MockServer::with(long);
-    let mut configured = two_rounds();
-    configured["agents"][0]["summaryPromptPath"] = json!("mine.md");
+    let debate = json!({"rounds": 2, "summarization": {"enabled": true}});
+    let mut configured = config(&["architect", "kiss", "testing"], &debate);
+    for (place, path) in ["mine.md", "whole.md", "gone.md"].into_iter().enumerate() {
+        configured["agents"][place]["summaryPromptPath"] = json!(path);
+    }
     configured["judge"]["summaryPromptPath"] = json!("judge.md");
     let mine = "Begin.\n\n{content}\n\nEnd, and count {{ twice }}.";
     let sandbox = Sandbox::new()
         .model_server(&server)
         .config(&configured)
         .file("mine.md", mine)
+        .file("whole.md", "Keep every number.")
         .file("judge.md", "Now: {content} !");
-    sandbox.run(["debate", "Design a queue, and keep {content} as it is"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (finished, state) = sandbox.debated(["debate", "Design a queue, and keep {content} as it is"]);
+    assert!(finished.stderr.contains("agent-testing") && finished.stderr.contains("gone.md"), "{finished}");
     let mut asked = server.requests();
     asked.retain(|request| request.prompt().contains("# Your task: summarise"));
     let of = |model: &str| asked.iter().find(|request| request.model() == model).unwrap().prompt().to_owned();
     let (mine, judges) = (of("model-architect"), of("model-judge"));
+    assert!(of("model-kiss").contains("Keep every number.") && !of("model-testing").contains("Keep every number."));
     let own = state["rounds"][0]["contributions"][0]["content"].as_str().unwrap();
     let (begin, at, end) = (mine.find("Begin.").unwrap(), mine.find(own).unwrap(), mine.find("End, and").unwrap());
     assert!(begin < at && at < end && mine.matches(own).count() == 1, "{mine}");

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::support::{MockServer, Sandbox, config, short_reply};
+use crate::support::{Debated, short_reply};
 
 #[test]
 fn whatever_the_method_the_same_is_asked_and_the_words_that_mean_nothing_else_are_warned_of() {
     let asked = |method: &str| {
-        let server = MockServer::with(short_reply);
         let debate = json!({"rounds": 1, "synthesisMethod": method, "seed": 7});
-        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
-        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let Debated { server, finished, .. } = Debated::of_two(&debate, short_reply);
         server.assert_clean();
         let requests: BTreeSet<u64> = server.requests().iter().map(|request| request.digest).collect();
         (requests, finished.stderr)

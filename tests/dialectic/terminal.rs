@@ -41,9 +41,16 @@ fn without_times(screen: &str, sandbox: &Sandbox) -> String {
         });
         shown.collect::<Vec<_>>().join(" · ")
     });
-    let mut lines: Vec<String> = parts.collect();
-    // Answers that take the same time come in any order.
     let is_call = |line: &String| line.starts_with("✓ r") || line.starts_with("✗ r");
+    // A call with the rows below it.
+    let mut lines: Vec<String> = Vec::new();
+    for line in parts {
+        match lines.last_mut().filter(|before| is_call(before) && line.starts_with("    ")) {
+            Some(call) => call.extend(["\n", &line]),
+            None => lines.push(line),
+        }
+    }
+    // Answers that take the same time come in any order.
     let mut calls: Vec<String> = lines.iter().filter(|line| is_call(line)).cloned().collect();
     calls.sort_by(|a, b| a.trim_start_matches(['✓', '✗']).cmp(b.trim_start_matches(['✓', '✗'])));
     let mut calls = calls.into_iter();
@@ -66,12 +73,16 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    ✓ r1 critique The architect → The kiss · [time] · “Snapshot worker index request quorum…”
-    ✓ r1 critique The kiss → The architect · [time] · “Replica latency journal partition…”
-    ✓ r1 proposal The architect · [time] · “Policy partition cache journal limit recovery.”
-    ✓ r1 proposal The kiss · [time] · “Failure queue schema recovery quorum boundary.”
-    ✓ r1 refinement The architect · [time] · “Commit operator cursor index cluster gateway.”
-    ✓ r1 refinement The kiss · [time] · “Journal token gateway lease cursor budget.”
+    ✓ r1 critique The architect (1) → The kiss (2) · [time]
+        “Snapshot worker index request quorum batch.”
+    ✓ r1 critique The kiss (2) → The architect (1) · [time]
+        “Replica latency journal partition failure journal.”
+    ✓ r1 proposal The architect (1) · [time]
+        “Policy partition cache journal limit recovery.”
+    ✓ r1 proposal The kiss (2) · [time] · “Failure queue schema recovery quorum boundary.”
+    ✓ r1 refinement The architect (1) · [time]
+        “Commit operator cursor index cluster gateway.”
+    ✓ r1 refinement The kiss (2) · [time] · “Journal token gateway lease cursor budget.”
     ── Round 1/1 · 2 points · 2 open · 720 tokens · cost unknown ────────────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -89,7 +100,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     Judge Assessment
     ────────────────
 
-    Confidence Score: 82/100
+    Confidence: 82 % chance that it meets every major requirement, the judge estimates
 
     ▸ What Remains of the Objections
 
@@ -148,12 +159,15 @@ fn warnings_stand_above_the_block_and_stay() {
     let shown = without_times(&screen.text(), &sandbox);
     insta::assert_snapshot!(shown, @r#"
     7 calls, of unknown cost (no price is known for model-architect and 2 more)
-    ✓ r1 critique The architect → The kiss · [time] · “Snapshot worker index request quorum…”
-    ✗ r1 critique The kiss → The architect · the request was refused (400): no
-    ✓ r1 proposal The architect · [time] · “Policy partition cache journal limit recovery.”
-    ✓ r1 proposal The kiss · [time] · “Failure queue schema recovery quorum boundary.”
-    ✓ r1 refinement The architect · [time] · “Deadline gateway audit request tenant request.”
-    ✓ r1 refinement The kiss · [time] · “Journal token gateway lease cursor budget.”
+    ✓ r1 critique The architect (1) → The kiss (2) · [time]
+        “Snapshot worker index request quorum batch.”
+    ✗ r1 critique The kiss (2) → The architect (1) · the request was refused (400): no
+    ✓ r1 proposal The architect (1) · [time]
+        “Policy partition cache journal limit recovery.”
+    ✓ r1 proposal The kiss (2) · [time] · “Failure queue schema recovery quorum boundary.”
+    ✓ r1 refinement The architect (1) · [time]
+        “Deadline gateway audit request tenant request.”
+    ✓ r1 refinement The kiss (2) · [time] · “Journal token gateway lease cursor budget.”
     ── Round 1/1 · 1 point · 1 open · 600 tokens · cost unknown ─────────────────────────────
     ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
@@ -171,7 +185,7 @@ fn warnings_stand_above_the_block_and_stay() {
     Judge Assessment
     ────────────────
 
-    Confidence Score: 82/100
+    Confidence: 82 % chance that it meets every major requirement, the judge estimates
 
     ▸ What Remains of the Objections
 
@@ -221,7 +235,7 @@ fn quiet_and_dumb_terminals_get_no_block() {
     assert!(screen.is_left_as_found(), "{output:?}");
     let dumb = sandbox(&server).env("TERM", "dumb");
     let (code, output, _) = Terminal::start(&dumb, ["debate", "Design a queue"]).finish();
-    assert!(code == 0 && output.contains("round 1/1 started"), "{output:?}");
+    assert!(code == 0 && output.contains("round 1/1: proposals started"), "{output:?}");
     assert!(!output.contains('\x1b'), "a dumb terminal shows escape codes as they are: {output:?}");
 }
 
@@ -233,10 +247,11 @@ fn the_end_fits_every_width() {
         let (code, output, screen) = Terminal::start_in(columns, 60, &sandbox, ["debate", "Design a queue"]).finish();
         assert_eq!(code, 0, "{output}");
         let shown = without_times(&screen.text(), &sandbox);
-        let (_, end) = shown.split_once("Confidence Score").unwrap();
+        let (_, end) = shown.split_once("Confidence: ").unwrap();
         match columns {
             50 => insta::assert_snapshot!(end, @r#"
-            : 82/100
+            82 % chance that it meets every major
+            requirement, the judge estimates
 
             ▸ What Remains of the Objections
 
@@ -264,7 +279,8 @@ fn the_end_fits_every_width() {
                   dialectic report [id] --open
             "#),
             80 => insta::assert_snapshot!(end, @r#"
-            : 82/100
+            82 % chance that it meets every major requirement, the judge
+            estimates
 
             ▸ What Remains of the Objections
 
@@ -285,7 +301,7 @@ fn the_end_fits_every_width() {
                   dialectic report [id] --open
             "#),
             _ => insta::assert_snapshot!(end, @r#"
-            : 82/100
+            82 % chance that it meets every major requirement, the judge estimates
 
             ▸ What Remains of the Objections
 
@@ -323,7 +339,9 @@ fn whole_texts_are_shown_where_they_are_wanted() {
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     let shown = without_times(&screen.text(), &sandbox);
-    assert!(shown.contains("✓ r1 proposal The architect · [time]\n\n    "), "{shown}");
+    for call in ["r1 proposal The architect (1)", "r1 synthesis The generalist"] {
+        assert!(shown.contains(&format!("✓ {call} · [time]\n\n    ")), "{call}: {shown}");
+    }
 }
 
 /// A server that answers critiques when the gate is open: however slow the machine is, the debate is in its midst until then.

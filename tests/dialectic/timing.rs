@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    Gate, Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, default_reply, short_reply,
-};
+use crate::resume::reply;
+use crate::support::{Debated, Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
 
@@ -29,32 +28,15 @@ pub(crate) fn without_times(state: &Value) -> Value {
     }
 }
 
-/// Replies that depend on what an agent is asked. What the judge is shown is shuffled by the debate's seed, so its
-/// replies depend on nothing.
-fn reply(request: &Incoming) -> Reply {
-    match (request.purpose, request.model()) {
-        (Purpose::Synthesize, _) => Reply::json(json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
-        })),
-        (_, "model-judge") => Reply::text("All is well."),
-        _ => default_reply(request),
-    }
-    .usage(100, 0, 10)
-}
-
 #[test]
 fn any_order_of_replies_gives_the_same_state_and_the_same_prompts() {
     let mut runs = Vec::new();
     for seed in 0..4 {
         let latency = LogNormal::with_mean(Duration::from_millis(10), 1.0, seed);
-        let server = MockServer::with(move |request| reply(request).after(latency.of(request)));
         // Few characters of history are enough: so summaries are made on the way, too.
         let debate = json!({"rounds": 3, "summarization": {"threshold": 2000, "maxLength": 500}});
-        let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &debate));
-        sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        let id = sandbox.only_debate();
-        sandbox.assert_state_is_the_fold(&id);
+        let Debated { server, sandbox, id, .. } =
+            Debated::with(&config(&ROLES, &debate), move |request| reply(request).after(latency.of(request)));
         server.assert_clean();
         let of_agents = |request: &&std::sync::Arc<Incoming>| request.model() != "model-judge";
         let arrived: Vec<u64> = server.requests().iter().filter(of_agents).map(|request| request.digest).collect();
@@ -80,23 +62,10 @@ fn difference(one: &Value, other: &Value) -> String {
     lines.take(10).flat_map(|(one, other)| ["-", one, "\n+", other, "\n"]).collect()
 }
 
-/// A server that holds up the answers to such requests until the gate is open.
-fn held(is_slow: impl Fn(&Incoming) -> bool + Send + Sync + 'static) -> (MockServer, Gate) {
-    let gate = Gate::shut();
-    let shut = gate.clone();
-    let server =
-        MockServer::with(
-            move |request| {
-                if is_slow(request) { short_reply(request).held(&shut) } else { short_reply(request) }
-            },
-        );
-    (server, gate)
-}
-
 #[test]
 fn a_critique_does_not_wait_for_the_proposals_of_others() {
     let is_slow = |request: &Incoming| request.purpose == Purpose::Propose && request.model() == "model-testing";
-    let (server, gate) = held(is_slow);
+    let (server, gate) = MockServer::held(short_reply, is_slow);
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({})));
     let running = sandbox.spawn(["debate", "Design a queue"]);
     // The two fast proposals are criticised by both others, and refined, while the third is still being written.
@@ -119,16 +88,14 @@ fn a_refinement_waits_for_all_critiques_of_its_proposal_and_for_no_others() {
         let of_testing = request.purpose == Purpose::Critique && request.model() == "model-testing";
         of_testing && request.text().contains("<proposal of kiss>")
     };
-    let gate = Gate::shut();
-    let shut = gate.clone();
-    let server = MockServer::with(move |request| match request.purpose {
+    let script = |request: &Incoming| match request.purpose {
         Purpose::Propose => {
             let author = request.model().trim_start_matches("model-");
             Reply::text(format!("<proposal of {author}>"))
         }
-        _ if is_slow(request) => short_reply(request).held(&shut),
         _ => short_reply(request),
-    });
+    };
+    let (server, gate) = MockServer::held(script, is_slow);
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({})));
     let running = sandbox.spawn(["debate", "Design a queue"]);
     // Three proposals, six critiques, and the refinements that wait for none that is held.
@@ -150,7 +117,7 @@ fn a_refinement_waits_for_all_critiques_of_its_proposal_and_for_no_others() {
 #[test]
 fn the_next_round_begins_when_all_of_this_one_is_there() {
     let is_slow = |request: &Incoming| request.purpose == Purpose::Refine && request.model() == "model-testing";
-    let (server, gate) = held(is_slow);
+    let (server, gate) = MockServer::held(short_reply, is_slow);
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &json!({"rounds": 2})));
     let running = sandbox.spawn(["debate", "Design a queue"]);
     // Three proposals, six critiques, three refinements.

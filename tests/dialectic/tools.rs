@@ -4,7 +4,9 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, config, short_reply};
+use crate::support::{
+    Api, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, config, short_reply, two_agents, wait_until,
+};
 
 /// A debate of two agents of which the first has tools; `limit` is its limit.
 fn sandbox(server: &MockServer, limit: u32) -> Sandbox {
@@ -16,10 +18,7 @@ fn sandbox(server: &MockServer, limit: u32) -> Sandbox {
 }
 
 fn run(sandbox: &Sandbox) -> Value {
-    sandbox.run(["debate", "Design a queue", "--context", "context"]).expect_code(0);
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    sandbox.state(&id)
+    sandbox.debated(["debate", "Design a queue", "--context", "context"]).1
 }
 
 /// The architect's proposal in a saved state.
@@ -114,19 +113,15 @@ fn a_debate_that_is_killed_between_tool_calls_does_not_pay_them_again() {
     // Two proposals, the critique of the one that is there, and the call that hangs.
     server.wait_for_requests(4);
     let id = sandbox.only_debate();
-    let begun = std::time::Instant::now();
-    while !sandbox.journal(&id).iter().any(|line| line.contains("\"type\":\"replied\"")) {
-        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first call is not on record");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    let is_on_record = || sandbox.journal(&id).iter().any(|line| line.contains("\"type\":\"replied\""));
+    wait_until("the first call is on record", is_on_record);
     running.kill();
     let before = server.requests().len();
     server.set_script(|request| {
         assert!(!(proposing(request) && request.tool_results().is_empty()), "the first call is made again");
         short_reply(request)
     });
-    sandbox.run(["resume", "latest"]).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(["resume", "latest"]);
     assert_eq!(proposal(&state)["metadata"]["toolCallIterations"], 1);
     assert_eq!(state["outcome"]["kind"], "full");
     assert!(server.requests().len() > before);
@@ -174,7 +169,7 @@ fn without_a_context_directory_the_prompt_names_the_one_that_the_tools_see() {
     }
     // Nobody can read files: nothing is said of any.
     let server = MockServer::with(short_reply);
-    let plain = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let plain = two_agents(&server, &json!({}));
     plain.run(["debate", "Design a queue"]).expect_code(0);
     assert!(server.requests().iter().all(|request| !request.prompt().contains("# Files")));
 }
@@ -237,8 +232,7 @@ fn the_users_keys_are_in_no_material() {
         .file("context/README.md", format!("# Of a readme: {TEST_KEY}"))
         .file(format!("context/outline-{TEST_KEY}"), "x");
     let arguments = ["debate", crate::arena::PROBLEM, "--context", "context", "-c", "debate-config.json"];
-    sandbox.run(arguments).expect_code(0);
-    let state = sandbox.state(&sandbox.only_debate());
+    let (_, state) = sandbox.debated(arguments);
     let texts: Vec<&str> =
         state["gathered"]["material"].as_array().unwrap().iter().filter_map(|one| one["text"].as_str()).collect();
     for part in ["outline-[", "Of a readme: [", "of a command: ["] {

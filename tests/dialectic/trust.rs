@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
-use crate::support::{Finished, MockServer, Reply, Sandbox, TEST_KEY, config, default_reply, short_reply};
+use crate::support::{Finished, MockServer, Reply, Sandbox, TEST_KEY, config, default_reply, short_reply, with_each};
 use dialectic_record::debate::{Created, Event, Recorded};
 use dialectic_record::store::{Directory, Record};
 
@@ -52,10 +52,7 @@ impl Servers {
 
 /// Two agents and a judge of one provider, and other keys.
 fn agents_of(provider: &str, more: &Value) -> Value {
-    let mut settings = config(&["architect", "kiss"], &json!({}));
-    for place in ["/agents/0", "/agents/1", "/judge"] {
-        settings.pointer_mut(place).unwrap()["provider"] = json!(provider);
-    }
+    let mut settings = with_each(config(&["architect", "kiss"], &json!({})), "provider", provider);
     for (key, value) in more.as_object().unwrap() {
         settings[key] = value.clone();
     }

@@ -4,12 +4,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Reply, Sandbox, config, short_reply};
+use crate::support::{MockServer, Reply, Sandbox, short_reply, two_agents};
 
 /// A finished debate of two agents, and its id.
 fn finished() -> (Sandbox, String) {
     let server = MockServer::with(short_reply);
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let id = sandbox.only_debate();
     (sandbox, id)
@@ -158,7 +158,7 @@ fn what_is_wrong_is_named() {
 #[test]
 fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() {
     let server = MockServer::with(|_| Reply::hang());
-    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = two_agents(&server, &json!({}));
     let running = sandbox.spawn(["debate", "Design a queue"]);
     server.wait_for_requests(2);
     let verified = sandbox.run(["verify", "latest", "--json"]).expect_code(0).stdout;

@@ -96,6 +96,9 @@ pub struct CallRecord {
     /// The server's finish reason, if the fields above do not express it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
+    /// Set if the host answered: the token counts are estimates, and what the answer cost is not known here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hosted: bool,
     /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,

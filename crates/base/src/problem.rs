@@ -80,8 +80,13 @@ fn says(line: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| line.contains(&format!(" {phrase} ")))
 }
 
+/// Whether a line or sentence states a requirement, major or minor.
+pub fn states_requirement(text: &str) -> bool {
+    says(text, &MAJOR) || says(text, &MINOR)
+}
+
 /// Removes a leading `-`, `*`, `+`, `•`, `1.` or `1)` that is followed by white space.
-fn without_bullet(line: &str) -> &str {
+pub fn without_bullet(line: &str) -> &str {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let mark = if digits.len() < line.len() {
         digits.strip_prefix(['.', ')'])

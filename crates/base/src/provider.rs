@@ -18,6 +18,14 @@ pub const OFFLINE: &str = "offline";
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
+/// The provider whose requests whoever runs the debate answers, and the model's name unless it has another.
+pub const HOST: &str = "host";
+
+/// Whether a provider's calls go to a server or a program.
+pub fn calls_models(name: &str) -> bool {
+    ![OFFLINE, HOST].contains(&name)
+}
+
 /// The API that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

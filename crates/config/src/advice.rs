@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_engine::access::is_program;
 use dialectic_engine::agent::{facts_of, limits_of};
 use dialectic_llm::models::{current_near, family, named};
@@ -20,8 +20,10 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
             let of_model = retired.entry((&agent.provider, &agent.model)).or_insert((since, Vec::new()));
             of_model.1.push(agent.id.as_str());
         }
-        if !agent.tools.is_empty() && is_program(&agent.provider, &settings.providers) {
-            warnings.push(format!("`{}` has tools, but its provider is a program, which supports none", agent.id));
+        let is_program = is_program(&agent.provider, &settings.providers);
+        if !agent.tools.is_empty() && (is_program || agent.provider == HOST) {
+            let provider = if is_program { "a program, which" } else { "the host, which" };
+            warnings.push(format!("`{}` has tools, but its provider is {provider} supports none", agent.id));
         }
         if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
             && asked > most

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
+use dialectic_base::provider::{HOST, OFFLINE, OFFLINE_MODEL, calls_models};
 use dialectic_engine::tools::TOOL_NAMES;
 use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings, defaults};
 use dialectic_record::prompt::Role;
@@ -70,8 +70,9 @@ pub(super) fn enabled_agents(
         let path = KeyPath::root().key("agents").index(index);
         let place = path.to_string();
         for key in ["id", "name", "model"] {
-            // The offline provider has no model to choose.
-            if !keys.contains_key(key) && (key != "model" || entry["provider"] != OFFLINE) {
+            // The offline provider has no model to choose, and the host chooses its own.
+            let has_model = || calls_models(entry["provider"].as_str().unwrap_or_default());
+            if !keys.contains_key(key) && (key != "model" || has_model()) {
                 findings.problem(path.key(key), "is missing");
             }
         }
@@ -147,6 +148,8 @@ fn agent(
     if agent.provider == OFFLINE {
         OFFLINE_MODEL.clone_into(&mut agent.model);
         layers.forget(&path.key("model"));
+    } else if agent.provider == HOST && entry["model"].is_null() {
+        HOST.clone_into(&mut agent.model);
     }
     if agent.temperature > WARM {
         let temperature = agent.temperature;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use dialectic_base::provider::{OPENROUTER, ROUTED_MODELS, default_models, preset};
+use dialectic_base::provider::{HOST, OPENROUTER, ROUTED_MODELS, default_models, preset};
 use dialectic_engine::access::{Outline, provider_names};
 use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
@@ -95,8 +95,11 @@ impl fmt::Display for ChoiceReason {
 /// The first line of a run.
 impl fmt::Display for ModelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let models: Vec<String> =
-            self.models.iter().map(|served| format!("{} of {}", served.model, served.provider)).collect();
+        let in_words = |served: &ServedModel| match (served.provider.as_str(), served.model.as_str()) {
+            (HOST, HOST) => "your own replies".to_owned(),
+            (provider, model) => format!("{model} of {provider}"),
+        };
+        let models: Vec<String> = self.models.iter().map(in_words).collect();
         let because = &self.because;
         let models = models.join(", ");
         match because {
@@ -141,8 +144,7 @@ impl ServedModel {
 
     /// The default model of a provider.
     pub(super) fn by(provider: &str) -> Option<Self> {
-        let of_program = || program_preset(provider).map(|preset| preset.default_model);
-        let model = preset(provider).and_then(|preset| preset.model).or_else(of_program)?;
+        let model = preset(provider).and_then(|preset| preset.model).or_else(|| usual_model(provider))?;
         Some(Self::new(provider, model))
     }
 
@@ -368,16 +370,20 @@ impl ModelResolver<'_> {
 pub(super) type OwnProviders = BTreeMap<String, bool>;
 
 /// The provider and the model in a name such as `openai/gpt-5.6-luna`. A prefix that names no provider belongs to the
-/// model's name. A program's name alone means its default model; for the user's own program, the model has the
-/// program's name.
+/// model's name. The name of a program or the host alone means its default model; for the user's own program, the model
+/// has the program's name.
 pub fn with_provider(name: &str, own: &OwnProviders) -> Option<ServedModel> {
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) {
         let is_known = preset(provider).is_some() || program_preset(provider).is_some() || own.contains_key(provider);
         return is_known.then(|| ServedModel::new(provider, model));
     }
-    let usual = program_preset(name).map(|preset| preset.default_model);
-    let usual = usual.or_else(|| own.get(name).filter(|is_program| **is_program).map(|_| name));
+    let usual = usual_model(name).or_else(|| own.get(name).filter(|is_program| **is_program).map(|_| name));
     usual.map(|model| ServedModel::new(name, model))
+}
+
+/// The default model of a program, or of the host, whose name alone means it.
+fn usual_model(name: &str) -> Option<&'static str> {
+    (name == HOST).then_some(HOST).or_else(|| program_preset(name).map(|preset| preset.default_model))
 }
 
 /// Whether a provider may have a model: a vendor's program has no models that are listed only for other providers.

@@ -16,7 +16,7 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
 use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
-use dialectic_record::debate::{AgentId, ProviderSettings};
+use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
 
 use super::error::ConfigError;
 use super::findings::Diagnostics;
@@ -147,24 +147,21 @@ pub fn load_evaluators(
     Ok(settings)
 }
 
-/// One evaluator with the offline provider, for `--offline` without a file.
-pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
+/// The judge of the user's configuration as the only evaluator, without a file of evaluators.
+pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> EvaluationSettings {
+    let Settings { judge, providers, prices, .. } = settings;
     let evaluator = EvaluatorSettings {
-        id: AgentId::new(OFFLINE_MODEL),
-        name: "Offline".to_owned(),
-        model: OFFLINE_MODEL.to_owned(),
-        provider: OFFLINE.to_owned(),
+        id: judge.id,
+        name: judge.name,
+        model: judge.model,
+        provider: judge.provider,
+        // Its own prompts are about debates.
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),
         max_tokens: None,
     };
-    EvaluationSettings {
-        evaluators: vec![evaluator],
-        providers: BTreeMap::new(),
-        prices: BTreeMap::new(),
-        warnings: environment.warnings().to_vec(),
-    }
+    EvaluationSettings { evaluators: vec![evaluator], providers, prices, warnings }
 }
 
 fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings, EvaluatorsError> {

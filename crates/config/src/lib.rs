@@ -42,7 +42,7 @@ pub use choice::{ChoiceReason, ModelChoice, NoKey, ServedModel, with_provider};
 pub use env::{EnvError, EnvFile, cache_directory, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{
-    EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
+    EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, judge_as_evaluator, load_evaluators,
 };
 pub use layers::ValueSource;
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};

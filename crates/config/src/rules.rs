@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
-use dialectic_base::provider::{OFFLINE, preset};
+use dialectic_base::provider::{calls_models, preset};
 use dialectic_engine::access::{headers, url_fault};
 use dialectic_engine::agent::SUMMARIZATION_METHODS;
 use dialectic_record::debate::{
@@ -86,8 +86,8 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
         let preset = preset(name);
         let api = preset.map(|preset| preset.api).unwrap_or_default();
         let provider = laid_over(&ProviderSettings { api, ..ProviderSettings::default() }, entry, &path, findings);
-        if name == OFFLINE {
-            findings.warn(format!("`{path}` has no effect: the provider `{OFFLINE}` calls no server"));
+        if !calls_models(name) {
+            findings.warn(format!("`{path}` has no effect: the provider `{name}` calls no server"));
         }
         match &provider.base_url {
             Some(url) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use dialectic_base::key_path::KeyPath;
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::calls_models;
 use dialectic_engine::access::{Environment, Outline, is_program};
 
 use super::layers::{Layers, ValueSource};
@@ -38,7 +38,8 @@ pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
         source: loaded.layers.source(&KeyPath::root().key(path)),
     }));
     let everybody = loaded.settings.everybody();
-    let used: BTreeSet<&str> = everybody.map(|agent| agent.provider.as_str()).filter(|name| *name != OFFLINE).collect();
+    let used: BTreeSet<&str> =
+        everybody.map(|agent| agent.provider.as_str()).filter(|name| calls_models(name)).collect();
     for provider in used {
         add_endpoint(provider, loaded, environment, &mut rows);
     }

@@ -318,6 +318,7 @@ impl Caller {
             interrupted: false,
             unknown_end: false,
             finish_reason: None,
+            hosted: self.chat.is_host(),
             copied: false,
         }
     }

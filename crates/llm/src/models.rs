@@ -10,7 +10,7 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 
 use dialectic_base::money::{LongPrice, Price};
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{HOST, OFFLINE};
 
 use crate::programs::program_preset;
 
@@ -187,10 +187,10 @@ fn without_date(model: &str) -> Option<&str> {
 
 const FREE: Price = Price::flat(0.0, Some(0.0), 0.0);
 
-/// The list price of a provider's model; `None` if unknown. Local models are free.
+/// The list price of a provider's model; `None` if unknown. Local models are free, and so is the host here.
 pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
-        OFFLINE | "ollama" => Some(FREE),
+        OFFLINE | HOST | "ollama" => Some(FREE),
         "openrouter" if model.ends_with(":free") => Some(FREE),
         _ => facts(provider, model)?.price,
     }

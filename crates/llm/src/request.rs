@@ -29,6 +29,11 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
+    /// Whether it stands for whoever runs the debate, whose requests are shown instead of sent.
+    fn is_host(&self) -> bool {
+        false
+    }
+
     /// Whether a subscription covers its usage: nothing is billed, and costs are list prices.
     fn is_notional(&self) -> bool {
         false

@@ -69,8 +69,58 @@ pub(in crate::cli) struct AnswerArgs {
 }
 
 #[derive(Debug, Args)]
+pub(in crate::cli) struct RequestsArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: NewestArg,
+
+    /// Only this request
+    pub(in crate::cli) request: Option<String>,
+
+    /// Wait no longer than this, and exit with 124 if there is no request [default: wait for one, or for the debate's end]
+    #[arg(long, value_name = "SECONDS")]
+    pub(in crate::cli) wait: Option<u64>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) keys: KeyArgs,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ReplyArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// The id of the request
+    pub(in crate::cli) request: String,
+
+    /// The file with the reply [default: standard input, also `-`]
+    pub(in crate::cli) file: Option<PathBuf>,
+
+    /// The person or model that wrote it, for the record
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) by: Option<String>,
+
+    #[command(flatten)]
+    pub(in crate::cli) keys: KeyArgs,
+}
+
+/// What a debate that continues may use.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct KeyArgs {
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(in crate::cli) vouch: VouchArgs,
+}
+
+#[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
-    /// The maximum cost of a debate, in dollars; required unless models are called through a command-line program
+    /// The maximum cost of a debate, in dollars. Without limits, clients can only answer in place of the models
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) max_cost: Option<Usd>,
 

@@ -7,8 +7,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EvalArgs {
-    /// The evaluators' configuration; `--offline` has one built in
-    #[arg(short, long, value_name = "PATH", required_unless_present = "offline")]
+    /// The evaluators' configuration [default: the judge's model alone]
+    #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) config: Option<PathBuf>,
 
     /// The debates: state files, ids, beginnings or last four characters of ids, `latest`, or patterns such as

@@ -21,9 +21,13 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Change", long, value_name = "REVISION")]
     pub(in crate::cli) base: Option<String>,
 
-    /// The head branch or commit [default: the working tree, including uncommitted changes]
+    /// The head branch or commit [default: the working tree, including uncommitted and untracked files]
     #[arg(help_heading = "Change", long, value_name = "REVISION")]
     pub(in crate::cli) head: Option<String>,
+
+    /// Leave out files that git does not track
+    #[arg(help_heading = "Change", long, conflicts_with = "head")]
+    pub(in crate::cli) tracked: bool,
 
     /// The form of the result
     #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]

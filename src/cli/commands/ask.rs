@@ -69,7 +69,9 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
         },
         error => error.into(),
     })?;
-    let printed = terminal.solution(&answer, true);
+    let shown = Terminal::shown(&debate);
+    let named = shown.follow_ups.last().and_then(|one| one.answer.as_ref());
+    let printed = terminal.solution(named.unwrap_or(&answer), true);
     if !args.quiet {
         let cost = debate.total_cost();
         let took = clock(begun.elapsed());

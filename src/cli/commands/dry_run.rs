@@ -8,7 +8,7 @@ use crate::error::Error;
 use dialectic_base::money::Usd;
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, Spec};
-use dialectic_record::debate::PlannedCall;
+use dialectic_record::debate::{Forecast, PlannedCall, Settings};
 use dialectic_report::display;
 
 /// The forecast for programs.
@@ -29,11 +29,10 @@ pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Termi
     if json {
         let (likely_usd, most_usd) = (forecast.likely(), forecast.most());
         terminal.json(&ForecastJson { calls: &forecast.calls, likely_usd, most_usd })?;
+        terminal.warnings(check_windows(&forecast.calls, settings)?);
     } else {
-        let total = display::price_tag(&forecast, settings.max_cost(), has_tools(settings));
-        terminal.text(&format!("{total}\n\n{}", display::forecast(&forecast, terminal.screen())))?;
+        show(&forecast, settings, terminal)?;
     }
-    terminal.warnings(check_windows(&forecast.calls, settings)?);
     // Refuses the same programs and limits as the debate would.
     terminal.warnings(runner.check_programs(spec)?);
     check_prices(settings)?;
@@ -41,5 +40,13 @@ pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Termi
         check_purchase(purchase)?;
         terminal.notice(&display::purchase(purchase));
     }
+    Ok(())
+}
+
+/// Prints a forecast, and warns of prompts that may be too long.
+pub(super) fn show(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
+    let total = display::price_tag(forecast, settings.max_cost(), has_tools(settings));
+    terminal.text(&format!("{total}\n\n{}", display::forecast(forecast, terminal.screen())))?;
+    terminal.warnings(check_windows(&forecast.calls, settings)?);
     Ok(())
 }

@@ -11,11 +11,14 @@ use crate::error::Error;
 use dialectic_config::{Overrides, Switch, capture_environment, change_settings, check_changes, model_warnings};
 
 use dialectic_config::SettingChange;
-use dialectic_record::debate::{Event, ForkPoint, ResultKind, Settings};
+use dialectic_engine::engine::check_prices;
+use dialectic_engine::runner::RunnerError;
+use dialectic_record::debate::{DebateId, Event, ForkPoint, ResultKind, Settings};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::store::{Entry, StoreError, read_journal};
 
 use super::debate::today;
+use super::dry_run;
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest_said(args.debate.as_deref(), "fork", terminal)?;
@@ -27,11 +30,19 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let parent = branch.parent().clone();
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
     let ModelArgs { model, judge_model } = args.models.clone();
-    let overrides = Overrides { model, judge_model, offline, ..Overrides::default() };
+    let (max_cost, max_calls) = (args.max_cost, args.calls.max_calls);
+    let overrides = Overrides { model, judge_model, offline, max_cost, max_calls, ..Overrides::default() };
     let wanted = changes(args, &parent.settings);
     check_changes(&parent.settings, &wanted)?;
     let changed = change_settings(&parent.settings, &wanted, &overrides, &environment)?;
     let settings = changed.settings;
+    if args.dry_run {
+        terminal.warnings(environment.warnings().iter().chain(&changed.warnings));
+        if let Some(forecast) = runner.forecast_fork(branch, settings.clone())? {
+            dry_run::show(&forecast, &settings, terminal)?;
+        }
+        return Ok(check_prices(&settings)?);
+    }
     let session = Session::open(&args.run, &settings, files.hooks()?, &environment, terminal)?;
     let prepared = runner.fork(branch, settings.clone(), &[])?;
     let of_models = model_warnings(&settings, today());
@@ -51,10 +62,11 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
 
 /// The fork point. The default with another protocol is after the proposals of the first round.
 fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
-    if let Some(at) = &args.at {
-        return Ok(at.clone());
-    }
     let events = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
+    if let Some(at) = &args.at {
+        let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
+        return Ok(ForkPoint::named(at, &events).map_err(refused)?);
+    }
     let stages = events.first().and_then(|first| match &first.event {
         Event::Created(created) => Some(Arc::clone(&created.stages)),
         _ => None,

@@ -22,8 +22,9 @@ use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 use dialectic_report::display::{Cell, Table, TableColumn};
 
-/// The minimum width of a problem.
-const LEAST_PROBLEM: usize = 16;
+/// The minimum widths of a problem and of an answer's faults.
+const LEAST_PROBLEM: usize = 14;
+const LEAST_ANSWER: usize = 12;
 /// Shown for an empty value.
 const NOTHING: &str = "-";
 
@@ -197,7 +198,7 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let mut columns = vec![
         TableColumn::text("ID"),
         TableColumn::text("RUN"),
-        TableColumn::text("ANSWER"),
+        TableColumn::text("ANSWER").flexible(LEAST_ANSWER),
         TableColumn::text("PROBLEM").flexible(LEAST_PROBLEM),
         TableColumn::text("WHEN").rank(1),
         TableColumn::figure("COST").rank(2),
@@ -253,7 +254,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
             row.cost_usd.map_or_else(dash, |cost| with_notional(cost.to_string(), row.notional_usd)),
         ];
         let others = others([row.protocol.clone(), row.winner_in_words()].map(|other| other.unwrap_or_else(dash)));
-        table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(Cell::plain));
+        table.row(fixed.into_iter().chain(others).chain([row.title.clone()]).map(Cell::plain));
     }
     table
 }

@@ -4,8 +4,8 @@ use clap::Subcommand;
 
 use super::args::{
     AnswerArgs, AskArgs, CompletionsArgs, ConfigArgs, DebateArgs, DemoArgs, EvalArgs, ForkArgs, InitArgs, ListArgs,
-    ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReportArgs, ResumeArgs, ReviewArgs, RmArgs, RunArgs, ServeArgs,
-    ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
+    ManArgs, McpArgs, ModelsArgs, ProtocolsArgs, ReplyArgs, ReportArgs, RequestsArgs, ResumeArgs, ReviewArgs, RmArgs,
+    RunArgs, ServeArgs, ShowArgs, SkillArgs, StopArgs, SweepArgs, VerifyArgs, WaitArgs,
 };
 use super::examples::examples;
 use super::terminal::Terminal;
@@ -28,7 +28,9 @@ mod mcp;
 mod models;
 pub(super) mod problem;
 mod protocols;
+mod reply;
 mod report;
+mod requests;
 mod resume;
 mod review;
 mod rm;
@@ -123,6 +125,15 @@ commands! {
             "dialectic answer vhkp q1=\"500 a second\" q2=",
             "dialectic answer vhkp --detach --file answers.json",
         ];
+        /// Print the requests of a debate with `-m host`: you answer them in place of a model
+        Requests(RequestsArgs) = requests, [
+            "dialectic requests vhkp --wait 45",
+            "dialectic requests vhkp 3fa9c1d2",
+        ];
+        /// Answer a request, so that the debate continues
+        Reply(ReplyArgs) = reply, [
+            "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
+        ];
         /// Close a debate early with its current texts, even one that another process runs
         Stop(StopArgs) = stop, [
             "dialectic stop vhkp",
@@ -167,7 +178,7 @@ commands! {
     "Measure" {
         /// Have evaluators score the solutions of saved debates
         Eval(EvalArgs) = eval, [
-            "dialectic eval --offline -d latest",
+            "dialectic eval latest",
             "dialectic eval -c evaluators.json -d './debates/*.json' -o scores.csv",
             "dialectic eval -c evaluators.json --pairwise vhkp ab12 --repeat 3",
             "dialectic eval -c evaluators.json --pairwise plan.jsonl:council plan.jsonl:single",

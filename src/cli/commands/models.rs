@@ -16,7 +16,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::{OFFLINE, default_models};
+use dialectic_base::provider::{calls_models, default_models};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, Loaded, Overrides, capture_environment};
 use dialectic_engine::access::{Environment, ProviderAccessError, endpoint, is_program, located, missing_keys_of};
@@ -190,7 +190,7 @@ impl Servers {
         let has_key = |name: &&str| missing_keys_of([("", *name)], &settings.providers, environment).is_ok();
         let built_in = default_models().map(|(name, _)| name).filter(has_key);
         let configured = settings.providers.keys().map(String::as_str);
-        let names: BTreeSet<&str> = used.chain(built_in).chain(configured).filter(|name| *name != OFFLINE).collect();
+        let names: BTreeSet<&str> = used.chain(built_in).chain(configured).filter(|name| calls_models(name)).collect();
         let found = |name: &str| {
             let project: Vec<PathBuf> = settings.base_dir.iter().cloned().collect();
             located(name, &settings.providers, environment, &project)

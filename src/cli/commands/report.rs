@@ -7,7 +7,7 @@ use crate::cli::args::ReportArgs;
 use crate::cli::latest::or_latest;
 use crate::cli::output::{detail, format_of, open_page, write_report};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, UserError};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
 use dialectic_record::debate::Settings;
 use dialectic_record::store::Entry;
@@ -32,6 +32,14 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
     let beside = args.open.then(|| entry.state.with_extension("html"));
     let output = args.output.as_deref().or(beside.as_deref());
+    // A device or a new file has no text.
+    let existing = output.filter(|path| path.is_file() && !args.force);
+    if let Some((path, text)) = existing.and_then(|path| Some((path, fs::read(path).ok()?)))
+        && !format.may_replace(&String::from_utf8_lossy(&text))
+    {
+        let message = format!("{} was edited, or is not a decision record", path.display());
+        return Err(UserError::input(message).with_hint("--force overwrites it").into());
+    }
     write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), terminal)?;
     if let Some(page) = output.filter(|_| args.open) {
         open_page(page, &process_environment(), terminal);

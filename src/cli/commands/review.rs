@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         Source::Repository(repository) => {
             let wanted = Wanted::of(&args.paths, &directory, Some(repository.root()));
             let own = directory.join(debates_directory(&process_environment())?);
-            repository.change(&wanted, &own, &settings, &environment)?
+            repository.change(&wanted, &own, args.tracked, &settings, &environment)?
         }
         Source::Pipe(bytes) => {
             piped(bytes, &directory, &Wanted::of(&args.paths, &directory, None), &settings, &environment)?

@@ -5,37 +5,41 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::WaitArgs;
-use crate::cli::conclusion::{still_running, verdict};
+use crate::cli::conclusion::{asks_host, still_running, verdict};
 use crate::cli::latest::or_latest;
-use crate::cli::questions::listed;
+use crate::cli::questions::{listed, listed_requests};
 use crate::cli::session::runner;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::status::{DebateStatus, Presence, STILL_RUNS, Standing, load};
-use dialectic_base::figures::named_cost;
+use crate::status::{ASKS, DebateStatus, Presence, STILL_RUNS, Standing, is_worth_waiting, load};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
 /// The polling interval.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
     let deadline = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    while entry.is_at_work() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+    let begun = Instant::now();
+    while is_worth_waiting(&entry, begun) && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         sleep(LOOK);
     }
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
     let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?);
+    let is_asked = !status.requests.is_empty();
     if before.is_any() {
         // Even with an answer, if its reports are not written yet.
-        status.exit_code = STILL_RUNS;
+        status.exit_code = if is_asked { ASKS } else { STILL_RUNS };
     }
     if args.json { terminal.json(&status) } else { terminal.text(&described(&status)) }?;
+    if is_asked {
+        return Err(asks_host(&debate.id));
+    }
     if before.is_any() {
         return Err(still_running(&debate.id));
     }
@@ -43,10 +47,11 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
 }
 
 fn described(status: &DebateStatus) -> String {
-    let kind = status.outcome.as_ref().map(|outcome| format!(", {}", outcome.kind.name())).unwrap_or_default();
-    let mut text = format!("{}  {}{kind}  {}\n", status.id, status.status.name(), one_line(&status.title));
-    let of_planned = status.calls.planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
-    let cost = named_cost(status.cost_usd.map(Usd::from_dollars));
+    let mut text = format!("{}  {}  {}\n", status.id, status.status.name(), one_line(&status.title));
+    let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
+    let answer = status.answer.as_ref().map(|answer| format!("Answer: {}\n", one_line(&answer.to_string())));
+    text.extend(run.into_iter().chain(answer));
+    let cost = &status.cost;
     let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
     let place = match (&status.stage, status.rounds) {
         (Some(stage), Some(rounds)) if status.round > 0 => format!("round {} of {rounds}, {stage}: ", status.round),
@@ -54,7 +59,7 @@ fn described(status: &DebateStatus) -> String {
         (None, _) => String::new(),
     };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{place}{}{of_planned} calls, {cost}{limit}", status.calls.done);
+    let _ = writeln!(text, "{place}{}, {cost}{limit}", status.calls.in_words());
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }
@@ -66,6 +71,9 @@ fn described(status: &DebateStatus) -> String {
     }
     text.push_str(&listed(&status.questions));
     let id = &status.id;
+    if !status.requests.is_empty() {
+        return text + &listed_requests(id, &status.requests);
+    }
     let next = match status.status {
         Standing::Completed => format!("Read it: dialectic show {id} solution"),
         Standing::Asking => format!("Answer: dialectic answer {id} q1=\"...\""),

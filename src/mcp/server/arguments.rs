@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use tokio::task::spawn_blocking;
 
 use dialectic_base::problem::check_problem_text;
+use dialectic_base::provider::HOST;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::Settings;
 
 use super::{Options, Refusal, Server};
-use crate::mcp::tools::NewDebate;
+use crate::mcp::tools::{NamedModel, NewDebate};
 
 pub(super) fn option(name: &str, value: impl Into<OsString>) -> [OsString; 2] {
     [name.into(), value.into()]
@@ -39,6 +40,7 @@ impl Server {
             ("--protocol", wanted.protocol.clone()),
             ("--rounds", wanted.rounds.map(|rounds| rounds.to_string())),
             ("--check", wanted.check.map(|check| check.to_string())),
+            ("--model", wanted.model.map(|NamedModel::Host| HOST.to_owned())),
         ] {
             // Joined, so that values beginning with a dash are not options.
             command.extend(value.map(|value| OsString::from(format!("{name}={value}"))));

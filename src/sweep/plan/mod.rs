@@ -13,11 +13,10 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::ErrorCategory;
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
@@ -25,7 +24,7 @@ use dialectic_record::debate::{Attachment, DebateId, ProviderSettings, Settings}
 use dialectic_record::protocol::Protocol;
 
 use super::Answer;
-use crate::error::UserError;
+use crate::error::{ErrorCategory, UserError};
 
 pub use prompts::Prompts;
 
@@ -160,6 +159,9 @@ impl Variant {
     /// # Errors
     /// A plan cannot contain one of the settings.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
+        if settings.everybody().any(|agent| agent.provider == HOST) {
+            return Err(unplannable("the provider `host` answers single debates only"));
+        }
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
                 let (agent, tool) = (&agent.id, &tool.name);

@@ -30,7 +30,6 @@ fn changed(change: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn arguments() {
-    refused(&[], &["-d", "simple"], 2, &["--config"]);
     refused(&[], &["-c", "eval.json"], 2, &["--debate"]);
     for repeat in ["0", "-1", "1.5", "many", "101", ""] {
         refused(&[], &["-c", "eval.json", "-d", "simple", "--repeat", repeat], 2, &["--repeat", "from 1 to 100"]);

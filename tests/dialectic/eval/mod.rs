@@ -82,6 +82,16 @@ fn an_evaluation_counts_for_the_limit_of_the_day() {
     assert_eq!(ledger["removed"].as_array().unwrap().len(), 1);
 }
 
+#[test]
+fn without_evaluators_the_users_judge_is_the_one() {
+    let server = two_evaluators();
+    let judge = json!({"id": "judge-main", "model": "model-a", "provider": "openai"});
+    let here = sandbox(&server, &json!({})).config(&json!({"judge": judge}));
+    let finished = here.run(["eval", "simple"]).expect_code(0);
+    assert!(finished.stdout.contains("| 8.00 |"), "{finished}");
+    assert_eq!(server.requests().len(), 1);
+}
+
 /// What is paid is said before, and asked about where nobody knows how much it is.
 #[test]
 fn what_it_takes_is_said_before_it_is_paid() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::client::{Serving, TOKEN};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, wait_until};
 
 /// Method, path, headers, and the status of the answer.
 type Case<'a> = (&'a str, &'a str, Vec<(&'a str, &'a str)>, u16);
@@ -101,8 +101,7 @@ fn the_printed_address_lets_one_browser_in_once() {
     serving.raw("POST", "/api/v1/debates", &own, body.as_bytes()).expect(201);
     // The cookie is still accepted after a restart with the same token; another server's is not.
     let port = serving.port().to_owned();
-    drop(serving);
-    let again = Serving::start(&sandbox, &["--port", &port]);
+    let again = serving.again(&sandbox);
     again.raw("GET", "/", &with, b"").expect(200);
     drop(again);
     let other = Serving::start(&Sandbox::new(), &["--port", &port]);
@@ -145,11 +144,7 @@ fn a_browser_is_opened_by_a_private_page_without_a_token_in_its_arguments() {
     std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let sandbox = sandbox.env("BROWSER", &browser.display().to_string());
     let serving = Serving::start(&sandbox, &["--open"]);
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while !place.exists() {
-        assert!(std::time::Instant::now() < until, "no browser is opened");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("a browser is opened", || place.exists());
     let token = serving.address.split_once("token=").unwrap().1.to_owned();
     let arguments = sandbox.read("opened");
     assert!(!arguments.contains(&token) && !arguments.contains("token"), "{arguments}");
@@ -200,25 +195,23 @@ fn beyond_this_machine_a_token_and_limits_are_needed() {
 #[test]
 fn what_is_too_large_is_refused_before_it_is_read() {
     let (_sandbox, serving) = serving();
-    let mut stream = TcpStream::connect(&serving.authority).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let head = format!(
-        "POST /api/v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
-         Content-Length: 100000000\r\n\r\n",
-        serving.authority
-    );
-    stream.write_all(head.as_bytes()).unwrap();
+    let posting = |length: &str| {
+        let mut stream = TcpStream::connect(&serving.authority).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let head = format!(
+            "POST /api/v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\
+             Content-Type: application/json\r\n{length}\r\n\r\n",
+            serving.authority
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let mut stream = posting("Content-Length: 100000000");
     let mut answer = [0; 64];
     let length = stream.read(&mut answer).unwrap();
     assert!(String::from_utf8_lossy(&answer[..length]).contains(" 413 "));
     // Of one that does not say how long it is, no more is read than it may have.
-    let mut stream = TcpStream::connect(&serving.authority).unwrap();
-    let head = format!(
-        "POST /api/v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
-         Transfer-Encoding: chunked\r\n\r\n",
-        serving.authority
-    );
-    stream.write_all(head.as_bytes()).unwrap();
+    let mut stream = posting("Transfer-Encoding: chunked");
     let chunk = [b"10000\r\n".as_slice(), &vec![b' '; 0x10000], b"\r\n"].concat();
     let sent = (0..1600).take_while(|_| stream.write_all(&chunk).is_ok()).count();
     assert!(sent < 1600, "a hundred megabytes are taken");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{MockServer, Sandbox, short_reply};
 
-use super::client::{Serving, journal, recorded, sandbox};
+use super::client::{Serving, TOKEN, journal, recorded, sandbox};
 
 #[test]
 fn a_debate_is_run_by_the_api_alone() {
@@ -46,17 +46,14 @@ fn a_debate_is_run_by_the_api_alone() {
 
 #[test]
 fn the_list_is_searched_and_comes_in_parts() {
-    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN);
+    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", TOKEN);
     let serving = Serving::start(&sandbox, &[]);
     let ids: Vec<String> = ["Design a queue", "Design a cache", "Split the monolith?"]
         .iter()
         .map(|problem| {
             let protocol = if problem.ends_with('?') { "oxford" } else { "dialectic" };
             let rounds = if problem.ends_with('?') { 2 } else { 1 };
-            let id =
-                serving.begin(&json!({"problem": problem, "offline": true, "rounds": rounds, "protocol": protocol}));
-            serving.wait_for(&id, "completed");
-            id
+            serving.complete(&json!({"problem": problem, "offline": true, "rounds": rounds, "protocol": protocol}))
         })
         .collect();
     let found = |query: &str| {
@@ -84,7 +81,7 @@ fn the_list_is_searched_and_comes_in_parts() {
 
 #[test]
 fn the_list_reads_a_state_again_only_after_its_file_has_changed() {
-    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN);
+    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", TOKEN);
     sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
     let path = sandbox.directory().join(format!("debates/{}.json", sandbox.only_debate()));
     let serving = Serving::start(&sandbox, &[]);
@@ -152,10 +149,9 @@ fn what_a_request_may_not_say_is_refused_and_named() {
         assert_eq!((&problem["type"], &problem["key"]), (&json!("validation"), &json!(key)), "{body}\n{problem:#}");
         assert_eq!((&problem["status"], &problem["retryable"]), (&json!(422), &json!(false)));
     }
+    let authorization = format!("Bearer {TOKEN}");
     for body in ["[]", "{", "\"x\"", ""] {
-        let headers = [("Authorization", format!("Bearer {}", super::client::TOKEN))];
-        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        serving.raw("POST", "/api/v1/debates", &headers, body.as_bytes()).expect(422);
+        serving.raw("POST", "/api/v1/debates", &[("Authorization", &authorization)], body.as_bytes()).expect(422);
     }
     assert_eq!(serving.get("/debates")["total"], 0, "nothing of it is on record");
     assert_eq!(server.requests().len(), 0);
@@ -170,8 +166,7 @@ fn files_are_what_the_command_line_attaches() {
     let by_command = sandbox.only_debate();
     let asked = server.requests().len();
     let serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue", "files": [{"name": "notes.md", "text": text}]}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue", "files": [{"name": "notes.md", "text": text}]}));
     assert_eq!(sandbox.state(&id)["attachments"], sandbox.state(&by_command)["attachments"]);
     for request in &server.requests()[asked..] {
         let prompt = request.text();
@@ -239,8 +234,7 @@ fn an_agent_that_is_named_by_its_id_stays_what_it_is_configured_to_be() {
         {"id": "agent-architect", "role": "architect"},
         {"role": "testing"},
     ]);
-    let id = serving.begin(&json!({"problem": "Design a queue", "agents": agents}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue", "agents": agents}));
     let agents = sandbox.state(&id)["settings"]["agents"].clone();
     assert_eq!((&agents[0]["name"], &agents[0]["model"]), (&json!("Another name"), &json!("model-architect")));
     assert!(agents[0]["systemPromptPath"].as_str().unwrap().ends_with("own.md"), "{agents:#}");
@@ -250,9 +244,7 @@ fn an_agent_that_is_named_by_its_id_stays_what_it_is_configured_to_be() {
     // The same of a branch, and of the judge.
     let other = json!([{"id": "agent-kiss", "temperature": 0.1}, {"id": "agent-architect", "role": "architect"}, {"id": "agent-testing"}]);
     let body = json!({"at": "1.synthesis", "agents": other, "judge": {"model": "model-kiss"}});
-    let fork =
-        serving.post(&format!("/debates/{id}/fork"), &body).expect(201).json()["id"].as_str().unwrap().to_owned();
-    serving.wait_for(&fork, "completed");
+    let fork = serving.fork(&id, &body);
     let settings = sandbox.state(&fork)["settings"].clone();
     assert_eq!(
         (&settings["agents"][0]["name"], &settings["agents"][0]["temperature"]),
@@ -298,7 +290,7 @@ fn a_failure_says_of_which_kind_it_is() {
 
 #[test]
 fn the_description_of_the_api_is_what_the_server_does() {
-    let serving = Serving::start(&Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN), &[]);
+    let serving = Serving::start(&Sandbox::new().env("DIALECTIC_TOKEN", TOKEN), &[]);
     let document = serving.raw("GET", "/api/v1/openapi.json", &[], b"").expect(200).json();
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document, dialectic_cli::serve::openapi());
@@ -327,22 +319,16 @@ fn the_description_of_the_api_is_valid() {
     let sandbox = Sandbox::new().file("openapi.json", dialectic_cli::serve::openapi().to_string());
     let validator = validator.into_string().unwrap();
     let mut words = validator.split_whitespace();
-    let program = words.next().unwrap();
-    let file = sandbox.directory().join("openapi.json");
-    let output = std::process::Command::new(program).args(words).arg(&file).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let (program, file) = (words.next().unwrap(), sandbox.directory().join("openapi.json"));
+    let validated = || std::process::Command::new(program).args(words.clone()).arg(&file).output().unwrap();
+    let output = validated();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{said}");
     // It can tell.
     let mut wrong: Value = dialectic_cli::serve::openapi();
     wrong["paths"]["/api/v1/debates"]["get"]["responses"] = json!({"200": {}});
     sandbox.write("openapi.json", wrong.to_string());
-    let output =
-        std::process::Command::new(program).args(validator.split_whitespace().skip(1)).arg(&file).output().unwrap();
-    assert!(!output.status.success(), "the validator finds no fault in anything");
+    assert!(!validated().status.success(), "the validator finds no fault in anything");
 }
 
 /// A client that a tool from outside makes of the document, with the Python in `OPENAPI_CLIENT`, runs a debate.
@@ -352,17 +338,16 @@ fn a_client_made_of_the_description_runs_a_debate() {
         assert!(std::env::var_os("CI").is_none(), "OPENAPI_CLIENT is not set, and no client was made");
         return;
     };
-    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN);
+    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", TOKEN);
     sandbox.write("openapi.json", dialectic_cli::serve::openapi().to_string());
     let run = |arguments: &[&str]| {
         let command = std::process::Command::new(&python)
             .args(arguments)
             .current_dir(sandbox.directory())
-            .env("DIALECTIC_TOKEN", super::client::TOKEN)
+            .env("DIALECTIC_TOKEN", TOKEN)
             .output();
         let output = command.unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert!(output.status.success(), "{said}");
         said
     };

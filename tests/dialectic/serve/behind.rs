@@ -2,14 +2,14 @@
 
 #![cfg(unix)]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::client::{Serving, TOKEN};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, wait_until};
 
 fn sandbox(commands: &[&str], debate: &Value) -> Sandbox {
     let mut config = json!({"hooks": {"afterDebate": commands}, "debate": debate});
@@ -19,22 +19,12 @@ fn sandbox(commands: &[&str], debate: &Value) -> Sandbox {
 
 const NAMED: [&str; 2] = ["--config", "debate-config.json"];
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_mins(1);
-    while !is_so() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 fn is_there(sandbox: &Sandbox, name: &str) -> bool {
     sandbox.directory().join(name).exists()
 }
 
 fn begin(serving: &Serving) -> String {
-    let id = serving.begin(&json!({"problem": "Design a queue", "offline": true}));
-    serving.wait_for(&id, "completed");
-    id
+    serving.complete(&json!({"problem": "Design a queue", "offline": true}))
 }
 
 #[test]
@@ -43,7 +33,7 @@ fn the_users_commands_run_behind_each_debate() {
     let sandbox = sandbox(&commands, &json!({}));
     let serving = Serving::start(&sandbox, &NAMED);
     let id = begin(&serving);
-    wait_until("the last command does not run", || is_there(&sandbox, "done"));
+    wait_until("the last command runs", || is_there(&sandbox, "done"));
     let given: Value = serde_json::from_str(&sandbox.read("state.json")).unwrap();
     assert_eq!(given, sandbox.state(&id));
     assert_eq!(given["status"], "completed");
@@ -51,7 +41,7 @@ fn the_users_commands_run_behind_each_debate() {
     // The same after a branch.
     sandbox.remove("done");
     let fork = serving.post(&format!("/debates/{id}/fork"), &json!({"at": "1.synthesis"})).expect(201).json();
-    wait_until("nothing runs after a branch", || is_there(&sandbox, "done"));
+    wait_until("the commands run after a branch", || is_there(&sandbox, "done"));
     assert_eq!(serde_json::from_str::<Value>(&sandbox.read("state.json")).unwrap()["id"], fork["id"]);
     let finished = serving.interrupt().expect_code(130);
     assert_eq!(finished.stderr.matches("warning: the command `exit 7` after the debate").count(), 2, "{finished}");
@@ -70,7 +60,7 @@ fn a_debate_is_remembered_at_its_end() {
     let serving = Serving::start(&sandbox, &NAMED);
     for number in 1..=2 {
         begin(&serving);
-        wait_until("it is not remembered", || remembered(&sandbox) == Some(number));
+        wait_until("it is remembered", || remembered(&sandbox) == Some(number));
     }
     drop(serving);
     sandbox.write("debates/archive.sqlite", "not a database");
@@ -86,7 +76,7 @@ fn a_command_that_hangs_holds_up_no_debate_and_is_waited_for_at_the_end() {
     let sandbox = sandbox(&[hook], &json!({}));
     let serving = Serving::start(&sandbox, &[&NAMED[..], &["--max-debates", "1"]].concat());
     begin(&serving);
-    wait_until("the command does not begin", || is_there(&sandbox, "begun"));
+    wait_until("the command begins", || is_there(&sandbox, "begun"));
     begin(&serving);
     let id = serving.id();
     let ending = std::thread::spawn(move || serving.interrupt());
@@ -103,7 +93,7 @@ fn a_second_interrupt_ends_a_command_that_hangs() {
     let sandbox = sandbox(&["echo $$ > written; mv written pid; sleep 3600"], &json!({}));
     let serving = Serving::start(&sandbox, &NAMED);
     begin(&serving);
-    wait_until("the command does not begin", || is_there(&sandbox, "pid"));
+    wait_until("the command begins", || is_there(&sandbox, "pid"));
     let server = Pid::from_raw(serving.id().cast_signed());
     let ending = std::thread::spawn(move || serving.interrupt());
     while !ending.is_finished() {
@@ -114,5 +104,5 @@ fn a_second_interrupt_ends_a_command_that_hangs() {
     let finished = ending.join().unwrap().expect_code(130);
     assert!(finished.stderr.contains("the server ended the hooks of the debate"), "{finished}");
     let hook: i32 = sandbox.read("pid").trim().parse().unwrap();
-    wait_until("the command runs on", || kill(Pid::from_raw(hook), None).is_err());
+    wait_until("the command is ended", || kill(Pid::from_raw(hook), None).is_err());
 }

@@ -108,6 +108,14 @@ fn a_person_starts_watches_and_steers_a_debate_while_the_server_is_killed_twice(
     // The result is the report.
     tab.until("document.querySelector('.report')?.shadowRoot?.querySelector('#solution')");
     tab.until("document.querySelector('.report').clientHeight > 500");
+    tab.run("document.querySelector('#question').closest('details').open = true");
+    fill(&mut tab, "#question", "What if the <i>budget</i> is halved?");
+    press(&mut tab, "Ask");
+    tab.until("document.querySelector('.report')?.shadowRoot?.querySelector('#follow-ups')?.textContent.includes('<i>budget</i>')");
+    tab.until("document.querySelector('#question').value === ''");
+    assert_eq!(sandbox.state(&id)["followUps"][0]["question"], "What if the <i>budget</i> is halved?");
+    // The judge's texts are among what was said.
+    tab.until("[...document.querySelectorAll('.entry strong')].some(one => one.textContent.endsWith('· synthesis'))");
     tab.assert_quiet();
 }
 

@@ -2,12 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Finished, Gate, Incoming, MockServer, Purpose, Reply, Running, Sandbox, config, short_reply};
+use crate::support::{
+    Finished, Gate, Incoming, MockServer, Purpose, Reply, Running, Sandbox, short_reply, two_agents, wait_until,
+};
 
 /// The token of programs in these tests.
 pub(super) const TOKEN: &str = "a-token-for-tests-0123456789";
@@ -33,7 +35,7 @@ pub(super) struct Answer {
 
 /// A sandbox with two agents, a judge and that server.
 pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
-    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate));
+    let sandbox = two_agents(server, debate);
     sandbox.env("DIALECTIC_TOKEN", TOKEN).limit(Duration::from_mins(3))
 }
 
@@ -58,15 +60,8 @@ pub(super) fn held_by(reply: Reply, gate: &Gate) -> Reply {
 impl Serving {
     pub(super) fn start(sandbox: &Sandbox, options: &[&str]) -> Self {
         let running = sandbox.spawn(["serve"].iter().chain(options));
-        let until = Instant::now() + LIMIT;
-        let address = loop {
-            let stdout = running.stdout();
-            if let Some(line) = stdout.lines().next().filter(|_| stdout.ends_with('\n')) {
-                break line.to_owned();
-            }
-            assert!(Instant::now() < until, "no address is printed:\n{}", running.stderr());
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        wait_until("an address is printed", || running.stdout().ends_with('\n'));
+        let address = running.stdout().lines().next().unwrap().to_owned();
         let authority = address.split_once("://").and_then(|(_, rest)| rest.split('/').next()).unwrap().to_owned();
         Self { running, authority, address }
     }
@@ -146,6 +141,34 @@ impl Serving {
         self.post("/debates", body).expect(201).json()["id"].as_str().unwrap().to_owned()
     }
 
+    /// Runs a debate to its end; its id.
+    pub(super) fn complete(&self, body: &Value) -> String {
+        let id = self.begin(body);
+        self.wait_for(&id, "completed");
+        id
+    }
+
+    /// Has something done with a debate.
+    #[track_caller]
+    pub(super) fn order(&self, id: &str, what: &str) {
+        self.post(&format!("/debates/{id}/{what}"), &json!({})).expect(202);
+    }
+
+    /// Branches off a debate and runs the branch to its end; its id.
+    pub(super) fn fork(&self, id: &str, body: &Value) -> String {
+        let fork =
+            self.post(&format!("/debates/{id}/fork"), body).expect(201).json()["id"].as_str().unwrap().to_owned();
+        self.wait_for(&fork, "completed");
+        fork
+    }
+
+    /// Another one at its port, after this one was killed.
+    pub(super) fn again(self, sandbox: &Sandbox) -> Self {
+        let port = self.port().to_owned();
+        self.kill();
+        Self::start(sandbox, &["--port", &port])
+    }
+
     /// Where a debate stands.
     pub(super) fn status(&self, id: &str) -> String {
         self.get(&format!("/debates/{id}"))["summary"]["status"].as_str().unwrap().to_owned()
@@ -153,17 +176,10 @@ impl Serving {
 
     /// Waits until a debate stands there, and where it is over until the server is done with it.
     pub(super) fn wait_for(&self, id: &str, status: &str) {
-        let until = Instant::now() + LIMIT;
-        loop {
+        wait_until(&format!("{id} is {status}"), || {
             let summary = self.get(&format!("/debates/{id}"))["summary"].clone();
-            let now = summary["status"].as_str().unwrap();
-            let is_over = ["completed", "failed"].contains(&now);
-            if now == status && !(is_over && summary["here"] == true) {
-                return;
-            }
-            assert!(Instant::now() < until, "{id} is {now}, not {status}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            summary["status"] == status && !(["completed", "failed"].contains(&status) && summary["here"] == true)
+        });
     }
 
     /// A stream of events, line by line.

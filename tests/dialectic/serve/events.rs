@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, held_by, journal, recorded, sandbox};
-use crate::support::{Gate, MockServer, Purpose, Sandbox, short_reply};
+use super::client::{Serving, journal, recorded, sandbox};
+use crate::support::{MockServer, Purpose, Sandbox, short_reply};
 
 /// The next server-sent event: its id, its name and its data. Nothing at the end.
 fn next_event(reader: &mut BufReader<TcpStream>) -> Option<(Option<String>, String, Value)> {
@@ -60,12 +60,7 @@ fn only_events_of_the_journal_have_an_id_and_whoever_comes_again_goes_on_behind_
 
 #[test]
 fn a_debate_of_another_process_is_followed_to_its_end() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
     let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
@@ -95,7 +90,6 @@ fn a_stream_of_several_debates_goes_on_over_restarts_of_the_server() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));
     let mut serving = Serving::start(&sandbox, &[]);
-    let port = serving.port().to_owned();
     let ids = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
     let mut seen: Vec<Value> = Vec::new();
     let mut last = String::new();
@@ -121,8 +115,7 @@ fn a_stream_of_several_debates_goes_on_over_restarts_of_the_server() {
         if recorded(&seen).len() >= expected {
             break expected;
         }
-        serving.kill();
-        serving = Serving::start(&sandbox, &["--port", &port]);
+        serving = serving.again(&sandbox);
     };
     assert_eq!(recorded(&seen).len(), all);
     for id in &ids {
@@ -136,8 +129,7 @@ fn what_a_branch_took_over_is_told_too() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue"}));
     let before = server.requests().len();
     let body = json!({"at": "1.refinement", "agents": null, "judge": {"temperature": 0.1}});
     let fork = serving.post(&format!("/debates/{id}/fork"), &body).expect(201).json();
@@ -167,12 +159,7 @@ fn read_all(reader: &mut BufReader<TcpStream>, sandbox: &Sandbox, id: &str, seen
 
 #[test]
 fn a_debate_that_was_killed_in_the_middle_of_a_line_is_followed_when_the_command_line_resumes_it() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let sandbox = sandbox(&server, &json!({}));
     let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
     server.wait_for_requests(4);
@@ -200,10 +187,7 @@ fn a_debate_that_is_gone_takes_the_stream_of_others_with_it_no_more_than_their_w
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let ids = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
-    for id in &ids {
-        serving.wait_for(id, "completed");
-    }
+    let ids = [0, 1].map(|_| serving.complete(&json!({"problem": "Design a queue"})));
     let mut reader = serving.follow(&format!("/events?debates=deb-none,{},{}", ids[0], ids[1]), &[]);
     let mut gone = Vec::new();
     let mut seen: Vec<Value> = Vec::new();

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, TOKEN, held_by, journal, sandbox};
-use crate::support::{Gate, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use super::client::{Serving, TOKEN, journal, sandbox};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply, wait_until};
 
 /// Two agents whose models have a price.
 fn priced(server: &MockServer) -> Sandbox {
@@ -22,12 +22,10 @@ fn a_debate_costs_at_most_what_the_server_allows() {
     let server = MockServer::with(short_reply);
     let sandbox = priced(&server);
     let serving = Serving::start(&sandbox, &["--max-cost", "0.5"]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue"}));
     let limit = |id: &str| sandbox.state(id)["settings"]["debate"]["budget"]["maxCostUsd"].clone();
     assert_eq!(limit(&id), json!(0.5), "who asks for no limit has the server's");
-    let id = serving.begin(&json!({"problem": "Design a queue", "maxCost": 0.4}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue", "maxCost": 0.4}));
     assert_eq!(limit(&id), json!(0.4));
     for body in [json!({"maxCost": 0.6}), json!({"debate": {"budget": {"maxCostUsd": 7}}})] {
         let mut body = body;
@@ -39,12 +37,9 @@ fn a_debate_costs_at_most_what_the_server_allows() {
     let refused = serving.post("/debates", &json!({"problem": "x", "maxCost": 0.000_01})).expect(422).json();
     assert_eq!(refused["type"], "cost_limit", "{refused:#}");
     // A debate of the command line without a limit is not carried on from here.
-    let unlimited = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
-    drop(unlimited);
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let newest = serving.get("/debates?limit=1")["debates"][0]["id"].as_str().unwrap().to_owned();
-    let fork = serving.post(&format!("/debates/{newest}/fork"), &json!({"at": "1.refinement"})).expect(201).json();
-    let fork = fork["id"].as_str().unwrap().to_owned();
-    serving.wait_for(&fork, "completed");
+    let fork = serving.fork(&newest, &json!({"at": "1.refinement"}));
     assert_eq!(limit(&fork), json!(0.5), "a branch has the server's limit");
 }
 
@@ -53,7 +48,7 @@ fn a_debate_costs_at_most_what_the_server_allows() {
 fn a_request_does_not_raise_the_users_standing_limit() {
     let server = MockServer::with(short_reply);
     let sandbox = priced(&server);
-    let mut found: serde_json::Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
+    let mut found: Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
     let own = json!({"prices": found["prices"].take(), "debate": {"budget": {"maxCostUsd": 0.5}}});
     sandbox.write(".config/dialectic/config.json", own.to_string());
     found["models"].take();
@@ -63,17 +58,11 @@ fn a_request_does_not_raise_the_users_standing_limit() {
     assert_eq!(serving.get("/setup")["maxCost"], 0.5);
     let refused = serving.post("/debates", &json!({"problem": "x", "maxCost": 7})).expect(422).json();
     assert_eq!(refused["type"], "cost_limit", "{refused:#}");
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue"}));
     let state = sandbox.state(&id);
     assert_eq!(state["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
-    let cost = |state: &serde_json::Value| -> f64 {
-        state["usage"].as_object().unwrap().values().map(|model| model["costUsd"].as_f64().unwrap()).sum()
-    };
-    assert!(cost(&state) > 0.0, "the user's prices count");
-    let branch = serving.post(&format!("/debates/{id}/fork"), &json!({"at": "1.refinement"})).expect(201).json();
-    let branch = branch["id"].as_str().unwrap().to_owned();
-    serving.wait_for(&branch, "completed");
+    assert!(spent(&sandbox, &id) > 0.0, "the user's prices count");
+    let branch = serving.fork(&id, &json!({"at": "1.refinement"}));
     assert_eq!(sandbox.state(&branch)["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
     let refused = serving.post(&format!("/debates/{id}/fork"), &json!({"at": "1.refinement", "maxCost": 7}));
     assert_eq!(refused.expect(422).json()["type"], "cost_limit");
@@ -81,12 +70,7 @@ fn a_request_does_not_raise_the_users_standing_limit() {
 
 #[test]
 fn a_debate_without_a_limit_is_carried_on_within_those_of_the_server() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let sandbox = priced(&server);
     let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
     server.wait_for_requests(4);
@@ -96,7 +80,7 @@ fn a_debate_without_a_limit_is_carried_on_within_those_of_the_server() {
     let before = spent(&sandbox, &id);
     let options = ["--max-cost", "0.5", "--max-cost-per-day", "0.7"];
     let serving = Serving::start(&sandbox, &options);
-    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.order(&id, "resume");
     server.wait_for_requests(6);
     let kinds = |id: &str| journal(&sandbox, id).iter().filter(|event| event["type"] == "cost-reserved").count();
     assert!(kinds(&id) > 0, "the limit holds for each attempt");
@@ -122,37 +106,29 @@ fn spent(sandbox: &Sandbox, id: &str) -> f64 {
     journal(sandbox, id).iter().filter_map(|event| event["call"]["costUsd"].as_f64()).sum()
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    while !is_so() {
-        assert!(std::time::Instant::now() < until, "{what}");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+/// An answer that costs two cents or so.
+fn dear(request: &Incoming) -> Reply {
+    short_reply(request).usage(20_000, 0, 1_000)
 }
 
-/// A debate with a limit of a dollar that has cost something and is paused.
-fn paused(serving: &Serving, sandbox: &Sandbox, gate: &Gate) -> String {
+/// A debate within a dollar that has cost something and is paused, with the servers of models and of debates.
+fn paused(options: &[&str]) -> (MockServer, Sandbox, Serving, String) {
+    let (server, gate) = MockServer::held(dear, |request| request.purpose == Purpose::Critique);
+    let sandbox = priced(&server);
+    let serving = Serving::start(&sandbox, options);
     let id = serving.begin(&json!({"problem": "Design a queue", "maxCost": 1.0}));
-    wait_until("nobody makes a proposal", || spent(sandbox, &id) > 0.04);
-    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+    wait_until("there are proposals", || spent(&sandbox, &id) > 0.04);
+    serving.order(&id, "pause");
     gate.open();
     serving.wait_for(&id, "paused");
-    id
+    (server, sandbox, serving, id)
 }
 
 #[test]
 fn a_paused_debate_goes_on_within_what_is_left_of_its_limit() {
     for action in ["resume", "stop"] {
-        let gate = Gate::shut();
-        let held = gate.clone();
-        let server = MockServer::with(move |request| {
-            let reply = short_reply(request).usage(20_000, 0, 1_000);
-            if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-        });
-        let sandbox = priced(&server);
         // What it may cost in all is more than is left of the day: what it has cost is a part of both.
-        let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1"]);
-        let id = paused(&serving, &sandbox, &gate);
+        let (_server, sandbox, serving, id) = paused(&["--max-cost", "1", "--max-cost-per-day", "1"]);
         let before = spent(&sandbox, &id);
         assert!((left_today(&serving) - (1.0 - before)).abs() < 1e-6, "{}", left_today(&serving));
         drop(serving);
@@ -165,7 +141,7 @@ fn a_paused_debate_goes_on_within_what_is_left_of_its_limit() {
             assert_eq!(refused["type"], "cost_limit", "{refused:#}");
         }
         let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1"]);
-        serving.post(&format!("/debates/{id}/{action}"), &json!({})).expect(202);
+        serving.order(&id, action);
         serving.wait_for(&id, "completed");
         assert!(before < spent(&sandbox, &id) && spent(&sandbox, &id) <= 1.0);
     }
@@ -174,21 +150,16 @@ fn a_paused_debate_goes_on_within_what_is_left_of_its_limit() {
 /// Its own limit holds where the server and the day allow more, and what it had cost before is a part of it.
 #[test]
 fn a_paused_debate_costs_in_all_no_more_than_its_own_limit() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request).usage(20_000, 0, 1_000);
-        if request.index >= 18 { held_by(reply, &held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(dear, |request| request.index >= 18);
     let sandbox = priced(&server);
     let serving = Serving::start(&sandbox, &["--max-cost", "2", "--max-cost-per-day", "4"]);
     let id = serving.begin(&json!({"problem": "Design a queue", "rounds": 12, "maxCost": 0.8}));
-    wait_until("it costs too little", || spent(&sandbox, &id) > 0.37);
-    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+    wait_until("it costs enough", || spent(&sandbox, &id) > 0.37);
+    serving.order(&id, "pause");
     gate.open();
     serving.wait_for(&id, "paused");
     let before = spent(&sandbox, &id);
-    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.order(&id, "resume");
     serving.wait_for(&id, "completed");
     let after = spent(&sandbox, &id);
     assert!(before < after && after <= 0.8, "{after} after {before}");
@@ -197,21 +168,13 @@ fn a_paused_debate_costs_in_all_no_more_than_its_own_limit() {
 
 #[test]
 fn a_debate_that_goes_on_spends_no_more_than_is_left_of_the_day() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request).usage(20_000, 0, 1_000);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
-    let sandbox = priced(&server);
-    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1"]);
-    let id = paused(&serving, &sandbox, &gate);
+    let (_server, sandbox, serving, id) = paused(&["--max-cost", "1", "--max-cost-per-day", "1"]);
     let before = spent(&sandbox, &id);
     drop(serving);
     // Enough for a call or two.
     let day = format!("{:.3}", before + 0.05);
     let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", &day]);
-    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.order(&id, "resume");
     wait_until("it goes on", || serving.get(&format!("/debates/{id}"))["summary"]["here"] == false);
     let after = spent(&sandbox, &id);
     assert!(after <= before + 0.051, "{after} after {before}, of {day}");
@@ -220,22 +183,14 @@ fn a_debate_that_goes_on_spends_no_more_than_is_left_of_the_day() {
 /// What a server noted for a run of its own says nothing of a run that the user begins after it.
 #[test]
 fn a_run_of_the_command_line_counts_with_its_own_limit() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request).usage(20_000, 0, 1_000);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
-    let sandbox = priced(&server);
-    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "2"]);
-    let id = paused(&serving, &sandbox, &gate);
+    let (server, sandbox, serving, id) = paused(&["--max-cost", "1", "--max-cost-per-day", "2"]);
     serving.kill();
     server.set_script(|_| Reply::hang());
     let made = server.requests().len();
     let tight = Serving::start(&sandbox, &["--max-cost", "0.7", "--max-cost-per-day", "2"]);
-    tight.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    tight.order(&id, "resume");
     server.wait_for_requests(made + 1);
-    wait_until("the run's limit is not counted", || (left_today(&tight) - 1.3).abs() < 1e-6);
+    wait_until("the run's limit counts", || (left_today(&tight) - 1.3).abs() < 1e-6);
     tight.kill();
     for (options, limit) in [(&[][..], 1.0), (&["--max-cost", "0.8"], 0.8)] {
         server.settle();
@@ -250,25 +205,30 @@ fn a_run_of_the_command_line_counts_with_its_own_limit() {
 }
 
 #[test]
-fn what_a_removed_debate_has_spent_still_counts() {
-    let server = MockServer::with(|request| short_reply(request).usage(20_000, 0, 1_000));
+fn what_a_day_may_cost_is_counted_over_restarts_and_removed_debates() {
+    let server = MockServer::with(dear);
     let sandbox = priced(&server);
     let options = ["--max-cost", "1", "--max-cost-per-day", "2"];
     let serving = Serving::start(&sandbox, &options);
-    let ids = [0, 1].map(|_| {
-        let id = serving.begin(&json!({"problem": "Design a queue"}));
-        serving.wait_for(&id, "completed");
-        id
-    });
+    assert!((left_today(&serving) - 2.0).abs() < 1e-9);
+    let ids = [0, 1].map(|_| serving.complete(&json!({"problem": "Design a queue"})));
     let spent = ids.each_ref().map(|id| spent(&sandbox, id));
+    assert!(spent[0] > 0.05, "{spent:?}");
     let left = 2.0 - spent[0] - spent[1];
-    wait_until("what is not spent is not free", || (left_today(&serving) - left).abs() < 1e-6);
+    wait_until("what is not spent is free again", || (left_today(&serving) - left).abs() < 1e-6);
     sandbox.run(["rm", "--yes", &ids[0]]).expect_code(0);
     assert_eq!(sandbox.debates(), [ids[1].clone()]);
     assert!((left_today(&serving) - left).abs() < 1e-6, "{} of {left}", left_today(&serving));
-    drop(serving);
+    serving.kill();
     let serving = Serving::start(&sandbox, &options);
     assert!((left_today(&serving) - left).abs() < 1e-6, "a restart forgets nothing");
+    // Where the day is over, what costs nothing may be started.
+    let tight = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "0.05"]);
+    assert!(left_today(&tight).abs() < 1e-9);
+    let refused = tight.post("/debates", &json!({"problem": "Design a queue"})).expect(422).json();
+    assert_eq!(refused["type"], "cost_limit", "{refused:#}");
+    tight.complete(&json!({"problem": "Design a queue", "offline": true}));
+    drop(tight);
     // A ledger that is damaged is no day on which nothing was spent.
     let ledger = sandbox.read("debates/spending.ledger");
     assert!(ledger.contains(&ids[0]), "{ledger}");
@@ -277,7 +237,7 @@ fn what_a_removed_debate_has_spent_still_counts() {
     assert!(refused["detail"].as_str().unwrap().contains("spending.ledger"), "{refused:#}");
     let kept = sandbox.run(["rm", "--yes", &ids[1]]).expect_code(1);
     assert!(kept.stderr.contains("spending.ledger"), "{kept}");
-    assert_eq!(sandbox.debates(), [ids[1].clone()], "what cannot be entered is not removed");
+    assert!(sandbox.debates().contains(&ids[1]), "what cannot be entered is not removed");
     sandbox.write("debates/spending.ledger", &ledger);
     sandbox.run(["rm", "--yes", &ids[1]]).expect_code(0);
     assert!((left_today(&serving) - left).abs() < 1e-6, "{} of {left}", left_today(&serving));
@@ -299,9 +259,7 @@ fn post_to(authority: &str, body: &str) -> u16 {
 
 #[test]
 fn two_servers_of_a_directory_spend_one_day_together() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
+    let (server, gate) = MockServer::held(short_reply, |_| true);
     let sandbox = priced(&server);
     let options = ["--max-cost", "1", "--max-cost-per-day", "1.5"];
     let servers = [0, 1].map(|_| Serving::start(&sandbox, &options));
@@ -331,89 +289,34 @@ fn two_servers_of_a_directory_spend_one_day_together() {
     // What one that is killed had promised is free again, but for what is set aside for calls; so is the lock.
     let [first, second] = servers;
     first.kill();
-    wait_until("the debates of a server that is gone count as running", || left_today(&second) > 0.4);
+    wait_until("the debates of a server that is gone do not count as running", || left_today(&second) > 0.4);
     gate.open();
     second.post("/debates", &json!({"problem": "Design a queue", "maxCost": 0.35})).expect(201);
 }
 
 #[test]
-fn what_a_day_may_cost_is_counted_from_the_records_over_restarts() {
-    // Each answer costs a tenth of a dollar or so.
-    let server = MockServer::with(|request| short_reply(request).usage(20_000, 0, 1_000));
-    let sandbox = priced(&server);
-    let options = ["--max-cost", "1", "--max-cost-per-day", "1.5"];
-    let serving = Serving::start(&sandbox, &options);
-    let left = |serving: &Serving| serving.get("/setup")["leftToday"].as_f64().unwrap();
-    assert!((left(&serving) - 1.5).abs() < 1e-9);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&id, "completed");
-    let spent: f64 = journal(&sandbox, &id).iter().filter_map(|event| event["call"]["costUsd"].as_f64()).sum();
-    assert!(spent > 0.05, "{spent}");
-    wait_until("what is not spent is free again", || (left(&serving) - (1.5 - spent)).abs() < 1e-6);
-    serving.kill();
-    let serving = Serving::start(&sandbox, &options);
-    assert!((left(&serving) - (1.5 - spent)).abs() < 1e-6, "a restart forgets nothing");
-    let tight = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "0.05"]);
-    assert!(left(&tight).abs() < 1e-9);
-    let refused = tight.post("/debates", &json!({"problem": "Design a queue"})).expect(422).json();
-    assert_eq!(refused["type"], "cost_limit", "{refused:#}");
-    // What costs nothing may be started.
-    let id = tight.begin(&json!({"problem": "Design a queue", "offline": true}));
-    tight.wait_for(&id, "completed");
-}
-
-#[test]
-fn what_runs_is_counted_with_all_that_it_may_cost() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
-    let sandbox = priced(&server);
-    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1.5"]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    let left = serving.get("/setup")["leftToday"].as_f64().unwrap();
-    assert!((left - 0.5).abs() < 1e-9, "{left}");
-    let refused = serving.post("/debates", &json!({"problem": "Design a queue", "maxCost": 0.9})).expect(422).json();
-    assert_eq!(refused["type"], "cost_limit");
-    gate.open();
-    serving.wait_for(&id, "completed");
-    wait_until("what is not spent is free again", || left_today(&serving) > 1.4);
-}
-
-/// Waits until the journal has such an event, and returns it.
-fn wait_for_event(sandbox: &Sandbox, id: &str, kind: &str) -> serde_json::Value {
-    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    loop {
-        if let Some(event) = journal(sandbox, id).into_iter().find(|event| event["type"] == kind) {
-            return event;
-        }
-        assert!(std::time::Instant::now() < until, "there is no event {kind}");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-}
-
-#[test]
 fn a_warning_of_the_cost_is_acknowledged_on_record() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = short_reply(request).usage(20_000, 0, 1_000);
-        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
-    });
+    let (server, gate) = MockServer::held(dear, |request| request.purpose == Purpose::Critique);
     let sandbox = priced(&server);
     let serving = Serving::start(&sandbox, &[]);
     let warned = json!({"problem": "Design a queue", "debate": {"budget": {"warnCostUsd": 0.03}}});
     let id = serving.begin(&warned);
-    let event = wait_for_event(&sandbox, &id, "cost-warned");
+    let of_kind = |id: &str, kind: &str| -> Vec<Value> {
+        journal(&sandbox, id).into_iter().filter(|event| event["type"] == kind).collect()
+    };
+    let wait_for_event = |id: &str, kind: &str| wait_until(kind, || !of_kind(id, kind).is_empty());
+    wait_for_event(&id, "cost-warned");
+    let event = &of_kind(&id, "cost-warned")[0];
     assert_eq!((&event["usd"], &event["limit"]), (&json!(0.042), &json!(0.03)));
     let acknowledge = |id: &str| serving.post(&format!("/debates/{id}/acknowledge"), &json!({}));
     acknowledge(&id).expect(202);
-    wait_for_event(&sandbox, &id, "cost-acknowledged");
+    wait_for_event(&id, "cost-acknowledged");
     // Whoever says it again changes nothing.
     acknowledge(&id).expect(202);
     // In another debate while it is paused.
     let paused = serving.begin(&warned);
-    wait_for_event(&sandbox, &paused, "cost-warned");
-    serving.post(&format!("/debates/{paused}/pause"), &json!({})).expect(202);
+    wait_for_event(&paused, "cost-warned");
+    serving.order(&paused, "pause");
     gate.open();
     serving.wait_for(&paused, "paused");
     acknowledge(&paused).expect(202);
@@ -422,34 +325,26 @@ fn a_warning_of_the_cost_is_acknowledged_on_record() {
     assert_eq!(warning, json!({"usd": 0.042, "limit": 0.03, "acknowledged": true}));
     serving.wait_for(&id, "completed");
     acknowledge(&id).expect(409);
-    let count = |kind: &str| journal(&sandbox, &id).iter().filter(|event| event["type"] == kind).count();
-    assert_eq!((count("cost-warned"), count("cost-acknowledged")), (1, 1));
+    assert_eq!((of_kind(&id, "cost-warned").len(), of_kind(&id, "cost-acknowledged").len()), (1, 1));
     sandbox.assert_state_is_the_fold(&id);
     sandbox.run(["verify", &paused]).expect_code(0);
-    let resumed = serving.post(&format!("/debates/{paused}/resume"), &json!({}));
-    resumed.expect(202);
+    serving.order(&paused, "resume");
     serving.wait_for(&paused, "completed");
-    let again = journal(&sandbox, &paused).iter().filter(|event| event["type"] == "cost-warned").count();
-    assert_eq!(again, 1, "it is warned of once, over a pause too");
-    let without = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&without, "completed");
-    acknowledge(&without).expect(409);
+    assert_eq!(of_kind(&paused, "cost-warned").len(), 1, "it is warned of once, over a pause too");
+    acknowledge(&serving.complete(&json!({"problem": "Design a queue"}))).expect(409);
 }
 
 #[test]
 fn a_debate_of_another_program_counts_with_all_that_it_may_cost() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
+    let (server, gate) = MockServer::held(short_reply, |_| true);
     let sandbox = priced(&server);
     let running = sandbox.spawn(["debate", "Design a queue", "--quiet", "--max-cost", "1"]);
     server.wait_for_requests(2);
     let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1.5"]);
-    let left = || serving.get("/setup")["leftToday"].as_f64().unwrap();
-    assert!((left() - 0.5).abs() < 1e-9, "{}", left());
+    assert!((left_today(&serving) - 0.5).abs() < 1e-9, "{}", left_today(&serving));
     gate.open();
     running.wait().expect_code(0);
-    assert!(left() > 1.4, "{}", left());
+    assert!(left_today(&serving) > 1.4, "{}", left_today(&serving));
 }
 
 #[test]
@@ -457,8 +352,7 @@ fn a_debate_makes_at_most_as_many_calls_as_the_server_allows() {
     let server = MockServer::with(short_reply);
     let sandbox = priced(&server);
     let serving = Serving::start(&sandbox, &["--max-calls", "9"]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue"}));
     assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCalls"], 9);
     let made = server.requests().len();
     assert!((1..=9).contains(&made), "{made}");

@@ -3,15 +3,30 @@
 use serde_json::{Value, json};
 
 use super::client::{Serving, curious, held_by, journal, sandbox};
-use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, short_reply};
+use crate::support::{Gate, MockServer, Purpose, Reply, Sandbox, short_reply, wait_until};
 
-/// Everybody answers, but critiques not before the gate is open.
-fn held(gate: &Gate) -> impl Fn(&Incoming) -> Reply + Send + Sync + 'static {
-    let gate = gate.clone();
-    move |request| {
-        let reply = short_reply(request);
-        if request.purpose == Purpose::Critique { held_by(reply, &gate) } else { reply }
-    }
+/// A debate of a server whose critiques are held up.
+struct Held {
+    gate: Gate,
+    server: MockServer,
+    sandbox: Sandbox,
+    serving: Serving,
+    id: String,
+}
+
+fn held(debate: &Value, options: &[&str]) -> Held {
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
+    let sandbox = sandbox(&server, debate);
+    let serving = Serving::start(&sandbox, options);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    server.wait_for_requests(4);
+    Held { gate, server, sandbox, serving, id }
+}
+
+/// Panics unless it was stopped in its first round.
+fn assert_closed(sandbox: &Sandbox, id: &str) {
+    let state = sandbox.state(id);
+    assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
 }
 
 fn count(events: &[Value], kind: &str) -> usize {
@@ -20,24 +35,19 @@ fn count(events: &[Value], kind: &str) -> usize {
 
 #[test]
 fn a_debate_is_paused_and_resumed_and_pays_for_nothing_twice() {
-    let gate = Gate::shut();
-    let server = MockServer::with(held(&gate));
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    server.wait_for_requests(4);
+    let Held { gate, server, sandbox, serving, id } = held(&json!({}), &[]);
     assert_eq!(serving.status(&id), "running");
-    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+    serving.order(&id, "pause");
     gate.open();
     serving.wait_for(&id, "paused");
     serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(409);
     let so_far = server.requests().len();
-    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.order(&id, "resume");
     serving.wait_for(&id, "completed");
     let events = journal(&sandbox, &id);
     assert_eq!((count(&events, "paused"), count(&events, "resumed")), (1, 1));
     assert!(so_far < server.requests().len());
-    let whole = { events.iter().filter(|event| event.get("call").is_some()).count() };
+    let whole = events.iter().filter(|event| event.get("call").is_some()).count();
     assert_eq!(whole, server.requests().len(), "each call is made once");
     serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(409);
     serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(409);
@@ -47,44 +57,35 @@ fn a_debate_is_paused_and_resumed_and_pays_for_nothing_twice() {
 #[test]
 fn a_debate_is_stopped_and_closed_while_it_runs_and_while_it_is_paused() {
     for is_paused in [false, true] {
-        let gate = Gate::shut();
-        let server = MockServer::with(held(&gate));
-        let sandbox = sandbox(&server, &json!({"rounds": 3}));
-        let serving = Serving::start(&sandbox, &[]);
-        let id = serving.begin(&json!({"problem": "Design a queue"}));
-        server.wait_for_requests(4);
+        let Held { gate, server: _server, sandbox, serving, id } = held(&json!({"rounds": 3}), &[]);
         if is_paused {
-            serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+            serving.order(&id, "pause");
             gate.open();
             serving.wait_for(&id, "paused");
         }
-        serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(202);
+        serving.order(&id, "stop");
         gate.open();
         serving.wait_for(&id, "completed");
-        let state = sandbox.state(&id);
-        assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
+        assert_closed(&sandbox, &id);
     }
 }
 
 #[test]
 fn a_debate_of_a_server_is_stopped_from_another_terminal() {
-    let gate = Gate::shut();
-    let server = MockServer::with(held(&gate));
-    let sandbox = sandbox(&server, &json!({"rounds": 3}));
-    let serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    server.wait_for_requests(4);
+    let Held { gate, server: _server, sandbox, serving, id } = held(&json!({"rounds": 3}), &[]);
     sandbox.run(["stop", &id]).expect_code(0);
     let order = sandbox.directory().join(format!("debates/{id}.stop"));
-    let begun = std::time::Instant::now();
-    while order.exists() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "nobody obeys");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("somebody obeys", || !order.exists());
     gate.open();
     serving.wait_for(&id, "completed");
-    let state = sandbox.state(&id);
-    assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
+    assert_closed(&sandbox, &id);
+}
+
+/// A debate that waits for answers.
+fn asking(serving: &Serving) -> String {
+    let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
+    serving.wait_for(&id, "asking");
+    id
 }
 
 #[test]
@@ -92,12 +93,7 @@ fn questions_are_answered_or_skipped() {
     let server = MockServer::with(curious);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let begin = || {
-        let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
-        serving.wait_for(&id, "asking");
-        id
-    };
-    let id = begin();
+    let id = asking(&serving);
     let questions = serving.get(&format!("/debates/{id}"))["questions"].clone();
     assert_eq!(questions.as_array().unwrap().len(), 2);
     let answers = |answer: &str| -> Vec<Value> {
@@ -110,24 +106,17 @@ fn questions_are_answered_or_skipped() {
     serving.post(&path, &json!({"answers": answers("Two thousand.")[..1]})).expect(202);
     assert_eq!(serving.status(&id), "asking", "one is still open");
     // What was answered is on record also when the server ends, once it has arrived: what is accepted is on its way.
-    let since = std::time::Instant::now();
-    while count(&journal(&sandbox, &id), "question-answered") == 0 {
-        assert!(since.elapsed() < std::time::Duration::from_secs(20), "the answer never arrives");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    let port = serving.port().to_owned();
-    drop(serving);
-    let serving = Serving::start(&sandbox, &["--port", &port]);
+    wait_until("the answer arrives", || count(&journal(&sandbox, &id), "question-answered") > 0);
+    let serving = serving.again(&sandbox);
     assert_eq!(serving.status(&id), "paused");
     serving.post(&path, &json!({"answers": answers("x")[1..]})).expect(409);
-    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.order(&id, "resume");
     serving.wait_for(&id, "asking");
     serving.post(&path, &json!({"answers": answers("Two thousand.")[1..]})).expect(202);
     serving.wait_for(&id, "completed");
     let prompts = server.requests().iter().filter(|request| request.text().contains("Two thousand.")).count();
     assert!(prompts > 0, "the answers reach the agents");
-    let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
-    serving.wait_for(&id, "asking");
+    let id = asking(&serving);
     serving.post(&format!("/debates/{id}/answers"), &json!({"end": true})).expect(202);
     serving.wait_for(&id, "completed");
     assert_eq!(count(&journal(&sandbox, &id), "questions-ended"), 1);
@@ -146,14 +135,12 @@ fn every_agent_is_asked_in_three_passes_over_a_restart() {
     });
     let sandbox = sandbox(&server, &json!({}));
     let mut serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
+    let id = asking(&serving);
     for pass in 1..=3_usize {
         serving.wait_for(&id, "asking");
         if pass == 2 {
-            let port = serving.port().to_owned();
-            serving.kill();
-            serving = Serving::start(&sandbox, &["--port", &port]);
-            serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+            serving = serving.again(&sandbox);
+            serving.order(&id, "resume");
             serving.wait_for(&id, "asking");
         }
         let questions = serving.get(&format!("/debates/{id}"))["questions"].clone();
@@ -176,7 +163,7 @@ fn every_agent_is_asked_in_three_passes_over_a_restart() {
 }
 
 /// A debate that was stopped before there was a proposal has ended, on a whole record, and can be taken up again.
-fn assert_stopped(serving: &Serving, sandbox: &crate::support::Sandbox, id: &str) {
+fn assert_stopped(serving: &Serving, sandbox: &Sandbox, id: &str) {
     serving.wait_for(id, "failed");
     let shown = serving.get(&format!("/debates/{id}"));
     assert_eq!(shown["state"]["error"], "it was stopped before anybody had made a proposal");
@@ -192,26 +179,18 @@ fn a_debate_that_waits_for_answers_is_stopped_and_ends() {
     let server = MockServer::with(curious);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let body = json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}});
-    let begin = |serving: &Serving| {
-        let id = serving.begin(&body);
-        serving.wait_for(&id, "asking");
-        id
-    };
-    let id = begin(&serving);
-    serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(202);
+    let id = asking(&serving);
+    serving.order(&id, "stop");
     assert_stopped(&serving, &sandbox, &id);
     // Its server went while it waited.
-    let gone = begin(&serving);
-    let port = serving.port().to_owned();
-    serving.kill();
+    let gone = asking(&serving);
+    let serving = serving.again(&sandbox);
     let asked = server.requests().len();
-    let serving = Serving::start(&sandbox, &["--port", &port]);
     assert_eq!(serving.status(&gone), "paused");
-    serving.post(&format!("/debates/{gone}/stop"), &json!({})).expect(202);
+    serving.order(&gone, "stop");
     assert_stopped(&serving, &sandbox, &gone);
     assert_eq!(server.requests().len(), asked, "nobody is called for that");
-    serving.post(&format!("/debates/{gone}/resume"), &json!({})).expect(202);
+    serving.order(&gone, "resume");
     serving.wait_for(&gone, "asking");
     serving.post(&format!("/debates/{gone}/answers"), &json!({"end": true})).expect(202);
     serving.wait_for(&gone, "completed");
@@ -231,38 +210,34 @@ fn a_debate_that_waits_for_a_place_is_stopped_and_ends() {
     // One that has proposals, and waits once more.
     let closing = serving.begin(&json!({"problem": "Design a queue"}));
     server.wait_for_requests(4);
-    serving.post(&format!("/debates/{closing}/pause"), &json!({})).expect(202);
+    serving.order(&closing, "pause");
     gate.open();
     serving.wait_for(&closing, "paused");
     let running = serving.begin(&json!({"problem": "Design a second queue"}));
     let fresh = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.post(&format!("/debates/{closing}/resume"), &json!({})).expect(202);
+    serving.order(&closing, "resume");
     assert_eq!((serving.status(&fresh), serving.status(&closing)), ("waiting".into(), "waiting".into()));
-    serving.post(&format!("/debates/{fresh}/stop"), &json!({})).expect(202);
+    serving.order(&fresh, "stop");
     assert_stopped(&serving, &sandbox, &fresh);
-    serving.post(&format!("/debates/{closing}/stop"), &json!({})).expect(202);
+    serving.order(&closing, "stop");
     assert_eq!(serving.status(&closing), "waiting");
     second.open();
     serving.wait_for(&running, "completed");
     serving.wait_for(&closing, "completed");
-    let state = sandbox.state(&closing);
-    assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
+    assert_closed(&sandbox, &closing);
 }
 
 #[test]
 fn debates_wait_for_a_place_where_they_are_seen() {
-    let gate = Gate::shut();
-    let server = MockServer::with(held(&gate));
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &["--max-debates", "1"]);
-    let ids = [0, 1, 2].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
-    server.wait_for_requests(4);
+    let Held { gate, server, sandbox: _sandbox, serving, id } = held(&json!({}), &["--max-debates", "1"]);
+    let [second, third] = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
+    let ids = [id, second, third];
     let row = |id: &str| serving.get(&format!("/debates/{id}"))["summary"].clone();
     assert_eq!((&row(&ids[0])["status"], &row(&ids[1])["status"]), (&json!("running"), &json!("waiting")));
     assert_eq!((&row(&ids[1])["before"], &row(&ids[2])["before"]), (&json!(0), &json!(1)));
     assert_eq!(serving.get("/debates?status=waiting")["total"], 2);
     // One that waits can be taken back, and stays on record.
-    serving.post(&format!("/debates/{}/pause", ids[1]), &json!({})).expect(202);
+    serving.order(&ids[1], "pause");
     assert_eq!(row(&ids[2])["before"], 0);
     let begun = server.requests().iter().filter(|request| request.purpose == Purpose::Propose).count();
     assert_eq!(begun, 2, "nobody else has begun");
@@ -270,18 +245,15 @@ fn debates_wait_for_a_place_where_they_are_seen() {
     serving.wait_for(&ids[0], "completed");
     serving.wait_for(&ids[2], "completed");
     assert_eq!(serving.status(&ids[1]), "interrupted");
-    serving.post(&format!("/debates/{}/resume", ids[1]), &json!({})).expect(202);
+    serving.order(&ids[1], "resume");
     serving.wait_for(&ids[1], "completed");
 }
 
 #[test]
 fn too_many_that_wait_are_refused() {
-    let gate = Gate::shut();
-    let server = MockServer::with(held(&gate));
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &["--max-debates", "1"]);
-    let statuses: Vec<u16> = (0..24).map(|_| serving.post("/debates", &json!({"problem": "x"})).status).collect();
-    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 21, "{statuses:?}");
+    let Held { serving, server: _server, sandbox: _sandbox, .. } = held(&json!({}), &["--max-debates", "1"]);
+    let statuses: Vec<u16> = (0..23).map(|_| serving.post("/debates", &json!({"problem": "x"})).status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 20, "{statuses:?}");
     let refused = serving.post("/debates", &json!({"problem": "x"})).expect(503);
     assert_eq!((&refused.json()["type"], &refused.json()["retryable"]), (&json!("busy"), &json!(true)));
     assert!(refused.header("retry-after").is_some());
@@ -289,12 +261,7 @@ fn too_many_that_wait_are_refused() {
 
 #[test]
 fn an_interrupt_pauses_what_runs_and_nothing_resumes_by_itself() {
-    let gate = Gate::shut();
-    let server = MockServer::with(held(&gate));
-    let sandbox = sandbox(&server, &json!({}));
-    let serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    server.wait_for_requests(4);
+    let Held { gate, server, sandbox, serving, id } = held(&json!({}), &[]);
     let finished = serving.interrupt().expect_code(130);
     assert!(finished.stderr.contains(&format!("dialectic resume {id}")), "{finished}");
     assert_eq!(sandbox.state(&id)["status"], "paused");
@@ -305,7 +272,7 @@ fn an_interrupt_pauses_what_runs_and_nothing_resumes_by_itself() {
     assert_eq!(serving.status(&id), "paused");
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(server.requests().len(), asked, "nobody resumed it");
-    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.order(&id, "resume");
     serving.wait_for(&id, "completed");
 }
 
@@ -314,8 +281,7 @@ fn a_debate_is_rated() {
     let server = MockServer::with(short_reply);
     let sandbox = sandbox(&server, &json!({}));
     let serving = Serving::start(&sandbox, &[]);
-    let id = serving.begin(&json!({"problem": "Design a queue"}));
-    serving.wait_for(&id, "completed");
+    let id = serving.complete(&json!({"problem": "Design a queue"}));
     let path = format!("/debates/{id}/feedback");
     assert_eq!(serving.post(&path, &json!({"rating": 2})).expect(422).json()["key"], "rating");
     serving.post(&path, &json!({"rating": -1, "note": " too long "})).expect(204);
@@ -327,26 +293,19 @@ fn a_debate_is_rated() {
 
 #[test]
 fn a_debate_of_the_command_line_is_steered_in_the_browser() {
-    let gate = Gate::shut();
-    let server = MockServer::with(held(&gate));
+    let (server, gate) = MockServer::held(short_reply, |request| request.purpose == Purpose::Critique);
     let sandbox = sandbox(&server, &json!({}));
     let running = sandbox.spawn(["debate", "Design a queue", "--serve"]);
     server.wait_for_requests(4);
-    let begun = std::time::Instant::now();
-    let address = loop {
-        let said = running.stderr();
-        if let Some(address) = said.lines().find_map(|line| line.strip_prefix("Watch it at ")) {
-            break address.to_owned();
-        }
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "no address is printed:\n{said}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    };
+    let address = || running.stderr().lines().find_map(|line| line.strip_prefix("Watch it at ").map(str::to_owned));
+    wait_until("an address is printed", || address().is_some());
+    let address = address().unwrap();
     let id = sandbox.only_debate();
     assert!(address.contains(&format!("/debates/{id}?token=")), "{address}");
     let authority = address.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
     let serving = Serving::at(running, authority);
     assert_eq!(serving.status(&id), "running");
-    serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(202);
+    serving.order(&id, "stop");
     gate.open();
     serving.wait_for(&id, "completed");
     assert_eq!(sandbox.state(&id)["stopReason"], "user");

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::resume::{recorded_calls, reply};
-use crate::support::{Finished, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Finished, MockServer, Purpose, Reply, Sandbox, short_reply, two_agents};
 use crate::timing::without_times;
 
 /// Two agents and one round: seven calls.
 fn small(server: &MockServer) -> Sandbox {
-    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({})))
+    two_agents(server, &json!({}))
 }
 
 /// A debate that failed with its last call, and its id.

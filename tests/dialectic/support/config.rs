@@ -21,3 +21,12 @@ pub(crate) fn config(roles: &[&str], debate: &Value) -> Value {
     }
     json!({"agents": agents, "judge": agent("judge", "generalist", "model-judge"), "debate": settings})
 }
+
+/// The same with that value for every agent and the judge.
+pub(crate) fn with_each(mut config: Value, key: &str, value: &str) -> Value {
+    for agent in config["agents"].as_array_mut().into_iter().flatten() {
+        agent[key] = json!(value);
+    }
+    config["judge"][key] = json!(value);
+    config
+}

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use dialectic_base::call::Tokens;
 use dialectic_base::money::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
 use dialectic_engine::engine::{Engine, OnOutage, RunCommand, RunEnding};
-use dialectic_llm::{Caller, CallerLimits, ChatModel, Request};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, Reply, Request};
 use dialectic_record::debate::{Created, Debate, DebateId, Event, FORMAT_VERSION, PanelInfo, Recorded, Settings};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -67,6 +69,27 @@ pub(crate) fn untold() -> UnboundedReceiver<RunCommand> {
 pub(crate) fn task(request: &Request) -> &str {
     let (_, behind) = request.prompt.rsplit_once("# Your task: ").expect("every prompt has a task");
     behind.lines().next().expect("the heading is a line")
+}
+
+/// What a model in memory says: nobody has anything grave to object.
+pub(crate) fn text(task: &str) -> String {
+    match task {
+        "score the consensus" => json!({"confidence": 10}).to_string(),
+        "synthesise" => json!({
+            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+        })
+        .to_string(),
+        "critique" => "1. [minor] Speed: a ring is slow. Resolved by: a larger one.".to_owned(),
+        "check" => "No objections.".to_owned(),
+        _ => "A ring is fast.".to_owned(),
+    }
+}
+
+/// An answer with figures.
+pub(crate) fn reply(text: String) -> Reply {
+    let tokens = Some(Tokens { input_tokens: 100, output_tokens: 10, ..Tokens::default() });
+    Reply { text, tokens, ..Reply::default() }
 }
 
 /// Runs what is to be run on a clock that stands still until it is pushed.

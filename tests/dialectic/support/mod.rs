@@ -18,13 +18,13 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use config::config;
+pub(crate) use config::{config, with_each};
 pub(crate) use html::{Tag, assert_nested, tags};
 pub(crate) use latency::LogNormal;
 pub(crate) use planted::{Planted, planted, readers};
-pub(crate) use process::{Finished, Running, redactions};
+pub(crate) use process::{Finished, Running, redactions, wait_until};
 pub(crate) use record::Plan;
-pub(crate) use sandbox::{Sandbox, TEST_KEY};
+pub(crate) use sandbox::{Debated, Sandbox, TEST_KEY, two_agents};
 pub(crate) use screen::Screen;
 pub(crate) use server::{
     Api, Content, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, by_task, default_reply, prose,

@@ -68,15 +68,6 @@ impl Running {
         self.child.try_wait().expect("a child can be waited for").is_some()
     }
 
-    /// Waits until it has written `text` to stderr; panics when it never does.
-    pub(crate) fn wait_for_stderr(&mut self, text: &str) {
-        while !self.stderr().contains(text) {
-            let left = Instant::now() < self.deadline && !self.has_ended();
-            assert!(left || self.stderr().contains(text), "{text:?} never came:\n{}", self.stderr());
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(self.child.id().cast_signed());
@@ -179,6 +170,15 @@ fn without_ids(text: &str) -> String {
         rest = &found[length..];
     }
     result + rest
+}
+
+/// Waits until it is so; panics after two minutes, which no machine is too busy for.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "it never came to this: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn collect(mut from: impl Read + Send + 'static, closing: Sender<()>) -> Arc<Mutex<Vec<u8>>> {

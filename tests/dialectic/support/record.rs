@@ -231,20 +231,11 @@ impl Plan {
         CallRecord {
             model: ["gpt-4", "small-model"][usize::from(draw.is_multiple_of(3))].to_owned(),
             provider: "openai".to_owned(),
-            served_model: None,
             tokens: (!draw.is_multiple_of(11)).then_some(tokens),
             cost_usd: (!unpriced).then(|| Usd::for_tokens(draw % 5000, 0.1 + 0.2)),
-            notional_usd: None,
             latency_ms: draw % 900,
             attempts: 1,
-            cost_stated: false,
-            reservation: None,
-            truncated: false,
-            filtered: false,
-            interrupted: false,
-            unknown_end: false,
-            finish_reason: None,
-            copied: false,
+            ..CallRecord::default()
         }
     }
 }

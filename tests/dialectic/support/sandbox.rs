@@ -13,7 +13,7 @@ use dialectic_engine::access::{Environment, trust};
 use dialectic_record::debate::{Debate, DebateFile, Event, Recorded, fold};
 use dialectic_record::store::Entry;
 
-use super::{Finished, MockServer, Running};
+use super::{Finished, Incoming, MockServer, Reply, Running, config};
 
 /// The API key that every sandbox with a model server has. It must never show anywhere.
 pub(crate) const TEST_KEY: &str = "sk-test-9c1f4a7e-never-to-be-seen";
@@ -24,6 +24,37 @@ pub(crate) struct Sandbox {
     program: PathBuf,
     environment: BTreeMap<String, String>,
     limit: Duration,
+}
+
+/// A debate that was held to its end.
+pub(crate) struct Debated {
+    pub(crate) server: MockServer,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) finished: Finished,
+    pub(crate) id: String,
+    /// What was saved, which is the fold of the journal.
+    pub(crate) state: Value,
+}
+
+impl Debated {
+    /// With that configuration, at a server that answers so.
+    pub(crate) fn with(settings: &Value, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
+        let server = MockServer::with(script);
+        let sandbox = Sandbox::new().model_server(&server).config(settings);
+        let (finished, state) = sandbox.debated(["debate", "Design a queue"]);
+        let id = sandbox.only_debate();
+        Self { server, sandbox, finished, id, state }
+    }
+
+    /// Of two agents and a judge.
+    pub(crate) fn of_two(debate: &Value, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
+        Self::with(&config(&["architect", "kiss"], debate), script)
+    }
+}
+
+/// A sandbox with two agents and a judge at that server.
+pub(crate) fn two_agents(server: &MockServer, debate: &Value) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
 }
 
 impl Sandbox {
@@ -134,6 +165,14 @@ impl Sandbox {
         Running::start(command, b"", self.limit, self.directory().to_owned()).wait()
     }
 
+    /// Holds the only debate to its end. What was said, and the saved state, which is the fold of the journal.
+    pub(crate) fn debated<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> (Finished, Value) {
+        let finished = self.run(arguments).expect_code(0);
+        let id = self.only_debate();
+        self.assert_state_is_the_fold(&id);
+        (finished, self.state(&id))
+    }
+
     /// Starts the program and comes back at once, for tests that kill it.
     pub(crate) fn spawn<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         self.start(arguments, b"")
@@ -208,6 +247,12 @@ impl Sandbox {
         serde_json::from_str(&self.read(format!("debates/{id}.json"))).expect("the state is a debate")
     }
 
+    /// The events of the journal.
+    pub(crate) fn events(&self, id: &str) -> Vec<Value> {
+        let event = |line: &String| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        self.journal(id).iter().map(event).collect()
+    }
+
     /// The journal's lines, as they are written.
     pub(crate) fn journal(&self, id: &str) -> Vec<String> {
         self.read(format!("debates/{id}.events.jsonl")).lines().map(str::to_owned).collect()
@@ -215,11 +260,8 @@ impl Sandbox {
 
     /// Panics unless the saved state is the fold of the journal.
     pub(crate) fn assert_state_is_the_fold(&self, id: &str) {
-        let events: Vec<Recorded> = self
-            .journal(id)
-            .iter()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("not an event: {error}\n{line}")))
-            .collect();
+        let event = |event| serde_json::from_value(event).unwrap_or_else(|error| panic!("not an event: {error}"));
+        let events: Vec<Recorded> = self.events(id).into_iter().map(event).collect();
         let folded = fold(&events).expect("the journal is the record of a debate");
         let folded = serde_json::to_value(DebateFile::of(&folded)).expect("a state can be written");
         let mut state = self.state(id);

@@ -6,12 +6,18 @@ use serde_json::{Value, json};
 
 use super::{lines, sandbox};
 use crate::budget::priced;
-use crate::support::{MockServer, Reply, Sandbox, default_reply, short_reply};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, default_reply, short_reply};
 
 fn planned(server: &MockServer) -> Sandbox {
     let sandbox = sandbox(server);
     sandbox.run(["sweep", "plan", "sweep.json", "-o", "plan.jsonl"]).expect_code(0);
     sandbox
+}
+
+/// Answers to one of the two problems.
+fn half(request: &Incoming) -> Reply {
+    let is_refused = request.prompt().contains("Design a queue");
+    if is_refused { Reply::error(403, "no") } else { short_reply(request).usage(500, 0, 50) }
 }
 
 fn status(sandbox: &Sandbox) -> Value {
@@ -121,12 +127,7 @@ fn a_worker_needs_the_plan_alone_and_its_own_keys() {
 
 #[test]
 fn a_debate_without_an_answer_is_failed_and_not_collected() {
-    let server = MockServer::with(|request| {
-        if request.prompt().contains("Design a queue") {
-            return Reply::error(403, "no");
-        }
-        short_reply(request).usage(500, 0, 50)
-    });
+    let server = MockServer::with(half);
     let sandbox = planned(&server);
     sandbox.run(["sweep", "run", "plan.jsonl", "--jobs", "4"]).expect_code(3);
     let after = status(&sandbox);
@@ -142,12 +143,7 @@ fn a_debate_without_an_answer_is_failed_and_not_collected() {
 /// The debates of a set are read like all others, also the ones without an answer.
 #[test]
 fn records_of_debates_that_have_ended_are_written_to_be_read() {
-    let server = MockServer::with(|request| {
-        if request.prompt().contains("Design a queue") {
-            return Reply::error(403, "no");
-        }
-        short_reply(request).usage(500, 0, 50)
-    });
+    let server = MockServer::with(half);
     let sandbox = planned(&server);
     let records = || sandbox.run(["sweep", "collect", "plan.jsonl", "--records", "debates"]).expect_code(0);
     let none = records();

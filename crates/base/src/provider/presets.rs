@@ -1,13 +1,13 @@
 //! Built-in providers.
 
-use super::{ApiKind, OFFLINE};
+use super::{ApiKind, HOST, OFFLINE};
 
 /// A provider known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// The name in configurations.
     pub name: &'static str,
-    /// The base URL of its API; empty for the offline provider.
+    /// The base URL of its API; empty if it calls no server.
     pub base_url: &'static str,
     /// The environment variable that overrides the base URL, if its SDK has one.
     pub base_url_env: Option<&'static str>,
@@ -94,6 +94,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset { name: "ollama", base_url: "http://localhost:11434/v1", ..BARE },
     Preset { name: OFFLINE, ..BARE },
+    Preset { name: HOST, ..BARE },
 ];
 
 /// The models of `--mixed` on a router.

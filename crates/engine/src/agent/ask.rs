@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use crate::tools::Toolbox;
 use dialectic_base::call::{CallRecord, Cut};
+use dialectic_base::figures::list;
 use dialectic_llm::{Caller, FailedCall, ModelError, Reply, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
-use dialectic_record::prompt::{FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SOLUTION_AGAIN};
+use dialectic_record::prompt::{
+    FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PointsAgain, PromptError, SOLUTION_AGAIN,
+};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
@@ -316,18 +319,20 @@ impl Ask {
         if !reads.lacks_points(&reading) {
             return Ok((first, said(reading)));
         }
+        let unread: Vec<String> = reads.unread_texts(&first.text).iter().map(|of| format!("Text {of}")).collect();
+        let missing = (!unread.is_empty()).then(|| list(&unread));
         if !is_kept {
-            let stored = unreadable(first.text.to_string(), first.message.clone(), &NO_POINTS);
+            let missing = missing.as_ref().map(|texts| format!("it has no section for {texts}"));
+            let error = missing.as_deref().unwrap_or(NO_POINTS);
+            let stored = unreadable(first.text.to_string(), first.message.clone(), &error);
             (self.on_reply)(stored, first.call.clone());
         }
-        go_on(&mut self.request, &first.text, first.message.as_ref(), once_more(reads));
+        go_on(&mut self.request, &first.text, first.message.as_ref(), once_more(reads, missing.as_deref()));
         self.request.tools = Arc::new([]);
         let call = match self.caller.call(&self.request).await {
             Ok(second) => {
-                let more = reads.read(&second.reply.text);
-                if reads.is_better(&more, &reading) {
-                    let text = format!("{}\n\n{}", first.text.trim_end(), second.reply.text.trim()).into();
-                    return Ok((first.and(text, second.record), said(reading.with_points_of(more))));
+                if let Some((text, reading)) = reads.joined(&first.text, &second.reply.text) {
+                    return Ok((first.and(text.into(), second.record), said(reading)));
                 }
                 second.record
             }
@@ -462,12 +467,12 @@ impl Ask {
 }
 
 /// The request to repeat the required part of a text, none of which could be parsed.
-fn once_more(reads: &Reads) -> String {
+fn once_more(reads: &Reads, missing: Option<&str>) -> String {
     let said = match reads {
         Reads::Findings(_) => FINDINGS_AGAIN.render(&()),
         Reads::Opinion(_) => OPINIONS_AGAIN.render(&()),
         Reads::Critique(_) | Reads::Review { .. } | Reads::Check(_) | Reads::Answers { .. } | Reads::Final(_) => {
-            POINTS_AGAIN.render(&())
+            POINTS_AGAIN.render(&PointsAgain { texts: missing })
         }
     };
     // Tests render this template; the form alone is a sufficient fallback.

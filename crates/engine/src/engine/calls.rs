@@ -223,6 +223,10 @@ impl Engine {
         if let Some(notice) = &step.notice {
             self.warn(notice.clone());
         }
+        if agent.caller.chat.is_host() {
+            self.ask_host(agent, call);
+            return Ok(());
+        }
         let tools = if step.answer == dialectic_record::protocol::OutputSpec::Text {
             self.tools_of(&agent.settings, step)?
         } else {
@@ -232,7 +236,7 @@ impl Engine {
         Ok(())
     }
 
-    fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
+    pub(super) fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
         let step = call.step.clone();
         let key = step.key.clone();
         let asked = self.is_content_traced().then(|| CallDescription {
@@ -255,7 +259,7 @@ impl Engine {
             replica: self.record.replica().cloned(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
-        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round);
+        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round && !caller.chat.is_host());
         let caller = Caller {
             account: Some(Arc::clone(&connection) as Arc<dyn Account>),
             observer: Some(connection as Arc<dyn CallObserver>),

@@ -18,6 +18,8 @@ pub enum RunCommand {
     Stop(StopReason),
     /// A stop order is stored next to the record: obey it once the debate can close.
     ObeyStop,
+    /// The host may have replied.
+    AttendHost,
     /// The user has acknowledged the cost.
     Acknowledge,
     /// The user answers a question. Ignored if the question is not open.
@@ -66,6 +68,7 @@ impl Engine {
                 }
                 self.obey_stop()?;
             }
+            RunCommand::AttendHost => self.attend_host()?,
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop(_) if self.debate().final_round().is_none() => {
                 self.warn("the debate has no text to close with yet, so it continues");
@@ -113,6 +116,7 @@ impl Engine {
                 Some(
                     told @ (RunCommand::Hold
                     | RunCommand::GoOn
+                    | RunCommand::AttendHost
                     | RunCommand::Acknowledge
                     | RunCommand::Answer { .. }
                     | RunCommand::EndQuestions(_)),
@@ -160,7 +164,7 @@ impl Engine {
                     self.handle_command(told)?;
                 }
                 Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
-                Some(RunCommand::Hold) => {}
+                Some(RunCommand::Hold | RunCommand::AttendHost) => {}
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
             }
         }

@@ -51,6 +51,10 @@ impl Engine {
         own: BudgetLimit,
         past: &[Recorded],
     ) -> Result<Arc<str>, FollowUpError> {
+        if self.panel.judge.caller.chat.is_host() {
+            let reason = "the host is the judge, and follow-up questions do not wait for it".to_owned();
+            return Err(FollowUpError::Failed { reason });
+        }
         self.limit_follow_up(own, past);
         let (asked, number) = asked(self.debate(), &question)?;
         let step = follow_up(&self.panel.judge.settings.id, number);

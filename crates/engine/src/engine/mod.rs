@@ -11,6 +11,7 @@ mod closing;
 mod commands;
 mod follow_up;
 mod forecast;
+mod host;
 mod outage;
 mod rehearsal;
 mod results;
@@ -53,6 +54,7 @@ pub use windows::{WindowError, check_problem, check_windows, telling_rounds};
 use budget::Budget;
 use calls::Calls;
 use closing::{check_before_closing, has_something_to_check};
+use host::Host;
 use outage::Outage;
 
 /// How a run of a debate ended.
@@ -64,6 +66,8 @@ pub enum RunEnding {
     Suspended,
     /// The debate was interrupted; it can be resumed.
     Paused,
+    /// The debate is saved as paused because the host must answer requests first.
+    HostAsked,
     /// The debate is saved as paused because a required server is unreachable; it can be resumed.
     ServerGone,
     /// The debate is saved as paused because a subscription's limit is reached; it can be resumed later.
@@ -114,6 +118,8 @@ pub struct Engine {
     calls: Calls,
     /// The unreachable servers, and the calls that wait for them.
     outage: Outage,
+    /// The calls that the host answers.
+    host: Host,
     /// The unfinished calls of the current stages, in the wanted order.
     open: Vec<Open>,
     /// The started stages, by round and rank.
@@ -198,6 +204,7 @@ impl Engine {
             past: replies,
             calls: Calls::new(),
             outage: Outage::of(past),
+            host: Host::default(),
             open: Vec::new(),
             announced: BTreeMap::new(),
             refused: HashSet::new(),
@@ -302,7 +309,7 @@ impl Engine {
 
     /// Reports a model that answers under another name than in the previous run.
     fn compare_served_model(&mut self, call: &CallRecord) {
-        let Some(now) = &call.served_model else { return };
+        let Some(now) = call.served_model.as_ref().filter(|_| !call.hosted) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
         if let Some(before) = before.filter(|before| is_another_model(&call.model, before, now)) {
             self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));

@@ -6,6 +6,7 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Stage, Step, Trigger};
 
 use super::calls::{Calls, Completion};
+use super::host::Host;
 use super::{Announced, Engine, EngineError, Open, RunEnding};
 
 impl Engine {
@@ -29,6 +30,7 @@ impl Engine {
 
     async fn go_through(&mut self) -> Result<RunEnding, EngineError> {
         self.outage.begin_run();
+        self.host = Host::default();
         let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
         if self.debate().status != Status::Pending {
             self.append(Event::Resumed)?;
@@ -71,6 +73,7 @@ impl Engine {
                     return Ok(match (self.outage.ends_run, self.outage.is_limit()) {
                         (true, true) => RunEnding::LimitReached,
                         (true, false) => RunEnding::ServerGone,
+                        (false, _) if self.host.ends_run => RunEnding::HostAsked,
                         (false, _) => RunEnding::Paused,
                     });
                 }
@@ -177,6 +180,10 @@ impl Engine {
                 }
                 // Told to pause meanwhile: the calls that wait for permission get none, and the stage is not over.
                 None if self.is_pausing => {}
+                None if self.host.is_asked() => {
+                    self.host.ends_run = true;
+                    return Ok(Trigger::PAUSE);
+                }
                 None if self.is_round_over_time()
                     && self.open.iter().any(|open| open.step.cost == BudgetClass::Round) =>
                 {
@@ -261,6 +268,7 @@ impl Engine {
             open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
         }
         self.open = open;
+        self.forget_unwanted();
         Ok(())
     }
 
@@ -279,6 +287,7 @@ impl Engine {
             is_due
                 && !is_held(&open.step.key)
                 && !self.calls.is_in_flight(&open.step.key)
+                && !self.host.waits(&open.step.key)
                 && self.protocol.can_start(&open.step, debate, |input| {
                     if self.calls.is_in_flight(input) {
                         Some(false)
@@ -354,6 +363,7 @@ impl Engine {
     /// The next finished call; `None` if no call in flight may still send or receive anything.
     pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
+            self.attend_host()?;
             self.admit()?;
             if self.calls.is_idle() || (self.sends_no_more() && !self.calls.is_sending()) {
                 return Ok(None);

@@ -10,7 +10,7 @@ use crate::access::{UserSettings, elsewhere};
 use crate::agent::Panel;
 use crate::engine::{Engine, FollowUpError, forecast_follow_up};
 use dialectic_base::money::{BudgetLimit, Usd};
-use dialectic_record::debate::{Debate, Forecast, PanelInfo, Participant, Recorded, Settings, Spent, Status};
+use dialectic_record::debate::{Debate, Forecast, PanelInfo, Recorded, Settings, Status};
 use dialectic_record::protocol::{Protocol, follow_up_info};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Record, StoreError, read_state};
@@ -90,14 +90,8 @@ impl Runner {
         settings.debate.arena.context_commands.clear();
         own.check(&settings)?;
         let panel = self.services.panel(protocol, &settings)?;
-        let shown = PanelInfo {
-            agents: Vec::new(),
-            judge: Participant::from(&settings.judge),
-            rounds: 0,
-            stages: debate.stages.iter().cloned().chain([follow_up_info()]).collect(),
-            spent: Spent::default(),
-            polls: Vec::new(),
-        };
+        let stages = debate.stages.iter().cloned().chain([follow_up_info()]).collect();
+        let shown = PanelInfo { rounds: 0, ..PanelInfo::new(&settings, stages) };
         let signals = Signals::behind(shown.resuming(debate), record.events());
         let past = contents.events;
         Ok(PreparedQuestion { protocol, panel, record, past, signals, question, settings, limit })

@@ -9,8 +9,8 @@ use dialectic_record::debate::{
     Created, Debate, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span, Status,
 };
 
-use super::prepared::to_come;
-use super::{Runner, RunnerError, Spec, known};
+use super::prepared::{begun, to_come};
+use super::{Branch, Runner, RunnerError, Spec, known};
 
 impl Runner {
     /// The calls of a debate, without calling a model or needing a key. Looks up past debates for material and for the
@@ -42,6 +42,19 @@ impl Runner {
         let collector = self.collector(self.services.withheld(), self.services.keys(settings));
         let routed = routed_providers(settings, &self.services.environment);
         to_come(protocol, &routed, &collector, debate.clone(), 0)?().ok()
+    }
+
+    /// The calls of a fork with `settings`, without calling a model or needing a key.
+    ///
+    /// # Errors
+    /// The settings do not fit what is kept.
+    pub fn forecast_fork(&self, branch: Branch, settings: Settings) -> Result<Option<Forecast>, RunnerError> {
+        let (protocol, created, taken_over) = branch.with(settings, &[])?;
+        let (debate, events) = begun(&created, &taken_over)?;
+        let collector = self.collector(self.services.withheld(), self.services.keys(&created.settings));
+        let routed = routed_providers(&created.settings, &self.services.environment);
+        let forecast = to_come(protocol, &routed, &collector, debate, events);
+        Ok(forecast.map(|forecast| forecast()).transpose()?)
     }
 
     /// Checks that the problem fits into the models' context windows, and the prompts if this is in doubt. Returns a

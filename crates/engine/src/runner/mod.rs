@@ -17,6 +17,7 @@ mod gather;
 mod models;
 mod past;
 mod prepared;
+mod reply;
 mod run;
 mod services;
 mod spending;
@@ -42,6 +43,7 @@ pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::PreparedQuestion;
 pub use past::DebateHistory;
 pub use prepared::{Prepared, Ready};
+pub use reply::ReplyError;
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
@@ -321,7 +323,30 @@ impl Runner {
         settings: Settings,
         protocols: &[&'static Protocol],
     ) -> Result<Prepared, RunnerError> {
-        let Branch { created, mut taken_over, at } = branch;
+        let (protocol, created, taken_over) = branch.with(settings, protocols)?;
+        let panel = self.services.panel(protocol, &created.settings)?;
+        let created = Created { prompt_sources: panel.sources.clone(), ..created };
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
+        let origin = Origin::New { created: Box::new(created), taken_over };
+        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None };
+        prepared.check_limit()?;
+        Ok(prepared)
+    }
+}
+
+impl Branch {
+    /// The settings and problem of the original debate.
+    pub fn parent(&self) -> &Created {
+        &self.created
+    }
+
+    /// The protocol, first event and kept events of a fork with `settings`.
+    fn with(
+        self,
+        settings: Settings,
+        protocols: &[&'static Protocol],
+    ) -> Result<(&'static Protocol, Created, Vec<Event>), RunnerError> {
+        let Self { created, mut taken_over, at } = self;
         let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;
@@ -331,21 +356,15 @@ impl Runner {
         }
         check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
         (protocol.check)(&settings)?;
-        let panel = self.services.panel(protocol, &settings)?;
         let new = Created {
             format_version: FORMAT_VERSION,
             seed: settings.debate.seed.unwrap_or(created.seed),
             stages: protocol.infos(),
-            prompt_sources: panel.sources.clone(),
             forked_from: Some(ForkedFrom { id: created.id.clone(), at }),
             settings,
             ..created
         };
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
-        let origin = Origin::New { created: Box::new(new), taken_over };
-        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None };
-        prepared.check_limit()?;
-        Ok(prepared)
+        Ok((protocol, new, taken_over))
     }
 }
 
@@ -370,13 +389,6 @@ impl ResumableDebate {
     /// Warnings about repaired files.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
-    }
-}
-
-impl Branch {
-    /// The settings and problem of the original debate.
-    pub fn parent(&self) -> &Created {
-        &self.created
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::access::{Environment, endpoint, is_program, program};
-use dialectic_base::provider::OFFLINE;
-use dialectic_llm::ChatModel;
+use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_llm::command::CommandModel;
 use dialectic_llm::offline::{OfflineOptions, OfflineProvider};
 use dialectic_llm::openai::{OpenAiClient, http_client, http_client_under_limit};
+use dialectic_llm::{ChatModel, HostModel};
 use dialectic_record::debate::ProviderSettings;
 
 use super::ServicesError;
@@ -41,6 +41,8 @@ impl Models {
             }
             let chat: Arc<dyn ChatModel> = if name == OFFLINE {
                 Arc::new(OfflineProvider::new(rehearsal_options(environment)?))
+            } else if name == HOST {
+                Arc::new(HostModel)
             } else if is_program(name, configured) {
                 Arc::new(CommandModel::new(program(name, configured, environment, project)?))
             } else {

@@ -11,8 +11,8 @@ use crate::agent::Panel;
 use crate::engine::{Engine, ForecastError, OnOutage, RunCommand, check_purchase, forecast, purchase};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources,
-    Recorded, Settings, Signal, Span, Spent, Status, StopReason, Timestamp, fold,
+    CallKey, Created, Debate, DebateId, Event, FORMAT_VERSION, Forecast, PanelInfo, PromptSources, Recorded, Settings,
+    Signal, Span, Status, StopReason, Timestamp, fold,
 };
 use dialectic_record::protocol::Protocol;
 use dialectic_record::signals::Signals;
@@ -37,6 +37,15 @@ pub(super) enum Origin {
     New { created: Box<Created>, taken_over: Vec<Event> },
     /// A saved debate, with an optional limit for its total cost.
     Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
+}
+
+/// A new debate with the events that it keeps of another, and their number.
+pub(super) fn begun(created: &Created, taken_over: &[Event]) -> Result<(Debate, u64), RunnerError> {
+    let events = std::iter::once(Event::Created(Box::new(created.clone()))).chain(taken_over.iter().cloned());
+    let at = Timestamp::now();
+    let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+    let debate = fold(&events).map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
+    Ok((debate, events.len() as u64))
 }
 
 /// A recorded debate that is ready to start.
@@ -117,14 +126,7 @@ impl Prepared {
     fn debate(&self) -> Result<(Debate, u64), RunnerError> {
         match &self.origin {
             Origin::Saved { record, .. } => Ok((record.debate().clone(), record.events())),
-            Origin::New { created, taken_over, .. } => {
-                let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
-                let at = Timestamp::now();
-                let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
-                let debate = fold(&events)
-                    .map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
-                Ok((debate, events.len() as u64))
-            }
+            Origin::New { created, taken_over, .. } => begun(created, taken_over),
         }
     }
 
@@ -178,14 +180,7 @@ impl Prepared {
             }
         };
         let debate = record.debate();
-        let shown = PanelInfo {
-            agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
-            judge: Participant::from(&panel.judge.settings),
-            rounds: debate.known_settings().debate.rounds,
-            stages: Arc::clone(&debate.stages),
-            spent: Spent::default(),
-            polls: Vec::new(),
-        };
+        let shown = PanelInfo::new(debate.known_settings(), Arc::clone(&debate.stages));
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);
         Ok(Ready {

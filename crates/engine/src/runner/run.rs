@@ -16,7 +16,7 @@ use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Progress, St
 use dialectic_record::signals::{Follower, Signals, Subscription, Words};
 use dialectic_record::store::{Entry, JournalReader};
 
-/// The interval between checks for a stop order.
+/// The interval between checks for a stop order and for replies.
 const LOOK_FOR_ORDER: Duration = Duration::from_millis(250);
 
 /// A debate that runs on its own. Dropping the handle pauses it only while it waits for answers that no one can give
@@ -240,6 +240,9 @@ async fn drive(
         // A late order must not affect the next run.
         entry.forget_stop();
     }
+    if matches!(ended, Ok(RunEnding::Completed)) {
+        entry.forget_host();
+    }
     let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
     let debate = engine.debate().clone();
     match ended {
@@ -248,23 +251,29 @@ async fn drive(
     }
 }
 
-/// Tells a run of a stop order next to its record, until the run is `over`. Uses its own thread, independent of the
-/// runtime's clock and tasks.
+/// Tells a run of a stop order or of the host's replies next to its record, until the run is `over`. Uses its own
+/// thread, independent of the runtime's clock and tasks.
 fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
-    let is_there = move || entry.stop_path().symlink_metadata().is_ok();
-    let tell = move || commands.upgrade().is_some_and(|commands| commands.send(RunCommand::ObeyStop).is_ok());
+    let order = entry.clone();
+    let is_there = move || order.stop_path().symlink_metadata().is_ok();
+    let tell = move |command| commands.upgrade().is_some_and(|commands| commands.send(command).is_ok());
     // An existing order is obeyed before the first call.
-    let mut was_there = is_there();
-    if was_there && !tell() {
+    let (mut was_there, mut changed) = (is_there(), entry.host_changed());
+    if was_there && !tell(RunCommand::ObeyStop) {
         return;
     }
     let watch = move || {
         while over.recv_timeout(LOOK_FOR_ORDER) == Err(RecvTimeoutError::Timeout) {
             let is_there = is_there();
-            if is_there && !was_there && !tell() {
+            if is_there && !was_there && !tell(RunCommand::ObeyStop) {
                 return;
             }
             was_there = is_there;
+            let now = entry.host_changed();
+            if now != changed && !tell(RunCommand::AttendHost) {
+                return;
+            }
+            changed = now;
         }
     };
     // The debate runs without it, too.

@@ -68,24 +68,20 @@ pub fn call(cost_usd: Option<Usd>) -> CallRecord {
 
 /// A contribution with that text, made by a call.
 pub fn said(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
-    contribution(stage, agent, target, text, call(Some(Usd::from_dollars(0.01))))
+    contribution(stage, agent, target, text, Some(call(Some(Usd::from_dollars(0.01)))))
 }
 
-fn contribution(stage: StageId, agent: &str, target: Option<&str>, text: &str, call: CallRecord) -> Signal {
+fn contribution(stage: StageId, agent: &str, target: Option<&str>, text: &str, call: Option<CallRecord>) -> Signal {
     let contribution = Contribution {
         agent_id: AgentId::new(agent),
         agent_role: "kiss".into(),
         stage,
         content: text.into(),
-        metadata: Metadata::of_calls([&call]),
+        metadata: Metadata::of_calls(&call),
         target_agent_id: target.map(AgentId::new),
         reading: None,
     };
-    recorded(Event::Contributed {
-        key: key(stage, agent, target),
-        contribution: Arc::new(contribution),
-        call: Some(call),
-    })
+    recorded(Event::Contributed { key: key(stage, agent, target), contribution: Arc::new(contribution), call })
 }
 
 pub fn contributed(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
@@ -93,7 +89,12 @@ pub fn contributed(stage: StageId, agent: &str, target: Option<&str>) -> Signal 
 }
 
 pub fn contributed_unpriced(stage: StageId, agent: &str) -> Signal {
-    contribution(stage, agent, None, "text", call(None))
+    contribution(stage, agent, None, "text", Some(call(None)))
+}
+
+/// A text of an earlier round, taken over without a call.
+pub fn carried_over(stage: StageId, agent: &str) -> Signal {
+    contribution(stage, agent, None, "text", None)
 }
 
 pub fn failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use dialectic_base::figures::counted;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
 
 use super::CallKey;
@@ -18,8 +19,8 @@ pub struct Forecast {
 
 impl Forecast {
     /// The minimum and maximum number of calls.
-    pub fn count(&self) -> Span<usize> {
-        Span { low: self.certain().count(), high: self.calls.len() }
+    pub fn count(&self) -> Span<u64> {
+        Span { low: self.certain().count() as u64, high: self.calls.len() as u64 }
     }
 
     /// The likely cost of the certain calls. `None` if a price is unknown.
@@ -97,6 +98,14 @@ impl PlannedCall {
 pub struct Span<T> {
     pub low: T,
     pub high: T,
+}
+
+impl Span<u64> {
+    /// `25 to 30 calls`
+    pub fn counted(&self, noun: &str) -> String {
+        let high = counted(self.high, noun);
+        if self.low == self.high { high } else { format!("{} to {high}", self.low) }
+    }
 }
 
 impl<T: std::ops::Add<Output = T>> std::ops::Add for Span<T> {

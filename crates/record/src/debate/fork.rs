@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use dialectic_base::figures::counted;
+
 use super::{
     AgentId, CallKey, CallStatus, DebateId, Event, FoldError, Lens, Recorded, ResultKind, Settings, StageId, StageInfo,
     fold, stage,
@@ -73,7 +75,7 @@ pub enum ForkError {
     )]
     OtherProtocol,
     /// The changed settings have fewer rounds than are kept.
-    #[error("the fork keeps {taken_over} rounds, more than the {rounds} of the changed settings")]
+    #[error("the fork keeps {}, more than the {rounds} of the changed settings", counted((*taken_over).into(), "round"))]
     TooManyRounds {
         /// The number of kept rounds.
         taken_over: u32,
@@ -95,6 +97,31 @@ impl ForkPoint {
     /// The point before the calls of `stage`, after everything in `round`.
     pub fn before(round: u32, stage: StageId) -> Self {
         Self { round, stage: Some(stage) }
+    }
+
+    /// The point that a user names in a debate: `start`, or a stage by its id or any of its words, after its round and a
+    /// dot. Without a round, the last one that has it.
+    ///
+    /// # Errors
+    /// The record cannot be folded.
+    pub fn named(text: &str, events: &[Recorded]) -> Result<Self, ForkError> {
+        let text = text.trim().to_lowercase();
+        if let Ok(Self::START) = text.parse() {
+            return Ok(Self::START);
+        }
+        let debate = fold(events)?;
+        let round = text.split_once('.').and_then(|(round, name)| Some((round.parse().ok()?, name)));
+        let name = round.map_or(&*text, |(_, name)| name);
+        let has_name = |stage: &&StageInfo| stage.id.as_str() == name || stage.words.all().contains(&name);
+        let mut stages = debate.stages.iter().filter(has_name);
+        let stage = stages.clone().find(|stage| stage.is_place).or_else(|| stages.next());
+        let stage = stage.map_or_else(|| StageId::from(name.to_owned()), |stage| stage.id);
+        let last = || {
+            let ranks = Ranks(&debate.stages);
+            let reached = reached(events, &ranks).into_iter().rfind(|(_, rank)| *rank == ranks.of(stage));
+            reached.map_or(debate.current_round, |(round, _)| round)
+        };
+        Ok(Self::before(round.map_or_else(last, |(round, _)| round), stage))
     }
 
     /// The first stage of the fork; `None` at the start.

@@ -1,17 +1,17 @@
-//! Names for the numbers by which models speak of each other's texts.
+//! Texts for people: names for the numbers by which models speak of each other's texts, and what a confidence means.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, RaisedPoint, Reading, Settings, Solution, Statement};
+use super::{AgentId, Contribution, Debate, PanelInfo, RaisedPoint, Reading, Settings, Solution, Statement};
 
 /// The words before a number in prompts: a text of a debate, a reader of a review.
 const LABELS: [&str; 2] = ["Text", "Reader"];
 
 impl Debate {
-    /// A copy for people, in which `Text 2` is followed by its author's name. Models see numbers instead of names. Never
-    /// saved.
+    /// A copy for people, in which `Text 2` is followed by its author's name, and the judge's confidence says what it is
+    /// the chance of. Models see numbers instead of names. Never saved.
     pub fn with_named_texts(&self) -> Self {
         let Some(settings) = self.settings.as_ref().filter(|_| self.format_version.is_some()) else {
             // Prompts of the older program had no such labels.
@@ -25,11 +25,35 @@ impl Debate {
         }
         for solution in debate.final_solution.iter_mut().chain(&mut debate.draft) {
             names.in_solution(solution);
+            explain_confidence(solution);
         }
         for answer in debate.follow_ups.iter_mut().filter_map(|one| one.answer.as_mut()) {
             names.in_shared(answer);
         }
         debate
+    }
+}
+
+impl PanelInfo {
+    /// A text for people, in the same way.
+    pub fn with_named_texts<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        Names(self.agents.iter().map(|agent| agent.name.as_str()).collect()).named(text)
+    }
+}
+
+/// Replaces the score in a description, whose form is that of the older program.
+fn explain_confidence(solution: &mut Solution) {
+    const HEADING: &str = "\n## Judge Assessment\n\n";
+
+    let has_faults = !solution.unfulfilled_major_requirements.is_empty() || !solution.partly_fulfilled.is_empty();
+    let which = if has_faults { "every other" } else { "every" };
+    let found = solution.description.rsplit_once(HEADING).and_then(|(before, after)| {
+        let (score, after) = after.strip_prefix("**Confidence Score**: ")?.split_once("/100")?;
+        let chance = format!("{score} % chance that it meets {which} major requirement, the judge estimates");
+        Some(format!("{before}{HEADING}Confidence: {chance}{after}"))
+    });
+    if let Some(explained) = found {
+        solution.description = explained;
     }
 }
 
@@ -177,6 +201,19 @@ mod tests {
         ] {
             assert_eq!(names.named(text), named);
         }
+    }
+
+    #[test]
+    fn a_confidence_says_what_it_is_the_chance_of() {
+        let mut solution = Solution {
+            description:
+                "One store.\n\n## Judge Assessment\n\n**Confidence Score**: 60/100 (limited)\n\n### Trade-offs".into(),
+            ..Solution::default()
+        };
+        explain_confidence(&mut solution);
+        let chance = "60 % chance that it meets every major requirement, the judge estimates (limited)";
+        let explained = format!("One store.\n\n## Judge Assessment\n\nConfidence: {chance}\n\n### Trade-offs");
+        assert_eq!(solution.description, explained);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Participant {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
+    /// Calls that reached a model.
+    pub calls: u64,
     /// Input and output tokens.
     pub tokens: u64,
     /// Calls without a token count.
@@ -28,7 +30,7 @@ pub struct Spent {
 /// The participants and initial figures of a displayed debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PanelInfo {
-    /// The debaters in display order.
+    /// The debaters in display order: that of their numbers.
     pub agents: Vec<Participant>,
     /// The judge, shown last.
     pub judge: Participant,
@@ -44,7 +46,7 @@ pub struct PanelInfo {
 
 impl Default for Spent {
     fn default() -> Self {
-        Self { tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) }
+        Self { calls: 0, tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) }
     }
 }
 
@@ -68,17 +70,25 @@ impl PanelInfo {
         }
     }
 
+    /// The panel with the agents in the order of their numbers in `debate`.
+    pub fn in_order_of_numbers(mut self, debate: &Debate) -> Self {
+        let number = debate.text_numbers();
+        self.agents.sort_by_key(|agent| number(&agent.id).unwrap_or(u32::MAX));
+        self
+    }
+
     /// The panel of a resumed debate, including what `debate` has spent.
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
             spent: Spent {
+                calls: debate.total_usage().requests,
                 tokens: debate.total_tokens(),
                 silent_calls: debate.total_usage().silent_calls,
                 cost: debate.total_cost(),
             },
             rounds: self.rounds.max(debate.current_round),
             polls: debate.polls.clone(),
-            ..self
+            ..self.in_order_of_numbers(debate)
         }
     }
 
@@ -104,6 +114,11 @@ impl PanelInfo {
 
     pub fn participants(&self) -> impl Iterator<Item = &Participant> {
         self.agents.iter().chain([&self.judge])
+    }
+
+    /// The number of an agent's text; the judge has none.
+    pub fn number(&self, id: &AgentId) -> Option<usize> {
+        Some(self.agents.iter().position(|agent| agent.id == *id)? + 1)
     }
 
     /// The display name for an id; the id itself if unknown.

@@ -287,6 +287,7 @@ impl Progress {
 
     fn pay(&mut self, call: Option<&CallRecord>) {
         if let Some(call) = call.filter(|call| !call.copied) {
+            self.spent.calls += u64::from(call.attempts > 0);
             self.spent.tokens += call.tokens.unwrap_or_default().total();
             self.spent.silent_calls += u64::from(call.is_silent());
             self.spent.cost = self.spent.cost.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
@@ -380,7 +381,10 @@ mod tests {
         ]);
         let expected = StageProgress { total: 3, done: 1, failed: 1, ..StageProgress::default() };
         assert_eq!(running(&progress), Some((PROPOSAL, expected)));
-        assert_eq!(progress.spent(), Spent { tokens: 1_434, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) });
+        assert_eq!(
+            progress.spent(),
+            Spent { calls: 1, tokens: 1_434, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) }
+        );
     }
 
     #[test]
@@ -390,7 +394,7 @@ mod tests {
             fixture::contributed_unpriced(PROPOSAL, "agent-architect"),
             contributed(PROPOSAL, "agent-kiss", None),
         ]);
-        assert_eq!(progress.spent(), Spent { tokens: 3 * 1_434, silent_calls: 0, cost: None });
+        assert_eq!(progress.spent(), Spent { calls: 3, tokens: 3 * 1_434, silent_calls: 0, cost: None });
     }
 
     #[test]
@@ -455,7 +459,10 @@ mod tests {
         let call = Some(CallRecord { tokens: None, ..call });
         let silent = recorded(Event::Contributed { key, contribution, call });
         let (progress, _) = progress_after(&[contributed(PROPOSAL, "agent-architect", None), silent]);
-        assert_eq!(progress.spent(), Spent { tokens: 1_434, silent_calls: 1, cost: Some(Usd::from_dollars(0.02)) });
+        assert_eq!(
+            progress.spent(),
+            Spent { calls: 2, tokens: 1_434, silent_calls: 1, cost: Some(Usd::from_dollars(0.02)) }
+        );
     }
 
     #[test]
@@ -473,10 +480,10 @@ mod tests {
 
     #[test]
     fn a_resumed_debate_goes_on_from_what_it_spent() {
-        let before = Spent { tokens: 10, silent_calls: 0, cost: None };
+        let before = Spent { calls: 7, tokens: 10, silent_calls: 0, cost: None };
         let now = Instant::now();
         let mut progress = Progress::new(PanelInfo { spent: before, ..panel() }, now);
         progress.see(&contributed(PROPOSAL, "agent-kiss", None), now);
-        assert_eq!(progress.spent(), Spent { tokens: 1_444, silent_calls: 0, cost: None });
+        assert_eq!(progress.spent(), Spent { calls: 8, tokens: 1_444, silent_calls: 0, cost: None });
     }
 }

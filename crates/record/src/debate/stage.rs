@@ -197,6 +197,11 @@ pub(super) fn words(stages: &[StageInfo], id: StageId) -> StageWords {
 }
 
 impl StageWords {
+    pub(super) fn all(&self) -> [&str; 6] {
+        let Self { noun, plural, progressive, present, past, infinitive } = self;
+        [noun, plural, progressive, present, past, infinitive].map(|word| &**word)
+    }
+
     /// In this order: noun, plural, progressive, present, past, infinitive.
     pub const fn new(forms: [&'static str; 6]) -> Self {
         let [noun, plural, progressive, present, past, infinitive] = forms;

@@ -9,6 +9,7 @@ use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::Cut;
+use dialectic_base::figures::{sum_of_tokens, with_notional};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
@@ -337,9 +338,30 @@ pub struct ModelUsage {
     /// The list price of calls that a subscription covered, not included in `costUsd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notional_usd: Option<Usd>,
+    /// Whether the host answered some of the calls: their token counts are estimates, and their cost is not included.
+    #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
+    pub hosted: bool,
     /// Calls and possibly billed attempts with unknown tokens, which the sums omit. Absent if zero.
     #[serde(default, skip_serializing_if = "dialectic_base::call::is_default")]
     pub silent_calls: u64,
+}
+
+impl ModelUsage {
+    /// The cost, as formatted, with what it does not include.
+    pub fn cost_in_words(&self, cost: String) -> String {
+        match self.cost_usd {
+            Some(Usd::ZERO) if self.hosted => "answered by the host".to_owned(),
+            _ if self.hosted => format!("{}, partly answered by the host", with_notional(cost, self.notional_usd)),
+            _ => with_notional(cost, self.notional_usd),
+        }
+    }
+
+    /// The input and output tokens, with what they lack.
+    pub fn tokens_in_words(&self) -> String {
+        let about = if self.hosted { "about " } else { "" };
+        let tokens = self.input_tokens.saturating_add(self.output_tokens);
+        format!("{about}{}", sum_of_tokens(tokens, self.silent_calls))
+    }
 }
 
 /// Why a debate closed early.
@@ -398,11 +420,6 @@ impl Debate {
     /// The first nonblank line of the problem.
     pub fn first_line(&self) -> &str {
         self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
-    }
-
-    /// [`first_line`](Self::first_line) without heading markers.
-    pub fn heading_of_problem(&self) -> &str {
-        self.first_line().trim_start_matches('#').trim()
     }
 
     /// Whether no agent or judge is a real model; false if the settings are unknown.
@@ -526,6 +543,7 @@ impl Debate {
             add(&mut all.cached_input_tokens, usage.cached_input_tokens);
             add(&mut all.output_tokens, usage.output_tokens);
             add(&mut all.silent_calls, usage.silent_calls);
+            all.hosted |= usage.hosted;
             all.notional_usd = [all.notional_usd, usage.notional_usd].into_iter().flatten().reduce(Usd::add);
         }
         all

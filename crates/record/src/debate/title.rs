@@ -107,7 +107,8 @@ fn cut(text: &str) -> Option<String> {
     let whole =
         if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
     let words: Vec<&str> = whole.split(' ').collect();
-    let whole = without_introduction(&words).join(" ");
+    let next = text[whole.len()..].split_whitespace().next().unwrap_or_default();
+    let whole = phrase(&words, next);
     Some(format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c))))
 }
 

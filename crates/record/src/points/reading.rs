@@ -11,6 +11,7 @@ use dialectic_base::call::is_default;
 
 use crate::debate::{AgentId, CallKey, Contribution, Debate, Lens, ResultKind};
 
+use super::parser::review_section;
 use super::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Point, PointId, RaisedPoint, ReadAnswers, ReadCritique,
     RecheckStanding, Response, Stance, Statement, read_answers, read_check, read_critique, read_decisions,
@@ -63,14 +64,6 @@ impl Reading {
     /// `text`, the source of this reading, without its answers.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
-    }
-
-    /// Adds the points of `more`, which repeated the request.
-    pub fn with_points_of(self, more: Self) -> Self {
-        let rechecks = if more.rechecks.is_empty() { self.rechecks } else { more.rechecks };
-        let verifications = if more.verifications.is_empty() { self.verifications } else { more.verifications };
-        let given_up = if more.given_up.is_empty() { self.given_up } else { more.given_up };
-        Self { given_up, rechecks, verifications, ..more }
     }
 
     /// Whether anything was read.
@@ -282,13 +275,73 @@ impl Reads {
         }
     }
 
-    /// Whether a second text contains more of the requested parts than the first (`reading`).
-    pub fn is_better(&self, more: &Reading, reading: &Reading) -> bool {
-        match self {
-            Self::Findings(_) | Self::Opinion(_) => !self.lacks_points(more),
-            Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Answers { .. } | Self::Final(_) => {
-                more.points.is_some() && more.unread_texts <= reading.unread_texts
+    /// The texts for which a review has no readable section, if it has one for others.
+    pub fn unread_texts(&self, text: &str) -> Vec<u32> {
+        let order = self.texts();
+        let read = read_review(text, &order);
+        let unread: Vec<u32> =
+            order.iter().zip(read).filter(|(_, one)| one.points.is_none()).map(|(of, _)| *of).collect();
+        if unread.len() < order.len() { unread } else { Vec::new() }
+    }
+
+    /// The first text of a critic with the points of the `second`, which repeated the request, and how both read;
+    /// `None` if the second has none.
+    pub fn joined(&self, first: &str, second: &str) -> Option<(String, Reading)> {
+        let unread = self.unread_texts(first);
+        if !unread.is_empty() {
+            return self.with_sections(first, second, &unread);
+        }
+        let (reading, more) = (self.read(first), self.read(second));
+        if self.lacks_points(&more) && (more.points.is_none() || more.unread_texts > reading.unread_texts) {
+            return None;
+        }
+        // The second text has the same points again, and so replaces the first unless that says something else.
+        let is_needed = !reading.rechecks.is_empty() && more.rechecks.is_empty()
+            || !reading.verifications.is_empty() && more.verifications.is_empty()
+            || !reading.given_up.is_empty() && more.given_up.is_empty();
+        let text = if is_needed { format!("{}\n\n{}", first.trim_end(), second.trim()) } else { second.to_owned() };
+        let rechecks = if more.rechecks.is_empty() { reading.rechecks } else { more.rechecks };
+        let verifications = if more.verifications.is_empty() { reading.verifications } else { more.verifications };
+        let given_up = if more.given_up.is_empty() { reading.given_up } else { more.given_up };
+        Some((text, Reading { given_up, rechecks, verifications, ..more }))
+    }
+
+    /// The first text with the `second` one's sections for the `unread` texts.
+    fn with_sections(&self, first: &str, second: &str, unread: &[u32]) -> Option<(String, Reading)> {
+        let order = self.texts();
+        let section = |number: &u32| {
+            let titled = review_section(second, *number, &order).and_then(|place| second.get(place));
+            // The only section that was asked for may come without its title.
+            let is_untitled = unread.len() == 1 && order.iter().all(|of| review_section(second, *of, &order).is_none());
+            let section = titled.or_else(|| is_untitled.then_some(second))?;
+            Some((*number, format!("## Text {number}\n\n{}", section.trim())))
+        };
+        let sections: Vec<(u32, String)> = unread.iter().filter_map(section).collect();
+        let more = sections.iter().map(|(_, section)| &**section).collect::<Vec<_>>().join("\n\n");
+        let (reading, read) = (self.read(first), self.read(&more));
+        let mut text = first.trim_end().to_owned();
+        for (number, section) in sections {
+            match review_section(&text, number, &order) {
+                Some(place) => text.replace_range(place, section.split_once("\n\n").map_or("", |(_, below)| below)),
+                None => text = format!("{text}\n\n{section}"),
             }
+        }
+        let points = [reading.points?, read.points?].concat();
+        let unread_texts = reading.unread_texts + read.unread_texts - order.len();
+        let unread = reading.unread + read.unread;
+        Some((text, Reading { points: Some(points), unread, unread_texts, ..reading }))
+    }
+
+    /// The numbers of a review's texts.
+    fn texts(&self) -> Vec<u32> {
+        match self {
+            Self::Review { texts, .. } => texts.iter().map(|(number, _)| *number).collect(),
+            Self::Critique(_)
+            | Self::Check(_)
+            | Self::Answers { .. }
+            | Self::Findings(_)
+            | Self::Opinion(_)
+            | Self::Final(_) => Vec::new(),
         }
     }
 }

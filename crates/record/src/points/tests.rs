@@ -388,3 +388,33 @@ fn an_approach_to_give_up_is_labelled_once() {
         assert_eq!(given_up(None, reason).remark(), reason);
     }
 }
+
+#[test]
+fn a_review_and_the_sections_that_were_asked_for_again_are_one() {
+    let texts = [(1, "agent-a"), (2, "agent-b"), (3, "agent-c")].map(|(number, id)| (number, AgentId::new(id)));
+    let reads = Reads::Review { texts: texts.into(), own: None };
+    let point = |part: &str| format!("1. [major] {part}: it fails. Resolved by: another.");
+    let section = |number: u32, part: &str| format!("## Text {number}\n\n{}", point(part));
+    let first = format!("{}\n\n## Text 2\n\nIt worries me.\n\n{}", section(1, "Store"), section(3, "Queue"));
+    let abouts = |reading: &Reading| {
+        let points = reading.points.iter().flatten();
+        points.map(|one| one.about.clone().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(reads.unread_texts(&first), [2]);
+    let whole = format!("{}\n\n{}\n\n{}", section(1, "Store"), section(2, "Clock"), section(3, "Queue"));
+    // With and without a title, and with all the others once more.
+    for second in [section(2, "Clock"), point("Clock"), whole.clone()] {
+        let (text, reading) = reads.joined(&first, &second).unwrap();
+        assert_eq!((text.as_str(), reading.unread_texts), (whole.as_str(), 0), "{second}");
+        assert_eq!(abouts(&reading), ["Store", "Queue", "Clock"]);
+    }
+    assert!(reads.joined(&first, &section(3, "Queue")).is_none());
+    let short = section(1, "Store");
+    assert_eq!(reads.unread_texts(&short), [2, 3]);
+    let (text, reading) = reads.joined(&short, &section(3, "Queue")).unwrap();
+    assert_eq!((text, reading.unread_texts), (format!("{short}\n\n{}", section(3, "Queue")), 1));
+    // What nobody can read is said again, and then stands alone.
+    assert_eq!(reads.unread_texts("It worries me."), [0; 0]);
+    assert_eq!(reads.joined("It worries me.", &whole).unwrap().0, whole);
+    assert!(reads.joined("It worries me.", "I told you so.").is_none());
+}

@@ -46,7 +46,7 @@ pub use step::{Focus, Prompt, Values};
 pub use values::{
     ASSESS, Assess, BEGINNING, Beginning, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, FINDINGS_AGAIN, HISTORY,
     History, OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, PLAIN_CLARIFICATIONS, POINTS_AGAIN, PlainClarifications,
-    SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
+    PointsAgain, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
 };
 pub use version::version;
 

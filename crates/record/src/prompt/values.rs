@@ -57,6 +57,13 @@ pub struct Beginning<'a> {
     pub clarifications: &'a [AnsweredQuestion<'a>],
 }
 
+/// A request for the points of a critique.
+#[derive(Debug, Clone, Serialize)]
+pub struct PointsAgain<'a> {
+    /// The texts whose sections are missing, if a review has others.
+    pub texts: Option<&'a str>,
+}
+
 /// An agent's history in the finished rounds.
 #[derive(Debug, Clone, Serialize)]
 pub struct History<'a> {

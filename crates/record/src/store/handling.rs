@@ -57,6 +57,7 @@ impl Directory {
         remove_leftovers(state);
         drop(fs::remove_file(entry.log_path()));
         entry.forget_stop();
+        entry.forget_host();
         Ok(())
     }
 

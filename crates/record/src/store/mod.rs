@@ -5,6 +5,7 @@
 
 mod directory;
 mod handling;
+mod host;
 mod journal;
 mod line;
 mod lock;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
+pub use host::{HostRequest, SavedReply};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use lock::{FileLock, is_locked, try_lock};
 pub use record::Record;
@@ -40,6 +42,9 @@ pub enum StoreError {
     /// The debates directory cannot be read.
     #[error("cannot read the debates directory {path}")]
     List { path: PathBuf, source: std::io::Error },
+    /// A file cannot be read.
+    #[error("cannot read {path}")]
+    Read { path: PathBuf, source: std::io::Error },
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Write { path: PathBuf, source: std::io::Error },

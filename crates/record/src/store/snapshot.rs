@@ -26,7 +26,6 @@ pub fn write_atomically(
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = temporary_prefix(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
@@ -37,7 +36,7 @@ pub fn write_atomically(
     }
     #[cfg(not(unix))]
     let _ = readers;
-    let temporary = builder.tempfile_in(directory).map_err(failed)?;
+    let temporary = builder.tempfile_in(directory_of(path)).map_err(failed)?;
     if let Ok(replaced) = path.metadata() {
         #[cfg(unix)]
         give_to_owner_of(&replaced, temporary.as_file());
@@ -50,6 +49,30 @@ pub fn write_atomically(
     let written = temporary.into_temp_path().keep().map_err(|error| failed(error.error))?;
     let replaced = patiently(|error| cfg!(windows) && is_in_use(error), || std::fs::rename(&written, path));
     replaced.inspect_err(|_| drop(std::fs::remove_file(&written))).map_err(failed)
+}
+
+/// Like [`write_atomically`], for its owner only, unless there is a file at `path`. Returns whether there was none.
+///
+/// # Errors
+/// A step fails; then there is no file.
+pub(super) fn write_once(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<bool, StoreError> {
+    let written = || {
+        let mut temporary = tempfile::NamedTempFile::new_in(directory_of(path))?;
+        write(&mut temporary)?;
+        temporary.as_file().sync_all()?;
+        match temporary.persist_noclobber(path) {
+            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            persisted => persisted.map(|_| true).map_err(|error| error.error),
+        }
+    };
+    written().map_err(|source| StoreError::Write { path: path.to_owned(), source })
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The number of attempts to replace a file that is in use, and the delay between them.
@@ -96,9 +119,8 @@ fn temporary_prefix(path: &Path) -> String {
 /// Removes leftovers of a process that was killed while it replaced the file at `path`. The caller must be the only
 /// writer.
 pub(super) fn remove_leftovers(path: &Path) {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = temporary_prefix(path);
-    for file in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+    for file in std::fs::read_dir(directory_of(path)).into_iter().flatten().flatten() {
         let name = file.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(&prefix) && name.ends_with(TEMPORARY_SUFFIX) {

@@ -6,14 +6,14 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
 
-use dialectic_base::figures::{counted, duration, short_cost, with_notional};
+use dialectic_base::figures::{counted, duration, short_cost};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::Debate;
 
 use crate::report::View;
 use crate::report::subject::confidence;
 
-use super::told::rows;
+use super::told::{first_rows, rows};
 
 const FULL: Style = AnsiColor::Green.on_default().bold();
 const LESS: Style = AnsiColor::Yellow.on_default().bold();
@@ -21,8 +21,9 @@ const QUIET: Style = Style::new().dimmed();
 
 /// The indentation below the first line.
 const INDENT: &str = "  ";
-/// The approximate rows of the reason.
+/// The approximate rows of the reason, and the maximum rows of the case in which a requirement fails.
 const REASON_ROWS: usize = 2;
+const CASE_ROWS: usize = 3;
 
 /// A debate that has ended with an answer.
 #[derive(Debug, Clone, Copy)]
@@ -43,16 +44,19 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     let usage = debate.total_usage();
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
-        Some(cost) => with_notional(short_cost(cost), usage.notional_usd),
-        None => with_notional("cost unknown".to_owned(), usage.notional_usd),
+        Some(cost) => usage.cost_in_words(short_cost(cost)),
+        None => usage.cost_in_words("cost unknown".to_owned()),
     };
     let took = debate.took_ms().unwrap_or_else(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     let is_clean = debate.is_clean();
-    let marked = |is_fault: bool, text: String| match (is_clean, is_fault) {
-        (true, _) => format!("{FULL}✓ {text}{FULL:#}"),
-        (false, true) => format!("{LESS}! {text}{LESS:#}"),
-        // A green mark beside a fault would hide it.
-        (false, false) => format!("{INDENT}{text}"),
+    let marked = |is_fault: bool, text: &str| {
+        let (style, mark) = match (is_clean, is_fault) {
+            (true, _) => (FULL, "✓ "),
+            (false, true) => (LESS, "! "),
+            // A green mark beside a fault would hide it.
+            (false, false) => (Style::new(), INDENT),
+        };
+        rows(mark, text, columns).into_iter().map(move |row| format!("{style}{row}{style:#}"))
     };
     let figures = [
         Some(counted(debate.current_round.into(), "round")),
@@ -61,25 +65,24 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
         Some(cost),
         crate::report::subject::status(debate),
     ];
-    let run = marked(debate.is_full() == Some(false), format!("Run: {}", one_line(&debate.run_in_words())));
-    let mut lines = joined(run, figures.into_iter().flatten(), columns);
-    if let Some((first, others)) = debate.outcome.as_ref().and_then(|outcome| outcome.reasons.split_first()) {
+    let run = debate.run_in_words();
+    let mut lines = marked(debate.is_full() == Some(false), &format!("Run: {run}")).collect();
+    append(&mut lines, figures.into_iter().flatten(), columns);
+    let reasons = debate.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
+    if let Some((first, others)) = reasons.split_first().filter(|(first, _)| !run.contains(first.trim_end_matches('.')))
+    {
         let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
         let room = (columns.saturating_sub(INDENT.len()) * REASON_ROWS).saturating_sub(more.len()).max(1);
         lines.extend(rows(INDENT, &format!("{}{more}", truncate_str(&one_line(first), room, "…")), columns));
     }
     if let Some(answer) = debate.answer_state() {
-        let (text, is_fault) = (one_line(&answer.to_string()), !answer.is_clean());
-        let (style, mark) = match (is_clean, is_fault) {
-            (true, _) => (FULL, "✓ "),
-            (false, true) => (LESS, "! "),
-            (false, false) => (Style::new(), INDENT),
-        };
-        let answer = rows(INDENT, &format!("Answer: {text}"), columns).into_iter().enumerate();
-        lines.extend(answer.map(|(place, row)| {
-            let row = if place == 0 { format!("{mark}{}", row.trim_start()) } else { row };
-            format!("{style}{row}{style:#}")
-        }));
+        lines.extend(marked(!answer.is_clean(), &format!("Answer: {answer}")));
+    }
+    let partly = debate.final_solution.iter().flat_map(|solution| &solution.partly_fulfilled);
+    let fails: Vec<&str> = partly.map(|one| one.fails.trim()).filter(|fails| !fails.is_empty()).collect();
+    // Of several, each stands with its requirement in the answer.
+    if let [fails] = fails[..] {
+        lines.extend(first_rows(INDENT, &format!("Fails: {fails}"), columns, CASE_ROWS));
     }
     if let Some(said) = confidence(&View::new(debate, None)).filter(|_| !is_offline) {
         lines.extend(rows(INDENT, &said, columns));
@@ -87,18 +90,15 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     lines.join("\n")
 }
 
-/// `first` and the parts after it, with separators, on as many lines as they need.
-fn joined(first: String, parts: impl Iterator<Item = String>, columns: usize) -> Vec<String> {
-    let mut lines = if measure_text_width(&first) <= columns { vec![first] } else { rows(INDENT, &first, columns) };
+/// Adds parts with separators, on as many lines as they need.
+fn append(lines: &mut Vec<String>, parts: impl Iterator<Item = String>, columns: usize) {
     for part in parts {
-        let Some(line) = lines.last_mut() else { break };
-        if measure_text_width(line) + 3 + measure_text_width(&part) <= columns {
-            let _ = write!(line, "{QUIET} · {QUIET:#}{part}");
-        } else {
-            lines.extend(rows(INDENT, &part, columns));
+        match lines.last_mut().filter(|line| measure_text_width(line) + 3 + measure_text_width(&part) <= columns) {
+            // Writing to a string cannot fail.
+            Some(line) => drop(write!(line, "{QUIET} · {QUIET:#}{part}")),
+            None => lines.extend(rows(INDENT, &part, columns)),
         }
     }
-    lines
 }
 
 #[cfg(test)]
@@ -129,6 +129,16 @@ mod tests {
         let shown = shown(&Debate { outcome, ..fixture::debate() }, 80);
         assert!(shown.starts_with("! Run: incomplete: "), "{shown}");
         assert!(shown.ends_with("\n  agent-kiss failed [2J (and 1 more)"), "{shown}");
+    }
+
+    #[test]
+    fn a_run_that_is_wider_than_the_screen_keeps_its_colour_and_gives_its_reason_once() {
+        let reason = "the judge's assessment is missing (it contains no JSON object)".to_owned();
+        let outcome = Some(Outcome { kind: OutcomeKind::Degraded, reasons: vec![reason] });
+        let debate = Debate { outcome, failures: Vec::new(), ..fixture::debate() };
+        let shown = shown(&debate, 50);
+        assert!(shown.starts_with("! Run: incomplete: the judge's assessment is\n  missing (it"), "{shown}");
+        assert!(!shown.contains('[') && shown.matches("assessment").count() == 1, "{shown}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use dialectic_base::figures::{cost, counted, list, short_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Forecast, PlannedCall, Purchase, Span, StageId};
+use dialectic_record::debate::{Forecast, PlannedCall, Purchase, StageId};
 
 use super::blocks::Layout;
 use super::table::{Cell, Table, TableColumn};
@@ -48,9 +48,7 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 /// The calls and cost of a debate on one line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if
 /// any; `tools` is whether agents may call tools, which no figure includes.
 pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
-    let Span { low, high } = forecast.count();
-    let calls = counted(high as u64, "call");
-    let calls = if low == high { calls } else { format!("{low} to {calls}") };
+    let calls = forecast.count().counted("call");
     // Limits also count repeated requests.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
@@ -100,6 +98,7 @@ pub fn purchase(purchase: &Purchase) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dialectic_record::debate::Span;
     use dialectic_record::debate::fixture::{CRITIQUE, PROPOSAL, key};
 
     #[test]

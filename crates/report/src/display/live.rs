@@ -18,7 +18,7 @@ use dialectic_record::debate::{
 
 use super::plan::Plan;
 use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
-use super::told::{LinePart, cut_words, fitting, spending, style_of};
+use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
 use super::words::last_words;
 
 /// The interval between frames.
@@ -29,7 +29,7 @@ const ROOMY: usize = 60;
 /// The width from which names are not cut.
 const ROOM_FOR_NAMES: usize = 44;
 /// The maximum width of names.
-const NAME_COLUMN: usize = 24;
+const NAME_COLUMN: usize = 28;
 
 /// The separator between parts of a line.
 const SEPARATOR: &str = " · ";
@@ -37,8 +37,7 @@ const SEPARATOR: &str = " · ";
 const LEAST_WORDS: usize = 12;
 
 /// Shown until a call's first words arrive.
-const WAITING: &str = "waiting for the server";
-const LONG_WAIT: Duration = Duration::from_secs(1);
+const SILENT: &str = "thinking";
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -260,8 +259,8 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
     }
     parts.push(part(clock(progress.elapsed(now)), 0));
     parts.extend(spending(spent.cost, spent.tokens).map(|text| part(text, 0)));
-    if let Some((settled, all)) = plan.calls() {
-        parts.push(part(format!("{settled}/{}", counted(all as u64, "call")), 3));
+    if let Some(all) = plan.calls() {
+        parts.push(part(format!("{} of {}", spent.calls, all.counted("call")), 3));
     }
     if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost) {
         let when = if columns < ROOMY { "" } else { " in the end" };
@@ -296,18 +295,19 @@ fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec
     lines
 }
 
-/// A participant's name, padded.
+/// A participant's name and number, padded.
 fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
     let panel = progress.panel();
-    let names = panel.participants().map(|participant| measure_text_width(&one_line(&participant.name)));
     // In the narrowest windows, what an agent does is worth as much room as its name.
     let most = if columns < ROOM_FOR_NAMES { columns / 3 } else { NAME_COLUMN };
-    let column = names.max().unwrap_or(0).min(most);
-    pad_str(&one_line(panel.name(id)), column, console::Alignment::Left, Some("…")).into_owned()
+    let label = |id| label(panel, id, most);
+    let widths = panel.participants().map(|participant| measure_text_width(&label(&participant.id)));
+    let column = widths.max().unwrap_or(0).min(most);
+    pad_str(&label(id), column, console::Alignment::Left, Some("…")).into_owned()
 }
 
-/// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`, or with streamed words `⠋
-/// System Architect proposing · 0:12 · 34 words · …a queue keeps its order`
+/// `⠋ System Architect (1) critiquing Simplicity Advocate · thinking · 0:12`, with a retry `… · 0:12 · retry 2 in 4 s: rate
+/// limited`, or with streamed words `… · 0:12 · 34 words · …a queue keeps its order`
 fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize) -> String {
     let frame = progress.elapsed(now).as_millis() / FRAME_INTERVAL.as_millis() % SPINNER.len() as u128;
     let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];
@@ -319,11 +319,19 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
     // The time shows that something is happening, so the activity is cut instead.
     let for_doing = room(&line).saturating_sub(elapsed.len());
-    let whole = doing(progress, busy, true);
-    let doing = if measure_text_width(&whole) > for_doing { doing(progress, busy, false) } else { whole };
     // Words show that a retry succeeded.
     let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
     let mut calls = busy.calls.iter().map(|(_, call)| *call);
+    let is_silent = calls.clone().all(|call| is_waiting(&call) && call.retry.is_none());
+    let silent = if is_silent { format!("{SEPARATOR}{SILENT}") } else { String::new() };
+    let activities = [true, false].map(|with_targets| doing(progress, busy, with_targets) + &silent);
+    let fits = |text: &String| measure_text_width(text) <= for_doing;
+    let doing = match activities.into_iter().find(fits) {
+        Some(fitting) => fitting,
+        // The stages are named above.
+        None if is_silent => SILENT.to_owned(),
+        None => doing(progress, busy, false),
+    };
     let retry = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()).map(|retry| {
         let wait = retry.due.saturating_duration_since(now).as_millis().div_ceil(1000);
         let when = if wait == 0 { String::new() } else { format!(" in {wait} s") };
@@ -337,12 +345,6 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
         _ => line.push_str(&cut_words(&doing, for_doing)),
     }
     let _ = write!(line, "{SEPARATOR}{QUIET}{elapsed}{QUIET:#}");
-    let has_waited = calls.clone().all(|call| {
-        is_waiting(&call) && call.retry.is_none() && now.saturating_duration_since(call.since) >= LONG_WAIT
-    });
-    if has_waited && room(&line) >= WAITING.len() {
-        let _ = write!(line, "{SEPARATOR}{QUIET}{WAITING}{QUIET:#}");
-    }
     if let Some(retry) = retry.filter(|_| has_room_for_both) {
         let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", cut_words(&retry, room(&line)));
     }
@@ -436,17 +438,17 @@ mod tests {
     fn the_block_shows_the_round_and_who_is_busy() {
         insta::assert_snapshot!(drawn(&scene(), 100, 30), @"
         ▸ proposals 1/3  ▸ critiques 0/6
-        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · retry 2 in 2 s: rate limited
-        ⠸ Performance Engineer proposing · 0:02 · waiting for the server
-        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · waiting for the server
+        ⠸ System Architect (1)     critiquing Simplicity Advocate · 0:02 · retry 2 in 2 s: rate limited
+        ⠸ Performance Engineer (2) proposing · thinking · 0:02
+        ⠸ Simplicity Advocate (3)  critiquing 2 proposals · thinking · 0:02
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
-        insta::assert_snapshot!(drawn(&scene(), 20, 30), @r"
+        insta::assert_snapshot!(drawn(&scene(), 20, 30), @"
         ▸ proposals 1/3  ▸…
         ⠸ Syste… re… · 0:02
-        ⠸ Perfo… pr… · 0:02
-        ⠸ Simpl… cr… · 0:02
+        ⠸ Perfo… th… · 0:02
+        ⠸ Simpl… th… · 0:02
         · Judge
         0:02 · $0.0100
         ");
@@ -459,19 +461,19 @@ mod tests {
         signals.push(words(PROPOSAL, "agent-performance", None, " the \u{1b}[2Jdatabase, and measure"));
         signals.push(words(CRITIQUE, "agent-architect", Some("agent-kiss"), "Too"));
         signals.push(words(CRITIQUE, "agent-kiss", Some("agent-performance"), "It lacks a limit."));
-        insta::assert_snapshot!(drawn(&signals, 100, 30), @r"
+        insta::assert_snapshot!(drawn(&signals, 100, 30), @"
         ▸ proposals 1/3  ▸ critiques 0/6
-        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 1 word · Too
-        ⠸ Performance Engineer proposing · 0:02 · 10 words · …a cache before the [2Jdatabase, and measure
-        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · 4 words · It lacks a limit.
+        ⠸ System Architect (1)     critiquing Simplicity Advocate · 0:02 · 1 word · Too
+        ⠸ Performance Engineer (2) proposing · 0:02 · 10 words · …cache before the [2Jdatabase, and measure
+        ⠸ Simplicity Advocate (3)  critiquing 2 proposals · 0:02 · 4 words · It lacks a limit.
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
         insta::assert_snapshot!(drawn(&signals, 60, 30), @"
         ▸ proposals 1/3  ▸ critiques 0/6
-        ⠸ System Architect     critiquing · 0:02 · Too
-        ⠸ Performance Engineer proposing · 0:02 · …and measure
-        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02
+        ⠸ System Architect (1)     critiquing · 0:02 · Too
+        ⠸ Performance Engineer (2) proposing · 0:02 · …and measure
+        ⠸ Simplicity Advocate (3)  critiquing 2 proposals · 0:02
         · Judge
         Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
@@ -535,7 +537,7 @@ mod tests {
 
     #[test]
     fn an_unknown_cost_is_called_so() {
-        let panel = PanelInfo { spent: Spent { tokens: 12_345, silent_calls: 0, cost: None }, ..panel() };
+        let panel = PanelInfo { spent: Spent { tokens: 12_345, cost: None, ..Spent::default() }, ..panel() };
         let lines = drawn_of(panel, &[], 80, 2);
         assert_eq!(strip_str(&lines[0]).to_string(), "0:02 · cost unknown · 12,345 tokens · ? for keys");
     }

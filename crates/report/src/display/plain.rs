@@ -1,17 +1,18 @@
-//! Progress without a terminal: one line per beginning or end, without escape codes.
+//! Progress without a terminal: a line for the start and for the end of each stage that makes calls, without escape codes.
 
-use dialectic_base::figures::{duration, named_cost, sum_of_tokens, tokens};
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{AgentId, CallKey, Event, Progress, Signal, StopReason};
+use dialectic_record::debate::{Event, Progress, Signal, StageId, StopReason};
 
 use super::result::{result_line, swayed};
+use super::told::spending;
 
 /// Printed in place of dropped lines.
 pub(super) const GAP: &str = "… progress was skipped here: the reader was too slow …";
 
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
-    open_round: Option<u32>,
+    /// The stages that have started to make calls.
+    begun: Vec<(u32, StageId)>,
 }
 
 impl PlainLines {
@@ -22,97 +23,63 @@ impl PlainLines {
     }
 
     fn texts(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
-        let words = |key: &CallKey| progress.panel().words(key.stage);
+        let rounds = progress.panel().rounds;
         match signal {
-            Signal::Recorded(recorded) => self.event(progress, &recorded.event),
-            Signal::StageStarted { stage, total: total @ 1.., .. } => {
-                vec![format!("{stage} started ({total} expected)")]
+            Signal::Recorded(recorded) => event(progress, &recorded.event).into_iter().collect(),
+            // Carried-over texts need no call, so a stage starts with its first one.
+            Signal::CallStarted { key, .. } if !self.begun.contains(&(key.round, key.stage)) => {
+                self.begun.push((key.round, key.stage));
+                let expected = progress.stages().find(|(stage, _)| *stage == key.stage).map(|(_, so_far)| so_far.total);
+                let expected = expected.map(|total| format!(" ({total} expected)")).unwrap_or_default();
+                vec![format!("{} started{expected}", named(progress, key.round, key.stage))]
             }
-            Signal::StageEnded { stage, done, failed, .. } => {
-                let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
-                let ended = format!("{stage} ended: {done} of {}{missing}", done + failed);
+            Signal::StageEnded { stage, round, done, failed } => {
                 let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
-                std::iter::once(ended).chain(polls).collect()
+                let place = self.begun.iter().position(|begun| *begun == (*round, *stage));
+                let ended = place.map(|place| {
+                    self.begun.swap_remove(place);
+                    let spent = progress.spent();
+                    let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
+                    let cost = spending(spent.cost, spent.tokens).map(|cost| format!(", {cost} so far"));
+                    let (name, cost) = (named(progress, *round, *stage), cost.unwrap_or_default());
+                    format!("{name} ended: {done} of {}{missing}{cost}", done + failed)
+                });
+                ended.into_iter().chain(polls).collect()
             }
-            Signal::RoundEnded { round, points: Some(points), .. } => {
-                vec![format!("round {round}/{}: {points}", progress.panel().rounds)]
-            }
-            Signal::CallStarted { key, .. } => {
-                vec![format!("{} {}{} …", key.agent_id, words(key).present, target(key))]
-            }
-            Signal::CallRetrying { key, attempt, error, wait } => {
-                let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                let (agent, stage) = (&key.agent_id, key.stage);
-                vec![format!("{agent} retries its {stage}{}: retry {attempt} in {wait}: {error}", of(key))]
-            }
+            Signal::RoundEnded { round, points: Some(points), .. } => vec![format!("round {round}/{rounds}: {points}")],
             Signal::ServerBack => vec!["the server is back: the debate continues".to_owned()],
-            Signal::CallEnded { key, error: Some(error), waits_for_server: false, .. } => {
-                vec![format!("{} failed to {}{}: {error}", key.agent_id, words(key).infinitive, target(key))]
-            }
-            Signal::CallEnded { key, latency_ms, tokens: used, error: None, .. } => {
-                let used = used.map_or_else(|| "tokens unknown".to_owned(), |used| tokens(used.total()));
-                let (past, took) = (words(key).past, duration(*latency_ms));
-                vec![format!("{} {past}{} in {took}, {used}", key.agent_id, target(key))]
-            }
-            // After resuming, a stage may have nothing left to do.
-            Signal::StageStarted { total: 0, .. }
+            Signal::StageStarted { .. }
             | Signal::RoundEnded { points: None, .. }
             | Signal::Words { .. }
-            // A single warning covers all waiting calls.
-            | Signal::CallEnded { error: Some(_), waits_for_server: true, .. }
+            | Signal::CallStarted { .. }
+            | Signal::CallRetrying { .. }
+            // Failures are warnings.
+            | Signal::CallEnded { .. }
             | Signal::ServerGone { .. }
             | Signal::Warning { .. } => Vec::new(),
         }
     }
+}
 
-    /// The line that replaces dropped lines. `progress` is the state after them.
-    pub(super) fn gap(&mut self, progress: &Progress) -> String {
-        self.open_round = Some(progress.round()).filter(|round| *round > 0);
-        GAP.to_owned()
-    }
-
-    fn event(&mut self, progress: &Progress, event: &Event) -> Vec<String> {
-        match event {
-            Event::RoundBegun { round, .. } => {
-                let mut lines = self.end_round(progress);
-                self.open_round = Some(*round);
-                lines.push(format!("round {round}/{} started", progress.panel().rounds));
-                lines
-            }
-            Event::StageEntered { stage } if progress.panel().stage(*stage).is_some_and(|stage| !stage.in_round) => {
-                self.end_round(progress)
-            }
-            Event::Completed { .. } => self.end_round(progress),
-            Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the limit is reached".to_owned()],
-            Event::Stopping { reason: StopReason::User } => vec!["stopping: the user requested it".to_owned()],
-            Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
-            // Nothing that began after the questions could be resumed.
-            Event::Resumed if progress.round() == 0 => Vec::new(),
-            Event::Resumed => vec!["debate resumed".to_owned()],
-            _ => result_line(progress.panel(), event, AgentId::as_str).into_iter().collect(),
-        }
-    }
-
-    fn end_round(&mut self, progress: &Progress) -> Vec<String> {
-        let Some(round) = self.open_round.take() else {
-            return Vec::new();
-        };
-        let spent = progress.spent();
-        let cost = named_cost(spent.cost);
-        vec![format!(
-            "round {round}/{} ended: {}, {cost} so far",
-            progress.panel().rounds,
-            sum_of_tokens(spent.tokens, spent.silent_calls)
-        )]
+/// `round 1/3: critiques`
+fn named(progress: &Progress, round: u32, stage: StageId) -> String {
+    let (panel, words) = (progress.panel(), progress.panel().words(stage));
+    if panel.stage(stage).is_some_and(|stage| stage.in_round) {
+        format!("round {round}/{}: {}", panel.rounds, words.plural)
+    } else {
+        words.noun.into_owned()
     }
 }
 
-fn target(key: &CallKey) -> String {
-    key.target_agent_id.as_ref().map(|id| format!(" {id}")).unwrap_or_default()
-}
-
-fn of(key: &CallKey) -> String {
-    key.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default()
+fn event(progress: &Progress, event: &Event) -> Option<String> {
+    match event {
+        Event::Stopping { reason: StopReason::Budget } => Some("stopping: the limit is reached".to_owned()),
+        Event::Stopping { reason: StopReason::User } => Some("stopping: the user requested it".to_owned()),
+        Event::Suspended { stage } => Some(progress.panel().words(*stage).progressive.into_owned()),
+        // Nothing that began after the questions could be resumed.
+        Event::Resumed => (progress.round() > 0).then(|| "debate resumed".to_owned()),
+        _ => result_line(progress.panel(), event),
+    }
 }
 
 #[cfg(test)]
@@ -166,66 +133,37 @@ mod tests {
             call_ended(SYNTHESIS, "judge", None),
             recorded(completed()),
         ];
-        insta::assert_snapshot!(shown(&signals), @r"
-        round 1/3 started
-        proposal started (2 expected)
-        agent-architect proposes …
-        agent-kiss proposes …
-        agent-architect proposed in 1.2 s, 1,434 tokens
-        critique started (2 expected)
-        agent-kiss critiques agent-architect …
-        agent-kiss retries its proposal: retry 2 in 4.0 s: rate limited
-        agent-kiss retries its critique of agent-architect: retry 2 in 4.0 s: the server answered 503
-        agent-kiss proposed in 1.2 s, 1,434 tokens
-        proposal ended: 2 of 2
-        agent-kiss failed to critique agent-architect: the server [1manswered 503
-        critique ended: 1 of 2, 1 failed
-        round 1/3 ended: 2,868 tokens, $0.0200 so far
-        round 2/3 started
+        insta::assert_snapshot!(shown(&signals), @"
+        round 1/3: proposals started (2 expected)
+        round 1/3: critiques started (2 expected)
+        round 1/3: proposals ended: 2 of 2, $0.0200 so far
+        round 1/3: critiques ended: 1 of 2, 1 failed, $0.0200 so far
         stopping: the limit is reached
-        round 2/3 ended: 2,868 tokens, $0.0200 so far
-        judge synthesizes …
-        judge synthesized in 1.2 s, 1,434 tokens
+        synthesis started
         ");
     }
 
     #[test]
-    fn a_stage_in_which_nothing_is_left_to_do_is_not_announced() {
-        let signals = [stage_entered(PROPOSAL), stage_started(PROPOSAL, 0), stage_started(CRITIQUE, 1)];
-        assert_eq!(shown(&signals), "critique started (1 expected)");
+    fn a_stage_that_makes_no_call_is_not_announced() {
+        let signals = [stage_entered(PROPOSAL), stage_started(PROPOSAL, 3), stage_ended(PROPOSAL, 3, 0)];
+        assert_eq!(shown(&signals), "");
     }
 
     #[test]
     fn a_stage_that_is_unknown_is_called_by_its_id() {
         let encore = StageId::new("encore\u{1b}[2J");
-        let signals = [
-            round_begun(1),
-            stage_entered(encore),
-            call_started(encore, "agent-kiss", None),
-            call_ended(encore, "agent-kiss", None),
-            retrying(encore, "agent-kiss", None, "again"),
-        ];
-        insta::assert_snapshot!(shown(&signals), @r"
-        round 1/3 started
-        agent-kiss encore[2J …
-        agent-kiss encore[2J in 1.2 s, 1,434 tokens
-        agent-kiss retries its encore[2J: retry 2 in 4.0 s: again
-        ");
+        assert_eq!(shown(&[round_begun(1), call_started(encore, "agent-kiss", None)]), "encore[2J started");
     }
 
     #[test]
     fn what_is_unknown_is_not_called_nothing() {
-        let Signal::CallEnded { key, latency_ms, .. } = call_ended(PROPOSAL, "agent-kiss", None) else {
-            panic!("a call that ended");
-        };
-        let ended =
-            Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None, waits_for_server: false };
-        assert_eq!(shown(&[ended]), "agent-kiss proposed in 1.2 s, tokens unknown");
         let signals = [
             round_begun(3),
+            stage_started(PROPOSAL, 1),
+            call_started(PROPOSAL, "agent-kiss", None),
             dialectic_record::debate::fixture::contributed_unpriced(PROPOSAL, "agent-kiss"),
-            recorded(completed()),
+            stage_ended(PROPOSAL, 1, 0),
         ];
-        assert_eq!(shown(&signals), "round 3/3 started\nround 3/3 ended: 1,434 tokens, cost unknown so far");
+        assert!(shown(&signals).ends_with("ended: 1 of 1, cost unknown so far"), "{}", shown(&signals));
     }
 }

@@ -5,18 +5,13 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, score};
 use dialectic_record::debate::{
-    AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Relation, Relations,
-    ResultKind, Verdict,
+    AgentId, Argument, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Relation, Relations, ResultKind,
+    Verdict,
 };
 
-/// An event's result about votes, positions or the winner; `None` for other events. `name` returns display names. Not
-/// sanitized.
-pub(super) fn result_line<'a>(
-    panel: &'a PanelInfo,
-    event: &'a Event,
-    name: impl Fn(&'a AgentId) -> &'a str,
-) -> Option<String> {
-    let by = |key: &'a CallKey| format!("{} {}", name(&key.agent_id), panel.words(key.stage).past);
+/// The result of an event that ends no call: of a vote, a comparison or a verdict. Not sanitized.
+pub(super) fn result_line(panel: &PanelInfo, event: &Event) -> Option<String> {
+    let name = |id| panel.name(id);
     match event {
         Event::Gathered { gathered } => {
             let there = gathered.material.iter().filter(|one| one.error.is_none()).count();
@@ -28,16 +23,9 @@ pub(super) fn result_line<'a>(
             let all = selection.candidates.len();
             (chosen.len() < all).then(|| format!("team: {} (of {all} agents)", chosen.join(", ")))
         }
-        Event::Related { key, relations, .. } => Some(format!("{}: {}", by(key), related(relations))),
         Event::Measured { convergence, .. } => Some(measured(convergence)),
-        Event::Challenged { key, challenge, .. } => Some(format!("{}: {}", by(key), challenged(challenge))),
-        Event::Observed { key, observations, .. } => Some(format!("{}: {}", by(key), observed(observations))),
         Event::Extended { winner, missing, .. } => {
             Some(format!("the debate continues: {} misses {}", name(winner), missing.join("; ")))
-        }
-        Event::Polled { key, vote, .. } => Some(format!("{}: {vote}", by(key))),
-        Event::Judged { key, judgement, .. } => {
-            Some(format!("{}: {}", by(key), result(judgement.winner.as_ref(), &judgement.scores, name)))
         }
         Event::Decided { verdict } => {
             let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Verdict));
@@ -133,34 +121,22 @@ mod tests {
     use dialectic_record::debate::fixture::{panel, pitching};
 
     #[test]
-    fn each_result_is_one_line_in_the_words_of_its_stage() {
+    fn a_verdict_is_one_line_in_the_words_of_its_stage() {
         let events = [
-            pitching::polled("agent-kiss", "against"),
-            pitching::judged(2, Some("agent-kiss")),
-            pitching::judged(2, None),
             pitching::decided(Some("agent-architect"), Some(true)),
             pitching::decided(None, Some(false)),
             pitching::decided(None, None),
         ];
-        let panel = pitching::panel();
-        let lines: Vec<String> =
-            events.iter().map(|event| result_line(&panel, event, AgentId::as_str).unwrap()).collect();
-        insta::assert_snapshot!(lines.join("\n"), @r"
-        agent-kiss raised a hand: against
-        judge deliberated: agent-kiss wins (agent-architect 72.5, agent-kiss 65)
-        judge deliberated: nobody wins (agent-architect 72.5, agent-kiss 65)
-        ruling: agent-architect wins (agent-architect 72.5, agent-kiss 65), the same in both orders
-        ruling: nobody wins (agent-architect 72.5, agent-kiss 65), the result changed with the order
-        ruling: nobody wins (agent-architect 72.5, agent-kiss 65)
+        let line = |event| result_line(&pitching::panel(), event).unwrap();
+        insta::assert_snapshot!(events.iter().map(line).collect::<Vec<_>>().join("\n"), @r"
+        ruling: System Architect wins (System Architect 72.5, Simplicity Advocate 65), the same in both orders
+        ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65), the result changed with the order
+        ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65)
         ");
     }
 
     #[test]
-    fn a_stage_that_is_unknown_is_called_by_its_id() {
-        let line =
-            |event| result_line(&panel(), &event, |id| if id.as_str() == "judge" { "Judge" } else { id.as_str() });
-        let polled = line(pitching::polled("agent-kiss", "against"));
-        assert_eq!(polled.as_deref(), Some("agent-kiss show-of-hands: against"));
-        assert!(line(pitching::decided(None, None)).unwrap().starts_with("verdict: nobody wins"));
+    fn a_stage_that_is_unknown_is_called_by_its_result() {
+        assert!(result_line(&panel(), &pitching::decided(None, None)).unwrap().starts_with("verdict: nobody wins"));
     }
 }

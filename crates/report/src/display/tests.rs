@@ -39,38 +39,18 @@ fn plain_lines_have_the_words_of_the_protocol() {
         lines.extend(plain.lines(&progress, &signal));
     }
     let lines = lines.join("\n");
-    insta::assert_snapshot!(lines, @r"
-    round 1/3 started
-    pitch started (1 expected)
-    agent-architect pitches …
-    agent-architect retries its pitch: retry 2 in 4.0 s: rate limited
-    agent-architect pitched in 1.2 s, 1,434 tokens
-    pitch ended: 1 of 1
-    heckle started (2 expected)
-    agent-kiss heckles agent-architect …
-    agent-kiss heckles agent-performance …
-    agent-kiss heckled agent-architect in 1.2 s, 1,434 tokens
-    agent-kiss failed to heckle agent-performance: lost for words
-    heckle ended: 1 of 2, 1 failed
-    applause started (1 expected)
-    agent-kiss applauds …
-    agent-kiss applauded in 1.2 s, 1,434 tokens
-    applause ended: 1 of 1
-    round 1/3 ended: 4,302 tokens, cost unknown so far
-    show-of-hands started (1 expected)
-    agent-performance raises a hand …
-    agent-performance raised a hand: against
-    agent-performance raised a hand in 1.2 s, 1,434 tokens
-    show-of-hands ended: 1 of 1
+    insta::assert_snapshot!(lines, @"
+    round 1/3: pitches started (1 expected)
+    round 1/3: pitches ended: 1 of 1, $0.0100 so far
+    round 1/3: heckles started (2 expected)
+    round 1/3: heckles ended: 1 of 2, 1 failed, $0.0200 so far
+    round 1/3: applauses started (1 expected)
+    round 1/3: applauses ended: 1 of 1, cost unknown so far
+    show of hands started (1 expected)
+    show of hands ended: 1 of 1, cost unknown so far
     ruling started (2 expected)
-    judge deliberates …
-    judge deliberated: agent-architect wins (agent-architect 72.5, agent-kiss 65)
-    judge deliberated in 1.2 s, 1,434 tokens
-    judge deliberates …
-    judge deliberated: nobody wins (agent-architect 72.5, agent-kiss 65)
-    judge deliberated in 0.0 s, tokens unknown
-    ruling ended: 2 of 2
-    ruling: nobody wins (agent-architect 72.5, agent-kiss 65), the result changed with the order
+    ruling ended: 2 of 2, cost unknown so far
+    ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65), the result changed with the order
     ");
     assert_own_words(&lines);
 }
@@ -87,14 +67,17 @@ fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
     }
     let text = lines.join("\n");
     insta::assert_snapshot!(text, @"
-    ✓ r1 pitch System Architect · 1.2 s · “text”
-    ✓ r1 heckle Simplicity Advocate → System Architect · 1.2 s · “text”
-    ✗ r1 heckle Simplicity Advocate → Performance Engineer
+    ✓ r1 pitch System Architect (1) · 1.2 s · “text”
+    ✓ r1 heckle Simplicity Advocate (3) → System Architect (1) · 1.2 s · “text”
+    ✗ r1 heckle Simplicity Advocate (3) → Performance Engineer (2)
         lost for words (after 4 attempts)
-    ✓ r1 applause Simplicity Advocate → System Architect · 1.2 s · “because”
-    ✓ r1 show of hands Performance Engineer · 1.2 s · against: because
-    ✓ r1 ruling Judge · 1.2 s · System Architect wins (System Architect 72.5,…
-    ✓ r1 ruling Judge · 1.2 s · nobody wins (System Architect 72.5, Simplicity…
+    ✓ r1 applause Simplicity Advocate (3) → System Architect (1) · 1.2 s
+        “because”
+    ✓ r1 show of hands Performance Engineer (2) · 1.2 s · against: because
+    ✓ r1 ruling Judge · 1.2 s
+        System Architect wins (System Architect 72.5, Simplicity Advocate 65)
+    ✓ r1 ruling Judge · 1.2 s
+        nobody wins (System Architect 72.5, Simplicity Advocate 65)
     ◆ ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65), the
       result changed with the order
     ");
@@ -117,38 +100,38 @@ fn the_live_block_has_the_words_of_the_protocol() {
     }
     let text = lines.join("\n");
     insta::assert_snapshot!(text, @"
-    · System Architect
-    · Performance Engineer
-    · Simplicity Advocate
+    · System Architect (1)
+    · Performance Engineer (2)
+    · Simplicity Advocate (3)
     · Judge
     Round 1/3 · 0:00
     ▸ pitch
     ▸ pitch 0/1
-    ⠋ System Architect     pitching · 0:00
-    ⠋ System Architect     pitching · 0:00 · retry 2 in 4 s: rate limited
+    ⠋ System Architect (1)     pitching · thinking · 0:00
+    ⠋ System Architect (1)     pitching · 0:00 · retry 2 in 4 s: rate limited
     ▸ pitch 1/1
     Round 1/3 · 0:00 · $0.0100 · 1,434 tokens
     ✓ pitch
     ✓ pitch  ▸ heckles 0/2
-    ⠋ Simplicity Advocate  heckling System Architect · 0:00
-    ⠋ Simplicity Advocate  heckling 2 pitches · 0:00
+    ⠋ Simplicity Advocate (3)  heckling System Architect · thinking · 0:00
+    ⠋ Simplicity Advocate (3)  heckling 2 pitches · thinking · 0:00
     ✓ pitch  ▸ heckles 1/2
     Round 1/3 · 0:00 · $0.0200 · 2,868 tokens
-    ⠋ Simplicity Advocate  heckling Performance Engineer · 0:00
+    ⠋ Simplicity Advocate (3)  heckling Performance Engineer · thinking · 0:00
     ✓ pitch  ▸ heckles 2/2
     ✓ pitch  ✓ heckles
     ✓ pitch  ✓ heckles  ▸ applause 0/1
-    ⠋ Simplicity Advocate  applauding · 0:00
+    ⠋ Simplicity Advocate (3)  applauding · thinking · 0:00
     ✓ pitch  ✓ heckles  ▸ applause 1/1
     Round 1/3 · 0:00 · cost unknown · 4,302 tokens
     ✓ pitch  ✓ heckles  ✓ applause
     ✓ pitch  ✓ heckles  ✓ applause  ▸ show of hands 0/1
-    ⠋ Performance Engineer raising a hand · 0:00
+    ⠋ Performance Engineer (2) raising a hand · thinking · 0:00
     ✓ pitch  ✓ heckles  ✓ applause  ▸ show of hands 1/1
     Round 1/3 · 0:00 · cost unknown · 5,736 tokens
     ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands
     ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 0/2
-    ⠋ Judge                deliberating · 0:00
+    ⠋ Judge                    deliberating · thinking · 0:00
     ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 1/2
     Round 1/3 · 0:00 · cost unknown · 7,170 tokens
     ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 2/2

@@ -1,5 +1,6 @@
 //! The scrollback of a debate: a line for each finished call, a rule at the end of each round, and other lasting notes.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use dialectic_record::debate::{
 };
 
 use super::result::{challenged, observed, related, result, result_line, swayed};
+use super::wrap::{StyledSpan, wrap};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -25,13 +27,12 @@ const QUIET: Style = Style::new().dimmed();
 /// The agents' colours on pages, approximated for terminals: readable on dark and light ones.
 const OF_AGENTS: [u8; 8] = [33, 168, 98, 31, 161, 133, 62, 97];
 
-/// With fewer columns, the words get their own row.
-const ROOM_FOR_WORDS: usize = 24;
-/// The indentation of that row.
+/// The indentation of a result below its call.
 const INDENT: &str = "    ";
 /// The minimum length of a cut name.
 const LEAST_NAME: usize = 6;
-/// The maximum rows of a failure's reason, including the first.
+/// The maximum rows of a quotation or result, and of a failure's reason.
+const SAID_ROWS: usize = 2;
 const REASON_ROWS: usize = 3;
 /// The bytes of a text searched for its first sentence.
 const READ: usize = 4_000;
@@ -142,10 +143,10 @@ impl Teller {
             Event::Voted { voting, .. } => Some(counted_votes(panel, voting)),
             Event::Measured { convergence, .. } => {
                 self.convergence = Some(convergence.clone());
-                result_line(panel, event, |id| panel.name(id))
+                result_line(panel, event)
             }
             Event::Gathered { .. } | Event::TeamSelected { .. } | Event::Extended { .. } | Event::Decided { .. } => {
-                result_line(panel, event, |id| panel.name(id))
+                result_line(panel, event)
             }
             _ => None,
         }
@@ -166,7 +167,7 @@ impl Teller {
 
     /// The rule at the end of a round, with the most important part last.
     fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
-        let Spent { tokens: all, silent_calls, cost } = progress.spent();
+        let Spent { tokens: all, silent_calls, cost, .. } = progress.spent();
         let used = all.saturating_sub(self.before.tokens);
         let cost = cost.zip(self.before.cost).map(|(all, before)| all.saturating_sub(before));
         let mut parts = Vec::new();
@@ -297,7 +298,7 @@ impl<'a> EndedCall<'a> {
             CallResult::Failure(failure) => failure.error.clone(),
             CallResult::Vote { vote, reason } => format!("{vote}: {}", first_sentence(reason)),
             CallResult::Judgement(judgement) => {
-                text = Some(judgement.reasoning.as_str().into());
+                text = Some(Arc::from(judgement.reasoning.as_str()));
                 result(judgement.winner.as_ref(), &judgement.scores, |id| panel.name(id))
             }
             CallResult::Summary(summary) => {
@@ -323,7 +324,7 @@ impl<'a> EndedCall<'a> {
                     let sure = solution.confidence.map(|sure| format!(", with confidence {}{limited}", percent(sure)));
                     format!("kept as the solution{}", sure.unwrap_or_default())
                 } else {
-                    is_quotation = true;
+                    (is_quotation, text) = (true, Some(Arc::from(solution.description.as_str())));
                     first_sentence(&solution.description)
                 }
             }
@@ -334,10 +335,15 @@ impl<'a> EndedCall<'a> {
         };
         let went_well = ended.status() != CallStatus::Failed;
         let latency_ms = record.map(|call| call.latency_ms);
-        Some(Self { key, about, went_well, latency_ms, said: one_line(&said), is_quotation, text })
+        let said = one_line(&panel.with_named_texts(&said));
+        let text = text.map(|text| match panel.with_named_texts(&text) {
+            Cow::Owned(named) => named.into(),
+            Cow::Borrowed(_) => text,
+        });
+        Some(Self { key, about, went_well, latency_ms, said, is_quotation, text })
     }
 
-    /// `✓ r1 critique Performance Engineer → System Architect · 3.7 s · “The lease table is a hot spot.”`
+    /// `✓ r1 critique Performance Engineer (2) → System Architect (1) · 3.7 s · “The lease table is a hot spot.”`
     fn lines(&self, panel: &PanelInfo, columns: usize, quotes: bool) -> Vec<String> {
         let (mark, style) = if self.went_well { ("✓", DONE) } else { ("✗", FAILED) };
         let round = if self.key.round == 0 { String::new() } else { format!("r{} ", self.key.round) };
@@ -345,56 +351,62 @@ impl<'a> EndedCall<'a> {
         let took = self.latency_ms.map(|ms| format!(" · {}", duration(ms))).unwrap_or_default();
         let fixed = measure_text_width(&format!("{mark} {round}{what} {took}"));
         let agents = [Some(&self.key.agent_id), self.about];
-        let names: Vec<String> = agents.iter().flatten().map(|id| one_line(panel.name(id))).collect();
+        let names: Vec<String> = agents.iter().flatten().map(|id| label(panel, id, usize::MAX)).collect();
         let room = columns.saturating_sub(fixed);
         // Where there is no room for both names, the second begins the next row.
         let is_broken = measure_text_width(&names.join(" → ")) > room && names.len() > 1;
-        let of = |(id, name): (&&AgentId, &String), room: usize| {
+        let of = |id: &AgentId, room: usize| {
             let style = style_of(panel, id);
-            format!("{style}{}{style:#}", cut(name, room.max(LEAST_NAME)))
+            format!("{style}{}{style:#}", label(panel, id, room))
         };
         let in_row = if is_broken { 1 } else { names.len() };
-        let mut all = agents.iter().flatten().zip(&names);
-        let here: Vec<String> = all.by_ref().take(in_row).map(|one| of(one, room)).collect();
+        let mut all = agents.into_iter().flatten();
+        let here: Vec<String> = all.by_ref().take(in_row).map(|id| of(id, room)).collect();
         let arrow = format!("{INDENT}→ ");
-        let below = all.next().map(|one| {
+        let below = all.next().map(|id| {
             let room = columns.saturating_sub(measure_text_width(&arrow));
-            format!("{arrow}{}", of(one, room))
+            format!("{arrow}{}", of(id, room))
         });
         let own = style_of(panel, &self.key.agent_id);
         let mut line =
             format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", here.join(" → "));
-        if self.said.is_empty() || (self.is_quotation && !quotes) {
-            return [line].into_iter().chain(below).map(|line| cut(&line, columns)).collect();
-        }
-        let said = |room: usize| {
-            if self.is_quotation {
-                format!("{QUIET}“{}”{QUIET:#}", cut_words(&inner_quotes(&self.said), room.saturating_sub(2)))
-            } else {
-                cut_words(&self.said, room)
-            }
+        let hides = self.said.is_empty() || (self.is_quotation && !quotes);
+        let (said, style) = if self.is_quotation {
+            (format!("“{}”", inner_quotes(&self.said)), QUIET)
+        } else {
+            (self.said.clone(), Style::new())
         };
         let room = columns.saturating_sub(measure_text_width(&line) + 3);
-        let fits = measure_text_width(&said(usize::MAX)) <= room || (self.went_well && room >= ROOM_FOR_WORDS);
-        if fits && !is_broken {
-            let _ = write!(line, "{QUIET} · {QUIET:#}{}", said(room));
+        if !hides && !is_broken && measure_text_width(&said) <= room {
+            let _ = write!(line, "{QUIET} · {QUIET:#}{style}{said}{style:#}");
             return vec![line];
         }
-        // The text gets its own row, and a failure its whole reason.
-        let mut lines = vec![cut(&line, columns)];
-        if !self.went_well {
-            lines.extend(below);
-            lines.extend(rows(INDENT, &self.said, columns).into_iter().take(REASON_ROWS));
-            return lines;
-        }
-        let beside = below.as_ref().map(|name| format!("{name}{QUIET} · {QUIET:#}"));
-        let left = |before: &str| columns.saturating_sub(measure_text_width(before));
-        match beside.filter(|name| left(name) >= ROOM_FOR_WORDS / 2) {
-            Some(name) => lines.push(format!("{name}{}", said(left(&name)))),
-            None => lines.extend(below.into_iter().chain([format!("{INDENT}{}", said(left(INDENT)))])),
-        }
-        lines
+        let most = if self.went_well { SAID_ROWS } else { REASON_ROWS };
+        let rows = if hides { Vec::new() } else { first_rows(INDENT, &said, columns, most) };
+        let rows = rows.into_iter().map(|row| format!("{style}{row}{style:#}"));
+        [line].into_iter().chain(below).map(|line| cut(&line, columns)).chain(rows).collect()
     }
+}
+
+/// An agent's name with its number, in this many columns: `System Architect (1)`.
+pub(super) fn label(panel: &PanelInfo, id: &AgentId, columns: usize) -> String {
+    let number = panel.number(id).map(|number| format!(" ({number})")).unwrap_or_default();
+    let room = columns.saturating_sub(number.len()).max(LEAST_NAME);
+    format!("{}{number}", cut(&one_line(panel.name(id)), room))
+}
+
+/// The first [`rows`] of a text; the last one says that there are more, and closes a quotation.
+pub(super) fn first_rows(mark: &str, text: &str, columns: usize, most: usize) -> Vec<String> {
+    let mut all = rows(mark, text, columns);
+    if all.len() > most {
+        let end = if text.ends_with('”') { "…”" } else { "…" };
+        all.truncate(most);
+        if let Some(last) = all.last_mut() {
+            let kept = cut_words(last, columns.saturating_sub(measure_text_width(end)));
+            *last = format!("{}{end}", kept.trim_end_matches(['…', ' ', ',', ';', ':']));
+        }
+    }
+    all
 }
 
 /// `text` cut to this width, without a blank before the ellipsis.
@@ -428,32 +440,20 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// `text` wrapped into rows, the first after `mark`, the others below it.
+/// `text` wrapped into rows between words, the first after `mark`, the others below it.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
-    let room = columns.saturating_sub(indent).max(1);
-    let mut rows: Vec<String> = vec![String::new()];
-    for word in one_line(text).split(' ') {
-        let Some(row) = rows.last_mut() else { break };
-        let word = truncate_str(word, room, "…");
-        if row.is_empty() {
-            row.push_str(&word);
-        } else if measure_text_width(row) + 1 + measure_text_width(&word) <= room {
-            row.push(' ');
-            row.push_str(&word);
-        } else {
-            rows.push(word.into_owned());
-        }
-    }
-    let behind = |place: usize| if place == 0 { mark.to_owned() } else { " ".repeat(indent) };
-    rows.iter().enumerate().map(|(place, row)| behind(place) + row).collect()
+    let rows = wrap(&[StyledSpan::new(one_line(text), Style::new())], columns.saturating_sub(indent));
+    let before = |place: usize| if place == 0 { mark.to_owned() } else { " ".repeat(indent) };
+    rows.iter().enumerate().map(|(place, row)| before(place) + row).collect()
 }
 
-/// The first sentence of a contribution, or of its first objection.
+/// The first sentence of a contribution, or of its first objection or finding with what it is about.
 fn point_of(contribution: &Contribution) -> String {
     let reading = contribution.reading.as_deref();
-    if let Some(point) = reading.and_then(|reading| reading.points.as_ref()?.first()) {
-        return first_sentence(&point.text);
+    if let Some(point) = reading.and_then(|reading| reading.points.as_ref().or(reading.findings.as_ref())?.first()) {
+        let place = point.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        return place + &first_sentence(&point.in_words());
     }
     // The new part of a text precedes or follows its answers to objections.
     let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
@@ -468,7 +468,8 @@ fn seen(contribution: &Contribution) -> String {
         None => "could not be read".to_owned(),
         Some([]) => "no point".to_owned(),
         Some(points @ [first, ..]) => {
-            format!("{}, such as: {}", counted(points.len() as u64, "point"), first_sentence(&first.text))
+            let said = inner_quotes(&first_sentence(&first.in_words()));
+            format!("{}: “{said}”", counted(points.len() as u64, "point"))
         }
     }
 }
@@ -580,7 +581,7 @@ mod tests {
         assert_eq!(line("judge"), "✓ r1 synthesis Judge · 1.2 s · “We use a queue.”");
         assert_eq!(
             line("agent-kiss"),
-            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72 %"
+            "✓ r1 synthesis Judge → Simplicity Advocate (3) · 1.2 s · kept as the solution, with confidence 72 %"
         );
     }
 
@@ -607,11 +608,14 @@ mod tests {
         let points = serde_json::json!({"points": [
             {"severity": "major", "text": "**MySQL** has no such lock. It has others."}, {"severity": "minor", "text": "y"},
         ]});
-        insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as: MySQL has no such lock.");
-        insta::assert_snapshot!(lines(points.clone(), 80), @"✓ r1 check Simplicity Advocate → Judge · 1.2 s · facts: 2 points, such as:…");
+        insta::assert_snapshot!(lines(points.clone(), 120), @"✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s · facts: 2 points: “MySQL has no such lock.”");
+        insta::assert_snapshot!(lines(points.clone(), 80), @"
+        ✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s
+            facts: 2 points: “MySQL has no such lock.”
+        ");
         insta::assert_snapshot!(lines(points, 50), @"
-        ✓ r1 check Simplicity Advocate → Judge · 1.2 s
-            facts: 2 points, such as: MySQL has no such…
+        ✓ r1 check Simplicity Advocate (3) → Judge · 1.2 s
+            facts: 2 points: “MySQL has no such lock.”
         ");
         assert!(lines(serde_json::json!({"points": []}), 120).ends_with("facts: no point"));
         assert!(lines(serde_json::Value::Null, 120).ends_with("facts: could not be read"));
@@ -629,23 +633,25 @@ mod tests {
         let text = "The lease table is a hot spot. Shard it.";
         let said = || fixture::said(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), text);
         insta::assert_snapshot!(lines(said(), 80), @"
-        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+        ✓ r1 critique Simplicity Advocate (3) → System Architect (1) · 1.2 s
             “The lease table is a hot spot.”
         ");
         insta::assert_snapshot!(lines(said(), 50), @"
-        ✓ r1 critique Simplicity Advocate · 1.2 s
-            → System Architect · “The lease table is a…”
+        ✓ r1 critique Simplicity Advocate (3) · 1.2 s
+            → System Architect (1)
+            “The lease table is a hot spot.”
         ");
         insta::assert_snapshot!(lines(said(), 30), @"
-        ✓ r1 critique Simplic… · 1.2 s
-            → System Architect
-            “The lease table is a…”
+        ✓ r1 critique Simpl… (3) · 1.…
+            → System Architect (1)
+            “The lease table is a hot
+            spot.”
         ");
         let failed =
             fixture::failed(fixture::CRITIQUE, "agent-kiss", Some("agent-architect"), "the server is overloaded");
         insta::assert_snapshot!(lines(failed, 40), @"
-        ✗ r1 critique Simplicity Advocate
-            → System Architect
+        ✗ r1 critique Simplicity Advocate (3)
+            → System Architect (1)
             the server is overloaded (after 4
             attempts)
         ");
@@ -687,6 +693,6 @@ mod tests {
 
     #[test]
     fn a_long_reason_is_broken_into_rows() {
-        assert_eq!(rows("✗ ", "one two  three verylongword", 9), ["✗ one two", "  three", "  verylo…"]);
+        assert_eq!(rows("✗ ", "one two  three verylongword", 9), ["✗ one two", "  three", "  verylon", "  gword"]);
     }
 }

@@ -6,19 +6,21 @@
 use std::borrow::Cow;
 use std::io;
 
-use comrak::nodes::{NodeCodeBlock, NodeValue};
+use comrak::nodes::{Node, NodeCodeBlock, NodeValue};
 use comrak::{Arena, format_commonmark, parse_document};
 
-use dialectic_base::figures::{counted, named_cost, score, with_notional};
+use dialectic_base::figures::{self, counted, named_cost, score};
 use dialectic_base::markdown::{fenced, heading, inline};
-use dialectic_base::problem::{NO_ANSWER, major_requirements};
+use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Ledger, Point, PointStatus, Response, ResultKind, Solution};
+use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Response, ResultKind, Solution};
 
 use super::block::Block;
+use super::html::{hash, title as title_of};
 use super::markdown::blocks::for_readers;
-use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
-use super::stages::said_in;
+use super::overview::won;
+use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain, requirements, titled};
+use super::stages::{capitalized, said_in};
 use super::{ParticipantView, View, subject};
 
 /// The beginning of the judge's assessment after the solution; this record has separate places for its lists.
@@ -26,31 +28,54 @@ const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
 /// The characters of an option's first sentences, and the number of its named parts.
 const SKETCH: usize = 300;
 const LEADS: usize = 5;
+/// The characters of the name of a text without a title.
+const NAME: usize = 100;
 /// The level of the highest headings in a text within the record.
 const TOP: u8 = 3;
 
-/// Writes the decision record of a debate to `out`.
+/// The beginning of the last line, which has the hash of the lines above.
+const SEAL: &str = "<!-- Written by dialectic, which does not overwrite this file once it is edited. ";
+
+/// Writes the decision record of a debate to `out`, with a hash that shows whether it was edited: people are meant to
+/// edit it, and a later record of the same debate may differ without that.
 ///
 /// # Errors
 /// `out` cannot be written.
 pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    let debate = view.debate;
+    let mut record = Vec::new();
+    write(view, &mut record)?;
+    out.write_all(&record)?;
+    writeln!(out, "\n{SEAL}{} -->", seal(&String::from_utf8_lossy(&record)))
+}
+
+/// Whether a text is a decision record as [`decision_record`] wrote it.
+pub(super) fn is_unedited(text: &str) -> bool {
+    let Some((record, end)) = text.rsplit_once(SEAL) else { return false };
+    end.trim_end() == format!("{} -->", seal(record))
+}
+
+/// The hash of a record with any line endings.
+fn seal(record: &str) -> String {
+    hash(&record.trim_end().replace('\r', ""))
+}
+
+fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let debate = &view.debate.with_named_texts();
+    let view = &view.on(debate);
+    let ledger = Ledger::shown(debate);
     front_matter(view, out)?;
-    writeln!(out, "# {}\n", heading(view.title().unwrap_or("A debate without a problem")))?;
+    writeln!(out, "# {}\n", heading(&title_of(view)))?;
     writeln!(out, "## Context and Problem Statement\n\n{}\n", context(view))?;
     clarifications(view, out)?;
-    list(
-        out,
-        "## Decision Drivers",
-        major_requirements(&debate.problem).iter().map(|line| inline(&plain(line)).into()),
-    )?;
-    list(out, "## Considered Options", options(view).into_iter())?;
-    let solution = debate.final_solution.as_ref();
-    let text = solution.map(|solution| solution.description.as_str()).unwrap_or_default();
-    let text = without_assessment(text);
-    let decision = if text.trim().is_empty() { "Nothing is decided yet.".to_owned() } else { below(text) };
+    list(out, "## Decision Drivers", requirements(&debate.problem).iter().map(|line| inline(line).into()))?;
+    let options = options(view);
+    let (decision, own) = decision(view, &options);
+    let own =
+        own.filter(|_| !options.is_empty()).map(|title| format!("**{}** The judge’s own.", inline(&sentence(&title))));
+    let options = options.into_iter().map(|option| option.sketch);
+    list(out, "## Considered Options", options.chain(own))?;
     writeln!(out, "## Decision Outcome\n\n{decision}\n")?;
-    if let Some(solution) = solution {
+    if let Some(solution) = &debate.final_solution {
         let items = |texts: &[String]| texts.iter().map(|text| inline(&plain(text)).into_owned()).collect::<Vec<_>>();
         let unmet = solution.unfulfilled_major_requirements.iter();
         let unmet = unmet.map(|one| format!("Not fulfilled: {}", inline(&plain(one))));
@@ -58,10 +83,11 @@ pub(super) fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::R
             items(&subject::partly_fulfilled(solution)).into_iter().map(|one| format!("Fulfilled in part: {one}"));
         list(out, "### Consequences", items(&solution.tradeoffs).into_iter().chain(unmet).chain(partly))?;
         list(out, "## Next Steps", items(&solution.recommendations).into_iter())?;
-        let open = [&solution.open_questions, &solution.unverified, &subject::remaining(&Ledger::of(debate))];
-        list(out, "## Open Questions", open.into_iter().flat_map(|texts| items(texts)))?;
+        list(out, "## Open Questions", items(&solution.open_questions).into_iter())?;
+        let unverified = solution.unverified.iter().map(|text| with_points(text, &ledger));
+        let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+        list(out, "## Open Points", subject::alike(&open).iter().map(|points| open_point(points)).chain(unverified))?;
     }
-    let ledger = Ledger::shown(debate);
     list(out, "## Rejected Objections", rejected(view, &ledger).into_iter())?;
     appendix(view, &ledger, out)
 }
@@ -108,32 +134,99 @@ fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String
     }
     writeln!(out, "{title}\n")?;
     for item in items {
-        writeln!(out, "- {}", item.replace('\n', " "))?;
+        writeln!(out, "- {}", item.trim_end())?;
     }
     writeln!(out)
 }
 
+/// A considered option.
+struct Choice<'v> {
+    author: &'v AgentId,
+    title: String,
+    /// The title, the first sentences and the names of the parts, as far as they are known.
+    sketch: String,
+}
+
 /// Each agent's final position in its own words; the sides in a debate on a motion.
-fn options(view: &View<'_>) -> Vec<String> {
+fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     let debate = view.debate;
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
     let of = |agent: &ParticipantView, yields| {
         texts().filter(|one| one.agent_id == agent.id && debate.yield_of(one) == Some(yields)).collect::<Vec<_>>()
     };
-    let option = |agent: &ParticipantView| {
+    let option = |agent: &'v ParticipantView| {
         let (proposals, speeches) = (of(agent, ResultKind::Proposal), of(agent, ResultKind::Speech));
         // A speech addressed to someone is a question or answer, not the speaker's case.
         let case = speeches.iter().find(|one| one.target_agent_id.is_none());
         // A later proposal replaces an earlier one; the first speech states the case.
         let text = proposals.last().or(case)?.without_answers();
-        let side = view.side_of(&agent.id).filter(|_| view.has_sides());
-        let who: &str = side.map_or(&agent.role, |side| side.name());
-        let leads: Vec<String> = leads(&text, LEADS).iter().map(|lead| inline(lead).into_owned()).collect();
+        let (title, text) = titled(&text);
+        let side = view.side_of(&agent.id).filter(|_| view.has_sides()).map(|side| capitalized(side.name()));
+        let gist = gist(text, SKETCH);
+        let leads: Vec<String> = leads(text, LEADS).iter().map(|lead| inline(lead).into_owned()).collect();
         let parts = if leads.len() > 1 { format!(" It begins with: {}.", leads.join("; ")) } else { String::new() };
-        let (name, who, gist) = (inline(&agent.name), inline(who), gist(&text, SKETCH));
-        Some(format!("**{name}** ({who}): {}{parts}", inline(&gist)))
+        let sketch = format!("{}{parts}", inline(&gist));
+        Some(match side.or(title) {
+            Some(title) => {
+                let sketch = format!("**{}** {sketch}", inline(&sentence(&title)));
+                Choice { author: &agent.id, title, sketch }
+            }
+            None => Choice { author: &agent.id, title: name_of(text), sketch },
+        })
     };
     view.agents.iter().filter_map(option).collect()
+}
+
+/// The name of a text without a title: its first sentence.
+fn name_of(text: &str) -> String {
+    gist(text, NAME)
+}
+
+/// The decision: the option, the reason, and the answer's text; and the option's title if it is the judge's own.
+fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>) {
+    let debate = view.debate;
+    let Some(solution) = &debate.final_solution else { return ("Nothing is decided yet.".to_owned(), None) };
+    let winner = debate.winner().map(|winner| winner.agent_id);
+    let base = winner.or(solution.base.as_ref());
+    let option = options.iter().find(|option| Some(option.author) == base);
+    let (title, text) = titled(without_assessment(&solution.description));
+    let title = || title.or_else(|| solution.title.clone()).unwrap_or_else(|| name_of(text));
+    let own = option.is_none().then(title).filter(|title| !title.is_empty());
+    let why = match won(view).filter(|_| winner.is_some()) {
+        Some(won) => format!("it won: {}", won.trim_end_matches('.')),
+        None if own.is_none() && options.len() < 2 => "no other was proposed".to_owned(),
+        None => "the judge finds it best after the objections".to_owned(),
+    };
+    let state = match debate.answer_state() {
+        Some(state) if !state.is_clean() => format!(", although it leaves {}", inline(&state.to_string())),
+        Some(state) if winner.is_none() => format!(": {}", inline(&state.to_string())),
+        Some(_) | None => String::new(),
+    };
+    let name = option.map(|option| option.title.clone()).or_else(|| own.clone()).unwrap_or_else(|| title_of(view));
+    let chosen = format!("Chosen option: “{}”, because {why}{state}.", inline(name.trim_end_matches('.')));
+    (format!("{chosen}\n\n{}", below(text)), own)
+}
+
+/// Open points of the same words, with what remains of them.
+fn open_point(points: &[&Point]) -> String {
+    let ruling = points.first().and_then(|one| one.ruling());
+    let remains = ruling.map(|ruling| ruling.remains.trim()).filter(|remains| !remains.is_empty());
+    let remains = remains.map(|remains| format!(" What remains: {}", inline(&sentence(remains)))).unwrap_or_default();
+    format!("{}{remains}", named(points))
+}
+
+/// `2.1 and 2.3 (major): ` and the words of these points.
+fn named(points: &[&Point]) -> String {
+    let Some(one) = points.first() else { return String::new() };
+    let numbers = figures::list(&points.iter().map(|one| one.number()).collect::<Vec<_>>());
+    format!("{numbers} ({}): {}", one.point.severity.name(), inline(&sentence(&one.point.in_words())))
+}
+
+/// A sentence that names points, and these points.
+fn with_points(text: &str, ledger: &Ledger) -> String {
+    let is_named = |one: &&Point| text.split([' ', ',', '.']).any(|word| word == one.number());
+    let points = ledger.objections.iter().filter(is_named).map(|one| format!("\n  - {}", named(&[one])));
+    format!("{}{}", inline(&plain(text)), points.collect::<String>())
 }
 
 /// The rejected objections with reasons, from the author or the judge. Merges objections of a critic to several texts
@@ -162,11 +255,15 @@ fn rejection(view: &View<'_>, one: &Point) -> Option<(String, String)> {
     let (critic, severity) = (inline(view.name_of(&one.critic_id)), one.point.severity.name());
     let point = format!("{} Raised by {critic} ({severity})", inline(&sentence(&one.point.in_words())));
     let by_author = one.answer().filter(|_| one.response() == Some(Response::Rejected));
+    let ruling = one.ruling().map(|ruling| ruling.reason.trim());
+    let is_shared = by_author.is_some_and(|answer| answer.reason().is_some() && answer.reason() == ruling);
+    let who = if is_shared { " by its author and the judge" } else { "" };
     let by_author = by_author.map(|answer| match answer.reason().map(sentence) {
-        Some(why) => format!("Rejected: {}", inline(&why)),
+        Some(why) => format!("Rejected{who}: {}", inline(&why)),
         None => "Rejected, without a reason.".to_owned(),
     });
-    let by_judge = one.ruling().map(|ruling| format!("Rejected by the judge: {}", inline(&sentence(&ruling.reason))));
+    let ruling = ruling.filter(|_| !is_shared);
+    let by_judge = ruling.map(|reason| format!("Rejected by the judge: {}", inline(&sentence(reason))));
     let fates: Vec<String> = by_author.into_iter().chain(by_judge).collect();
     Some((point, if fates.is_empty() { "Its critic withdrew it.".to_owned() } else { fates.join(" ") }))
 }
@@ -195,7 +292,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
             out,
             "- {rounds}, {}, {}",
             counted(usage.requests, "call"),
-            with_notional(named_cost(usage.cost_usd), usage.notional_usd)
+            usage.cost_in_words(named_cost(usage.cost_usd))
         )?;
     }
     let course = [subject::ending(debate), subject::extent(debate)].concat();
@@ -228,7 +325,8 @@ pub(super) fn below(text: &str) -> String {
     if text.len() > RENDERED_BYTES {
         return fenced("text", text);
     }
-    let options = markdown_options();
+    let mut options = markdown_options();
+    options.render.prefer_fenced = true;
     let arena = Arena::new();
     let root = parse_document(&arena, text, &options);
     let levels = root.descendants().filter_map(|node| match &node.data.borrow().value {
@@ -248,6 +346,12 @@ pub(super) fn below(text: &str) -> String {
             }
             _ => {}
         }
+    }
+    // Comrak separates a list from another or from code by a comment, but not from a paragraph.
+    let is_list = |node: &Node<'_>| matches!(node.data().value, NodeValue::List(_));
+    let lists: Vec<Node<'_>> = root.descendants().filter(is_list).collect();
+    for list in lists {
+        list.insert_after(arena.alloc(NodeValue::Paragraph.into()));
     }
     let mut written = String::new();
     // Writing to a string cannot fail.

@@ -56,7 +56,7 @@ const DECISION: ReportFormat = ReportFormat {
     ending: "adr.md",
     media_type: "text/markdown; charset=utf-8",
     is_of_reviews: false,
-    write: |view, _, out| decision_record(view, out),
+    write: |view, _, out| decision_record(&view.on(&view.debate.with_named_texts()), out),
 };
 
 const STATE: ReportFormat = ReportFormat {
@@ -128,6 +128,11 @@ impl ReportFormat {
 
     pub fn is_markdown(&self) -> bool {
         self.media_type.starts_with("text/markdown")
+    }
+
+    /// Whether a file with this text may be overwritten. A decision record replaces only an unedited one.
+    pub fn may_replace(&self, text: &str) -> bool {
+        self.name != DECISION.name || decision::is_unedited(text)
     }
 
     /// Why a debate has no such report.

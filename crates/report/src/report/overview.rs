@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dialectic_base::figures::{counted, duration, named_cost, score, with_notional};
+use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Point, PointStatus, Round, Tally, Winner, WonBy};
 
@@ -23,9 +23,7 @@ const ITEM: usize = 300;
 /// The overview as Markdown. `name` is the debate's short name.
 pub fn overview(view: &View<'_>, name: &str) -> String {
     let debate = view.debate;
-    let given = debate.given_title();
-    let title = given.unwrap_or_else(|| debate.heading_of_problem());
-    let mut page = format!("# {}\n\n{}", heading(title), facts(view));
+    let mut page = format!("# {}\n\n{}", heading(&debate.title()), facts(view));
     let ledger = Ledger::shown(debate);
     decided(&mut page, view);
     let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
@@ -35,9 +33,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
         format!("{number} [{severity}] {critic} to {target}: {}", brief(&one.point.in_words(), ITEM))
     });
     list(&mut page, "Open points", points.collect());
-    let problem = debate.problem.trim();
-    let below = problem.split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
-    let rest = if given.is_some() { problem } else { below };
+    let rest = view.problem_below_title().trim();
     if !rest.is_empty() {
         section(&mut page, "The problem", &beginning(rest));
     }
@@ -80,7 +76,7 @@ fn facts(view: &View<'_>) -> String {
         if debate.is_offline() {
             Some("offline".to_owned())
         } else {
-            (!debate.usage.is_empty()).then(|| with_notional(named_cost(usage.cost_usd), usage.notional_usd))
+            (!debate.usage.is_empty()).then(|| usage.cost_in_words(named_cost(usage.cost_usd)))
         },
         subject::status(debate),
     ];
@@ -141,7 +137,7 @@ fn decided(page: &mut String, view: &View<'_>) {
 }
 
 /// The winner, the deciding result and its stability; `None` if there cannot be one.
-fn won(view: &View<'_>) -> Option<String> {
+pub(super) fn won(view: &View<'_>) -> Option<String> {
     let debate = view.debate;
     let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
     let scores = debate.last_verdict().map(|verdict| {

@@ -5,9 +5,12 @@ use comrak::nodes::{ListType, Node, NodeValue};
 use comrak::{Arena, Options, parse_document};
 
 use dialectic_base::markdown::{inline, single_spaced, truncate};
+use dialectic_base::problem::{states_requirement, without_bullet};
 
 /// Longer texts are not rendered: Markdown of that size can nest deeply.
 pub(super) const RENDERED_BYTES: usize = 128 * 1024;
+/// A heading with fewer words names a section, not a text.
+const TITLE_WORDS: usize = 3;
 /// Deeper lists are not indented further.
 const DEEPEST: usize = 6;
 
@@ -219,6 +222,42 @@ pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
     items.filter_map(first_words).take(most).collect()
 }
 
+/// A text's title and the text below it: the heading with which it begins, if that says more than "Approach" does.
+pub(super) fn titled(text: &str) -> (Option<String>, &str) {
+    let arena = Arena::new();
+    let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());
+    let heading = document.first_child().filter(|node| matches!(node.data().value, NodeValue::Heading(_)));
+    let Some(end) = heading.map(|node| node.data().sourcepos.end.line) else { return (None, text) };
+    let mut lines = text.split_inclusive('\n');
+    let title: String = lines.by_ref().take(end).collect();
+    let title = plain(&title);
+    if title.split_whitespace().count() < TITLE_WORDS {
+        return (None, text);
+    }
+    (Some(title), &text[text.len() - lines.map(str::len).sum::<usize>()..])
+}
+
+/// The requirements that a problem states, without their bullets: lines with a word of obligation or wish, and all items
+/// of a list that has one or that such a line introduces.
+pub(super) fn requirements(problem: &str) -> Vec<String> {
+    let lines = lines(truncate(problem, RENDERED_BYTES / 4));
+    let is_item = |line: &ProseLine| line.kind == LineKind::Item;
+    let mut before: Option<&ProseLine> = None;
+    let mut found = Vec::new();
+    for list in lines.chunk_by(|one, next| is_item(one) && is_item(next)) {
+        let is_meant = |line: &ProseLine| states_requirement(&line.text);
+        let is_introduced =
+            before.is_some_and(|line| line.text.to_lowercase().contains("requirement") || is_meant(line));
+        before = list.last();
+        if list.iter().any(|line| is_meant(line) || is_introduced && is_item(line)) {
+            let stated = list.iter().filter(|line| matches!(line.kind, LineKind::Item | LineKind::Prose));
+            found
+                .extend(stated.map(|line| without_bullet(line.text.trim())).filter(|text| !text.ends_with([':', '?'])));
+        }
+    }
+    found.into_iter().map(str::to_owned).collect()
+}
+
 /// The first complete sentences of a text, about this long; a longer first one is cut.
 fn sentences(text: &str, chars: usize) -> String {
     let room = truncate(text, chars);
@@ -278,6 +317,23 @@ mod tests {
         assert_eq!(leads(text, 2), ["A store", "Leases"]);
         assert_eq!(plain("**A** `b`\n\n- c"), "A b c");
         assert_eq!(plain("Local tier** covers it"), "Local tier covers it");
+    }
+
+    #[test]
+    fn a_text_is_called_by_a_heading_that_says_something() {
+        assert_eq!(titled("\n## One *store* of `rows`\n\nIt is.").0.as_deref(), Some("One store of rows"));
+        assert_eq!(titled("One store of rows\n===\n\nIt is.").1, "\nIt is.");
+        for text in ["## Approach\n\nOne store.", "One store.\n\n# One store of rows", ""] {
+            assert_eq!(titled(text), (None, text));
+        }
+    }
+
+    #[test]
+    fn requirements_are_marked_lines_and_the_lists_in_which_they_stand() {
+        let problem = "# What must be done\n\nWe have three nodes.\n\nRequirements:\n\n- no new system,\n  not even a small one\n- \
+                       **cheap**\n\nIt must:\n1. last\n\nIt should be small.\n\n- a fact\n- Must it?\n\nSay how.\n\n- a note";
+        let found = ["no new system, not even a small one", "cheap", "last", "It should be small.", "a fact"];
+        assert_eq!(requirements(problem), found);
     }
 
     #[test]

@@ -156,6 +156,10 @@ impl Said<'_> {
 pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
     let mut page = String::new();
     let mut round = None;
+    let named = |id: &AgentId| {
+        let number = view.number_of(id).map(|number| format!(" ({number})")).unwrap_or_default();
+        format!("{}{number}", heading(view.name_of(id)))
+    };
     for one in texts {
         if round != Some(one.round) && one.round > 0 {
             // Writing to a string cannot fail.
@@ -166,9 +170,9 @@ pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
         let target = one
             .target_agent_id
             .zip(one.stage)
-            .map(|(target, stage)| format!(" {} {}", preposition(view.debate, stage), heading(view.name_of(target))));
+            .map(|(target, stage)| format!(" {} {}", preposition(view.debate, stage), named(target)));
         let (what, target) = (capitalized(&what), target.unwrap_or_default());
-        let by = one.agent_id.map(|agent| format!(", by {}", heading(view.name_of(agent)))).unwrap_or_default();
+        let by = one.agent_id.map(|agent| format!(", by {}", named(agent))).unwrap_or_default();
         let _ = writeln!(page, "## {}{target}{by}\n", heading(&what));
         let _ = writeln!(page, "{}\n", below(&one.content).trim());
     }

@@ -323,8 +323,11 @@ fn a_decision_record_of_a_motion_weighs_its_sides_and_repeats_no_title() {
     let record = record(&debate);
     assert_says(&record, &["\n# A motion\n", "## Context and Problem Statement\n\nIt must be argued.\n"]);
     assert_eq!(record.matches("A motion").count(), 1, "{record}");
-    assert_says(&record, &["## Considered Options\n\n- **a** (kiss): Yes.\n- **b** (kiss): No.\n"]);
-    assert_says(&record, &["- Round 1: ", "</details>\n"]);
+    assert_says(&record, &["## Considered Options\n\n- Yes.\n- No.\n"]);
+    assert_says(
+        &record,
+        &["Chosen option: “No”, because it won: b (a 70.5, b 77.5).\n", "- Round 1: ", "</details>\n"],
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::prose::plain;
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo, Status};
 
@@ -127,16 +128,16 @@ impl<'a> View<'a> {
         lines.into_iter().find(|line| !line.is_empty())
     }
 
-    /// The problem without its title, if that is a heading or a whole paragraph. The whole problem if the judge gave
-    /// the title.
+    /// The problem without its title, if that is a whole heading or paragraph. The whole problem if the judge gave the
+    /// title, or if the title is only a part.
     pub fn problem_below_title(&self) -> &'a str {
-        if self.debate.given_title().is_some() {
-            return &self.debate.problem;
-        }
-        let problem = self.debate.problem.trim_start();
+        let debate = self.debate;
+        let problem = debate.problem.trim_start();
         let (first, rest) = problem.split_once('\n').unwrap_or((problem, ""));
         let is_own = first.starts_with('#') || rest.lines().next().is_none_or(|next| next.trim().is_empty());
-        if is_own { rest } else { &self.debate.problem }
+        let bare = |text: &str| text.trim_end_matches(|c: char| ".?!:…".contains(c)).to_owned();
+        let is_whole = || bare(&debate.title()) == bare(&plain(first));
+        if debate.given_title().is_none() && is_own && is_whole() { rest } else { &debate.problem }
     }
 
     /// The display name of an agent or the judge; its id if unknown.

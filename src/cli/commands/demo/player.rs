@@ -27,7 +27,7 @@ pub(super) fn play_back(
     options: DisplayOptions,
 ) -> Result<bool, Error> {
     let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
-    let panel = PanelInfo::new(settings, Arc::clone(&debate.stages));
+    let panel = PanelInfo::new(settings, Arc::clone(&debate.stages)).in_order_of_numbers(debate);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let log = Log { journal, before: 0 };
     let played = runtime.block_on(show(moments, times, panel, &log, options))?;

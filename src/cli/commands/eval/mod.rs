@@ -13,15 +13,14 @@ use retries::RetryNotices;
 use crate::cli::args::EvalArgs;
 use crate::cli::consent::{Offer, agree};
 use crate::cli::interrupt::run_with_interrupts;
-use crate::cli::session::{debates, env_file};
+use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::ErrorCategory;
-use crate::error::{Error, UserError};
+use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
-    EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
+    EvaluationSettings, EvaluatorSettings, Overrides, Switch, capture_environment, judge_as_evaluator, load_evaluators,
 };
 use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, program_warnings};
 use dialectic_engine::agent::timeouts_of;
@@ -39,7 +38,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     }
     // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    let settings = settings(args, &environment)?;
+    let settings = settings(args, &environment, terminal)?;
     let subjects = subjects(args.debates(), terminal)?;
     let retries = if args.verbose { RetryNotices::told(terminal.color())? } else { RetryNotices::untold() };
     let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
@@ -115,12 +114,17 @@ fn finish(
     if debates.is_empty() { Ok(()) } else { Err(not_evaluated(&debates)) }
 }
 
-fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSettings, Error> {
+fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal) -> Result<EvaluationSettings, Error> {
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
-    match &args.config {
-        Some(path) => Ok(load_evaluators(path, environment, offline)?),
-        None => Ok(offline_evaluator(environment)),
+    if let Some(path) = &args.config {
+        return Ok(load_evaluators(path, environment, offline)?);
     }
+    let loaded = config_files(None, environment).load(&Overrides { offline, ..Overrides::default() })?;
+    if let Some(choice) = &loaded.choice {
+        choice.callable()?;
+        terminal.notice(&choice.to_string());
+    }
+    Ok(judge_as_evaluator(loaded.settings, loaded.warnings))
 }
 
 /// The debates to evaluate. Skips unfinished ones among several, since a pattern may match them.

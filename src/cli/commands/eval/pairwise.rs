@@ -13,8 +13,7 @@ use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::ErrorCategory;
-use crate::error::{Error, UserError};
+use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::Subject;
 use crate::evaluation::pairwise::{
     Compared, Contest, FEWEST, Judge, Ruled, Ruling, Side, compare, decide, independent, sign_test,
@@ -44,7 +43,7 @@ struct Sides {
 pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
     // Checks everything possible before anything is paid.
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
-    let settings = settings(args, &environment)?;
+    let settings = settings(args, &environment, terminal)?;
     let sides = match names.map(|name| variant(name)) {
         [None, None] => answers(args, names)?,
         [Some(a), Some(b)] => variants(args, names, a, b)?,

@@ -65,7 +65,7 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
     number.ok_or_else(|| misnamed("round", name, &known()))
 }
 
-/// The agent or judge with that id, role or name.
+/// The agent or judge with that id, role, name or number.
 ///
 /// # Errors
 /// None or several match.
@@ -75,7 +75,11 @@ fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
         (one.id.clone(), vec![one.id.as_str(), role, &one.name])
     });
-    one_of("agent", &names.collect::<Vec<_>>(), name)
+    one_of("agent", &names.collect::<Vec<_>>(), name).or_else(|unknown| {
+        let number = name.and_then(|name| name.parse().ok());
+        let numbered = view.agents.iter().find(|one| number.is_some() && view.number_of(&one.id) == number);
+        numbered.map(|one| one.id.clone()).ok_or(unknown)
+    })
 }
 
 fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {

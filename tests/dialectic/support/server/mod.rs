@@ -90,6 +90,17 @@ impl MockServer {
         Self::launch("127.0.0.1:0", None, Arc::new(script))
     }
 
+    /// Such a server, and the gate that holds up its answers to some requests until it is opened.
+    pub(crate) fn held(
+        script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static,
+        is_held: impl Fn(&Incoming) -> bool + Send + Sync + 'static,
+    ) -> (Self, Gate) {
+        let gate = Gate::shut();
+        let shut = gate.clone();
+        let held = move |request: &_| if is_held(request) { script(request).held(&shut) } else { script(request) };
+        (Self::with(held), gate)
+    }
+
     /// The same at the address of one that has ended.
     pub(crate) fn again(address: SocketAddr, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
         Self::launch(address, None, Arc::new(script))
@@ -152,6 +163,11 @@ impl MockServer {
     /// All requests so far, in the order of arrival.
     pub(crate) fn requests(&self) -> Vec<Arc<Incoming>> {
         self.shared.log().exchanges.iter().map(|exchange| Arc::clone(&exchange.request)).collect()
+    }
+
+    /// Those for a purpose.
+    pub(crate) fn asked(&self, purpose: Purpose) -> Vec<Arc<Incoming>> {
+        self.requests().into_iter().filter(|request| request.purpose == purpose).collect()
     }
 
     /// Where they went, in the order of arrival.

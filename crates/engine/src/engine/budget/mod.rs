@@ -56,6 +56,8 @@ pub(super) struct Budget {
     level: Level,
     /// The maximum length of this round's answers.
     written: Level,
+    /// Calls that are shown to the host: they take place without being sent.
+    pub(super) shown: u32,
     /// Whether this run has reported omissions.
     has_said_left_out: bool,
 }
@@ -155,6 +157,7 @@ impl Budget {
             spare: Vec::new(),
             level: Level::FULL,
             written: Level::LEAST,
+            shown: 0,
             has_said_left_out: false,
         };
         for recorded in past {
@@ -201,7 +204,8 @@ impl Budget {
     }
 
     fn room(&self) -> Amount {
-        self.limit.whole().saturating_sub(self.ledger.taken_in_all())
+        let shown = Amount { usd: Usd::ZERO, requests: self.shown };
+        self.limit.whole().saturating_sub(self.ledger.taken_in_all() + shown)
     }
 
     /// The reserve that must remain in addition to an attempt; `spares` is whether it includes dispensable calls.
@@ -300,6 +304,19 @@ impl Budget {
         let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
         let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
         grant.map_or(Permission::Refused, Permission::Granted)
+    }
+
+    /// Decides whether the host may be shown a request, which then takes one of the calls.
+    pub(super) fn show(&mut self, wanted: &AttemptRequest) -> Permission<()> {
+        match self.decide(wanted) {
+            Permission::Granted(grant) => {
+                self.note_granted(wanted, grant.level);
+                self.shown += 1;
+                Permission::Granted(())
+            }
+            Permission::Later => Permission::Later,
+            Permission::Refused => Permission::Refused,
+        }
     }
 
     /// Removes a granted call from the remaining needs.
@@ -438,6 +455,7 @@ impl Engine {
 
     /// [`plan_costs`](Self::plan_costs) from the state of `debate`.
     pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
+        self.withdraw_requests();
         if self.budget.is_none() {
             return Ok(());
         }

@@ -142,7 +142,11 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
 }
 
 #[tokio::test]
-async fn a_date_is_a_wait_from_now_on() {
+async fn a_wait_is_told_in_seconds_in_milliseconds_or_by_a_date_from_now_on() {
+    for (name, value, millis) in [("retry-after", "1.2", 1200), ("retry-after", "0", 0), ("retry-after-ms", "20", 20)] {
+        let failed = read(ApiKind::Chat, error(429, "slow down").header(name, value)).await.unwrap_err();
+        assert_eq!(failed.retry_after(), Some(Duration::from_millis(millis)), "{name}: {value}");
+    }
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(90));
     let failed = read(ApiKind::Chat, error(429, "slow down").header("retry-after", date)).await.unwrap_err();
     let wait = failed.retry_after().unwrap();

@@ -94,11 +94,8 @@ async fn what_is_not_about_the_request_is_tried_as_chat_once_and_remembered() {
 async fn a_server_error_is_repeated_before_the_other_api_is_tried() {
     let server = half(answer_text(500, "boom"));
     let client = client(&server, ApiKind::Auto);
-    let (heard, request) = (HeardTexts::default(), request());
-    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
-    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None });
-    assert!(attempt(1).await.unwrap_err().error.is_transient());
-    assert_eq!(attempt(2).await, Ok(because()));
+    assert!(attempt(&client, "m", 1).await.unwrap_err().error.is_transient());
+    assert_eq!(attempt(&client, "m", 2).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, RESPONSES, CHAT]);
 }
 
@@ -173,15 +170,12 @@ fn too_long() -> HttpAnswer {
 async fn of_two_failures_the_one_that_names_the_cause_is_told_of() {
     let server = Server::with(|seen| if seen.path == RESPONSES { answer_text(500, "boom") } else { too_long() });
     let client = client(&server, ApiKind::Auto);
-    let (heard, request) = (HeardTexts::default(), request());
-    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
-    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None });
-    assert!(attempt(1).await.unwrap_err().error.is_transient());
-    let failed = attempt(2).await.unwrap_err().error;
+    assert!(attempt(&client, "m", 1).await.unwrap_err().error.is_transient());
+    let failed = attempt(&client, "m", 2).await.unwrap_err().error;
     assert!(matches!(failed, ModelError::ContextExceeded { .. }), "{failed}");
     // A shorter request is for the API that read this one.
     let before = server.paths().len();
-    attempt(1).await.unwrap_err();
+    attempt(&client, "m", 1).await.unwrap_err();
     assert_eq!(server.paths()[before..], [CHAT]);
 }
 
@@ -238,13 +232,10 @@ async fn a_server_that_has_streamed_is_not_doubted() {
 
 #[tokio::test]
 async fn after_a_failed_first_call_the_next_one_finds_out() {
-    let server = Server::with({
-        let first = std::sync::atomic::AtomicBool::new(true);
-        move |seen| match seen.path.as_str() {
-            RESPONSES if first.swap(false, std::sync::atomic::Ordering::Relaxed) => answer_text(503, "starting"),
-            RESPONSES => answer_text(404, "404 page not found"),
-            _ => regular(CHAT),
-        }
+    let server = Server::with(|seen| match seen.path.as_str() {
+        RESPONSES if seen.index == 0 => answer_text(503, "starting"),
+        RESPONSES => answer_text(404, "404 page not found"),
+        _ => regular(CHAT),
     });
     let client = waiting(&server, false, LONG);
     let request = request();
@@ -255,16 +246,15 @@ async fn after_a_failed_first_call_the_next_one_finds_out() {
 
 #[tokio::test]
 async fn a_first_call_that_is_given_up_holds_up_nobody() {
-    let server = Server::with({
-        let first = std::sync::atomic::AtomicBool::new(true);
-        move |seen| {
-            let hang = first.swap(false, std::sync::atomic::Ordering::Relaxed);
-            regular(&seen.path).after(if hang { 10 * LONG } else { Duration::ZERO })
-        }
-    });
+    let server =
+        Server::with(|seen| regular(&seen.path).after(if seen.index == 0 { 10 * LONG } else { Duration::ZERO }));
     let client = client(&server, ApiKind::Auto);
     let request = request();
-    timeout(Duration::from_millis(100), complete(&client, &request)).await.expect_err("the first call hangs");
+    let mut first = Box::pin(complete(&client, &request));
+    while server.paths().is_empty() {
+        timeout(Duration::from_millis(100), &mut first).await.expect_err("the first call hangs");
+    }
+    drop(first);
     let started = Instant::now();
     for _ in 0..4 {
         complete(&client, &request).await.unwrap();
@@ -291,12 +281,9 @@ async fn one_model_without_responses_leaves_the_others_theirs() {
 
 #[tokio::test]
 async fn a_model_that_was_reached_stays_where_it_is() {
-    let server = Server::with({
-        let first = std::sync::atomic::AtomicBool::new(true);
-        move |seen| {
-            let well = first.swap(false, std::sync::atomic::Ordering::Relaxed);
-            if well { regular(&seen.path) } else { answer_text(404, "no such page") }
-        }
+    let server = Server::with(|seen| match seen.index {
+        0 => regular(&seen.path),
+        _ => answer_text(404, "no such page"),
     });
     let client = client(&server, ApiKind::Auto);
     complete(&client, &request()).await.unwrap();

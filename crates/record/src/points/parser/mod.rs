@@ -89,16 +89,23 @@ pub fn read_check(text: &str, numbers: &[&str]) -> ReadCritique<Found> {
 /// has no points.
 pub fn read_review(text: &str, texts: &[u32]) -> Vec<ReadCritique<RecheckStanding>> {
     let page = Page::new(text);
-    let read = |number: &u32| {
-        let from = page.lines.iter().position(|line| is_title_of(&page, line, *number));
-        let lines = from.map(|from| section(&page, from)).unwrap_or_default();
-        // The next text's heading ends a section at any level.
-        let is_other =
-            |line: &BlockLine| texts.iter().any(|other| is_title_of(&page, line, *other)) || is_give_up(&page, line);
-        let end = lines.iter().position(is_other).unwrap_or(lines.len());
-        said_and_points(&page, &lines[..end], &[], STANDINGS)
-    };
-    texts.iter().map(read).collect()
+    let lines = |number: &u32| section_of(&page, *number, texts).unwrap_or_default();
+    texts.iter().map(|number| said_and_points(&page, lines(number), &[], STANDINGS)).collect()
+}
+
+/// The place of a text's section in a review, without its title; `None` if it has no line.
+pub(in crate::points) fn review_section(text: &str, number: u32, texts: &[u32]) -> Option<Range<usize>> {
+    let page = Page::new(text);
+    let lines = section_of(&page, number, texts)?;
+    Some(lines.first()?.start..lines.last()?.end)
+}
+
+fn section_of<'p>(page: &'p Page, number: u32, texts: &[u32]) -> Option<&'p [BlockLine]> {
+    let lines = section(page, page.lines.iter().position(|line| is_title_of(page, line, number))?);
+    // The next text's heading ends a section at any level.
+    let is_other =
+        |line: &BlockLine| texts.iter().any(|other| is_title_of(page, line, *other)) || is_give_up(page, line);
+    lines.get(..lines.iter().position(is_other).unwrap_or(lines.len()))
 }
 
 /// Parses the approaches that a review rejects, each verbatim with the number of its text, if named.

@@ -168,7 +168,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
             },
         ),
         sample(&SECOND_CHANCE, &SecondChance { error: &error }),
-        sample(&POINTS_AGAIN, &serde_json::json!({})),
+        sample(&POINTS_AGAIN, &PointsAgain { texts: Some("Text 2") }),
         sample(&FINDINGS_AGAIN, &serde_json::json!({})),
         sample(&OPINIONS_AGAIN, &serde_json::json!({})),
         sample(&SOLUTION_AGAIN, &serde_json::json!({})),

@@ -35,6 +35,18 @@ const SPEECHES: &str = "\
 | rebuttal | ALL_ROUNDS_COMPLETE | closing, in a new round |
 ";
 
+const CHECKED: &str = "\
+| check | POINTS_RAISED | final |
+| check | COMPLETE | done |
+| final | COMPLETE | done |
+| final | APPROACH_CHANGED | check |
+";
+
+/// What an answer that is checked ends with, where `closing` writes it.
+fn ended_by(closing: &str) -> String {
+    format!("| {closing} | COMPLETE | done |\n| {closing} | CHECK_DUE | check |\n{CHECKED}")
+}
+
 #[test]
 fn each_table_has_exactly_these_rows() {
     let in_turn = format!(
@@ -65,12 +77,8 @@ fn each_table_has_exactly_these_rows() {
 | judgement | COMPLETE | done |
 | judgement | EXTEND | critique, in a new round |
 | judgement | CHECK_DUE | check |
-| check | POINTS_RAISED | final |
-| check | COMPLETE | done |
-| final | COMPLETE | done |
-| final | APPROACH_CHANGED | check |
 ";
-    assert_eq!(ARENA.table(), with_beginning("context-gathering", arena));
+    assert_eq!(ARENA.table(), with_beginning("context-gathering", &(arena.to_owned() + CHECKED)));
     let dialectic = "\
 | round-manager | BEGIN_ROUND | summarization, in a new round |
 | round-manager | MAX_ROUNDS_REACHED | synthesis |
@@ -81,25 +89,16 @@ fn each_table_has_exactly_these_rows() {
 | evaluation | CONTINUE | round-manager |
 | evaluation | CONSENSUS_REACHED | synthesis |
 | evaluation | MAX_ROUNDS_REACHED | synthesis |
-| synthesis | COMPLETE | done |
-| synthesis | CHECK_DUE | check |
-| check | POINTS_RAISED | final |
-| check | COMPLETE | done |
-| final | COMPLETE | done |
-| final | APPROACH_CHANGED | check |
 ";
-    assert_eq!(DIALECTIC.table(), with_beginning("round-manager", dialectic));
+    assert_eq!(DIALECTIC.table(), with_beginning("round-manager", &(dialectic.to_owned() + &ended_by("synthesis"))));
     let council = "\
 | proposal | PROPOSALS_COMPLETE | review |
 | review | REVIEWS_COMPLETE | synthesis |
-| synthesis | COMPLETE | done |
-| synthesis | CHECK_DUE | check |
-| check | POINTS_RAISED | final |
-| check | COMPLETE | done |
-| final | COMPLETE | done |
-| final | APPROACH_CHANGED | check |
 ";
-    assert_eq!(COUNCIL.table(), with_beginning("proposal, in a new round", council));
+    assert_eq!(
+        COUNCIL.table(),
+        with_beginning("proposal, in a new round", &(council.to_owned() + &ended_by("synthesis")))
+    );
     let review = "\
 | findings | FINDINGS_COMPLETE | confirmation |
 | confirmation | CONFIRMATIONS_COMPLETE | ruling |
@@ -110,14 +109,6 @@ fn each_table_has_exactly_these_rows() {
 
 #[test]
 fn each_table_of_what_a_debate_is_compared_with_has_exactly_these_rows() {
-    let checked = "\
-| check | POINTS_RAISED | final |
-| check | COMPLETE | done |
-| final | COMPLETE | done |
-| final | APPROACH_CHANGED | check |
-";
-    let ended_by =
-        |closing: &str| format!("| {closing} | COMPLETE | done |\n| {closing} | CHECK_DUE | check |\n{checked}");
     let single = format!("| proposal | ANSWERED | synthesis |\n{}", ended_by("synthesis"));
     assert_eq!(SINGLE.table(), with_beginning("proposal, in a new round", &single));
     let self_refine = format!(

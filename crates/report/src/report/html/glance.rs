@@ -62,7 +62,7 @@ fn faults(view: &View<'_>) -> Markup {
                 @for one in unmet { li { "Not met: " bdi { (plain(&gist(one, CHANGE), CHANGE)) } } }
                 @for PartlyFulfilled { requirement, fails, .. } in partly {
                     li {
-                        "Only in part: " bdi { (plain(&gist(requirement, CHANGE), CHANGE)) }
+                        "Only in part: " bdi { (plain(gist(requirement, CHANGE).trim_end_matches('.'), CHANGE)) }
                         @if !fails.trim().is_empty() { "; fails: " bdi { (plain(&gist(fails, CHANGE), CHANGE)) } }
                     }
                 }

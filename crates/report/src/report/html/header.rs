@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::report::View;
-use dialectic_base::figures::{counted, duration, named_cost, sum_of_tokens, with_notional};
+use dialectic_base::figures::{counted, duration, named_cost};
 use dialectic_record::debate::{AnswerState, Debate, OutcomeKind, Status};
 
 use super::elements::time;
@@ -26,9 +26,9 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
             }
             h1 dir="auto" { (title(view)) }
             (verdict(view))
+            (facts(view))
             (notices(debate))
             (glance)
-            (facts(view))
         }
     }
 }
@@ -123,8 +123,8 @@ fn facts(view: &View<'_>) -> Markup {
         Some(agents(view)),
         Some(html! { (counted(debate.rounds.len() as u64, "round")) }),
         is_known.then(|| html! { (counted(usage.requests, "call")) }),
-        is_paid.then(|| html! { (sum_of_tokens(debate.total_tokens(), usage.silent_calls)) }),
-        is_paid.then(|| html! { (with_notional(named_cost(usage.cost_usd), usage.notional_usd)) }),
+        is_paid.then(|| html! { (usage.tokens_in_words()) }),
+        is_paid.then(|| html! { (usage.cost_in_words(named_cost(usage.cost_usd))) }),
         took.map(|took| html! { (took) }),
         debate.created_at.map(|at| html! { "begun " (time(at)) }),
     ];

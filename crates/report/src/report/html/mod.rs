@@ -23,6 +23,7 @@ use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};
 
 use self::page::{PagePart, PageSection, page};
+pub(super) use self::page::{hash, title};
 use self::participants::Participants;
 use super::block::Block;
 use super::stages::{self, capitalized};

@@ -46,17 +46,9 @@ impl PageSection {
 }
 
 /// The title, cut to its maximum length.
-pub(super) fn title(view: &View<'_>) -> String {
+pub(in crate::report) fn title(view: &View<'_>) -> String {
     let title = view.debate.title();
     plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
-}
-
-/// Whether the title contains its whole line.
-pub(super) fn is_whole_title(view: &View<'_>) -> bool {
-    let title = title(view);
-    let bare = |text: &str| text.trim_end_matches(|c: char| ".?!:…".contains(c)).to_owned();
-    view.title()
-        .is_some_and(|line| line.chars().count() <= TITLE_CHARS && bare(&title) == bare(&plain(line, TITLE_CHARS)))
 }
 
 pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
@@ -170,8 +162,8 @@ fn footer(view: &View<'_>) -> Markup {
     }
 }
 
-/// The SHA-256 in Base64, for a Content-Security-Policy.
-fn hash(text: &str) -> String {
+/// The SHA-256 in Base64.
+pub(in crate::report) fn hash(text: &str) -> String {
     STANDARD.encode(Sha256::digest(text.as_bytes()))
 }
 

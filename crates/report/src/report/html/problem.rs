@@ -5,7 +5,6 @@ use maud::{Markup, html};
 use crate::report::View;
 use dialectic_record::debate::Answerer;
 
-use super::page::is_whole_title;
 use super::participants::Participants;
 use super::text::{markdown, name, typed};
 
@@ -14,7 +13,7 @@ const NOT_ANSWERED: &str = "NA";
 
 /// The problem without its title, and its context.
 pub(super) fn problem(view: &View<'_>) -> Markup {
-    let problem = if is_whole_title(view) { view.problem_below_title() } else { &view.debate.problem };
+    let problem = view.problem_below_title();
     html! {
         @if !problem.trim().is_empty() { (typed(problem, 3)) }
         @if let Some(context) = &view.debate.context {

@@ -39,7 +39,7 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     // The older program recorded no format.
     let is_older = view.debate.format_version.is_none();
     let mut out = Document { out, written: Ok(()), reader: None };
-    head(&mut out, view);
+    head(&mut out, view, is_older);
     if is_older {
         out.line("");
     } else {
@@ -63,11 +63,12 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     out.written
 }
 
-fn head(out: &mut Document<'_>, view: &View<'_>) {
-    let first_line = view.debate.problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+fn head(out: &mut Document<'_>, view: &View<'_>, is_older: bool) {
+    let first_line = view.debate.problem.lines().find(|line| !line.trim().is_empty()).filter(|_| is_older);
     let created = view.debate.created_at;
     let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
-    out.line(format_args!("# Debate: {}", heading(view.debate.given_title().unwrap_or(first_line))));
+    let title = first_line.map_or_else(|| view.debate.title(), Into::into);
+    out.line(format_args!("# Debate: {}", heading(&title)));
     out.line(format_args!("Time: {}", time.as_deref().unwrap_or(UNKNOWN)));
 }
 

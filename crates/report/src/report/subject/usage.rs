@@ -1,6 +1,6 @@
 //! The usage by model, and the judge's score of each round.
 
-use dialectic_base::figures::{cost, score, sum_of_tokens, thousands, with_notional};
+use dialectic_base::figures::{cost, score, thousands};
 use dialectic_record::debate::{Debate, ModelUsage};
 
 use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
@@ -19,19 +19,19 @@ pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
     let table = TableBlock { has_total, ..TableBlock::new("models", "Calls, tokens and cost by model", columns, rows) };
     let mut blocks = vec![Block::Table(table)];
     if all.silent_calls > 0 {
-        let sum = sum_of_tokens(debate.total_tokens(), all.silent_calls);
-        blocks.push(Block::Paragraph(line!["In all: ", figure(sum)]));
+        blocks.push(Block::Paragraph(line!["In all: ", figure(all.tokens_in_words())]));
     }
     blocks
 }
 
 fn row<'a>(model: Piece<'a>, usage: &ModelUsage) -> Vec<Phrase<'a>> {
-    let counts = [usage.requests, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
-    let counts = counts.map(|count| line![figure(thousands(count))]);
-    [line![model]]
+    let about = if usage.hosted { "≈ " } else { "" };
+    let tokens = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+    let tokens = tokens.map(|count| line![figure(format!("{about}{}", thousands(count)))]);
+    [line![model], line![figure(thousands(usage.requests))]]
         .into_iter()
-        .chain(counts)
-        .chain([line![figure(with_notional(cost(usage.cost_usd), usage.notional_usd))]])
+        .chain(tokens)
+        .chain([line![figure(usage.cost_in_words(cost(usage.cost_usd)))]])
         .collect()
 }
 

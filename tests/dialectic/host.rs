@@ -1,0 +1,285 @@
+//! Debates whose requests the host answers: `-m host`, `requests` and `reply`.
+
+use std::collections::BTreeSet;
+
+use rand::seq::IndexedRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+use crate::detach::{kill_if_running, process_of};
+use crate::support::{Content, Incoming, MockServer, Reply, Sandbox, config, short_reply};
+use crate::timing::without_times;
+
+/// A panel whose agents with these roles, and the judge, are the host.
+fn hosted(roles: &[&str], of_host: &[&str], debate: &Value) -> Value {
+    let mut config = config(roles, debate);
+    for agent in config["agents"].as_array_mut().unwrap() {
+        if of_host.contains(&agent["role"].as_str().unwrap()) {
+            agent["provider"] = json!("host");
+        }
+    }
+    config["judge"]["provider"] = json!("host");
+    config
+}
+
+/// What a careful host replies: it depends on the request and nothing else.
+pub(crate) fn reply_to(request: &Value) -> String {
+    let mut body = json!({"model": "host", "instructions": request["system"], "input": request["text"]});
+    if !request["schema"].is_null() {
+        body["text"]["format"]["schema"] = request["schema"].clone();
+    }
+    let request = Incoming::read("POST", "/v1/responses", Vec::new(), body.to_string().as_bytes());
+    let reply = if request.task() == "review the texts" { review(&request) } else { short_reply(&request) };
+    let Content::Text(text) = reply.content else { panic!("{} has no text for an answer", request.task()) };
+    text
+}
+
+/// A review with a point against each of the others' texts.
+fn review(request: &Incoming) -> Reply {
+    let texts: BTreeSet<&str> = request.prompt().lines().filter(|line| line.starts_with("## Text ")).collect();
+    let sections =
+        texts.into_iter().map(|text| [text, "1. [minor] Load: it may be too slow. Resolved by: a measurement."]);
+    Reply::text(sections.flatten().collect::<Vec<_>>().join("\n\n"))
+}
+
+/// The requests that wait; none once the debate is over.
+fn requests(sandbox: &Sandbox, id: &str) -> Vec<Value> {
+    let finished = sandbox.run(["requests", id, "--json", "--wait", "60"]).expect_code(0);
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished}"))
+}
+
+fn reply(sandbox: &Sandbox, id: &str, request: &Value, text: &str) {
+    let arguments = ["reply", id, request["id"].as_str().unwrap(), "--by", "fable"];
+    sandbox.run_with_input(arguments, text).expect_code(0);
+}
+
+fn begin(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let begun = sandbox.run([&["debate", "Design a queue"], arguments].concat()).expect_code(0);
+    begun.stdout.trim().to_owned()
+}
+
+/// Answers requests in an order, or in one of chance with the program killed between the steps. Returns the number of
+/// replies.
+fn play(sandbox: &Sandbox, id: &str, mut chance: Option<ChaCha8Rng>) -> usize {
+    for replies in 0.. {
+        let open = requests(sandbox, id);
+        let Some(next) = (match &mut chance {
+            Some(chance) => open.choose(chance),
+            None => open.first(),
+        }) else {
+            return replies;
+        };
+        reply(sandbox, id, next, &reply_to(next));
+        if chance.as_mut().is_some_and(|chance| chance.random_bool(0.7)) {
+            kill_if_running(sandbox);
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn any_order_of_replies_and_kills_between_them_leave_the_same_record() {
+    for (protocol, roles, debate, replies) in [
+        ("council", &["architect", "kiss", "testing"][..], json!({"check": 2}), 3 + 3 + 1 + 2),
+        ("dialectic", &["architect", "kiss"], json!({"rounds": 2}), 2 + 2 + 2 + 2 + 2 + 1),
+    ] {
+        let states: Vec<Value> = [None, Some(1), Some(2)]
+            .into_iter()
+            .map(|seed| {
+                let sandbox = Sandbox::new().config(&hosted(roles, roles, &debate));
+                let id = begin(&sandbox, &["--protocol", protocol]);
+                assert_eq!(play(&sandbox, &id, seed.map(ChaCha8Rng::seed_from_u64)), replies, "{protocol}");
+                sandbox.assert_state_is_the_fold(&id);
+                let state = sandbox.state(&id);
+                assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
+                assert!(!sandbox.directory().join(format!("debates/{id}.host")).exists());
+                without_times(&state)
+            })
+            .collect();
+        let usage = &states[0]["usage"]["model-architect"];
+        assert_eq!((&usage["hosted"], &usage["costUsd"]), (&json!(true), &json!(0.0)), "{usage:#}");
+        assert_eq!(states[0]["rounds"][0]["contributions"][0]["metadata"]["servedModel"], "fable");
+        for state in &states[1..] {
+            assert!(*state == states[0], "{protocol}: the order of replies shows");
+        }
+    }
+}
+
+#[test]
+fn all_that_can_be_answered_at_once_is_there_and_complete_in_itself() {
+    let sandbox = Sandbox::new();
+    let begun = sandbox.run(["debate", "-m", "host", "--quick", "Design a queue"]).expect_code(0);
+    let id = sandbox.only_debate();
+    assert_eq!(begun.stdout.trim(), id);
+    assert!(begun.stderr.contains("Requests that wait for your replies"), "{begun}");
+    let open = requests(&sandbox, &id);
+    assert_eq!(open.len(), 2);
+    assert!(open[0]["text"].as_str().unwrap().contains("Design a queue"), "{:#}", open[0]);
+    assert!(!open[0]["system"].as_str().unwrap().is_empty() && open[0]["role"] == "architect", "{:#}", open[0]);
+    let name = open[0]["id"].as_str().unwrap();
+    let waited = sandbox.run(["wait", &id]).expect_code(7);
+    assert!(waited.stdout.contains(&format!("{name}  System Architect (architect): proposal, round 1")), "{waited}");
+    let shown = sandbox.run(["requests", &id, name]).expect_code(0);
+    assert!(shown.stdout.contains(open[0]["text"].as_str().unwrap().trim()), "{shown}");
+    assert!(!shown.stdout.contains(open[1]["id"].as_str().unwrap()), "{shown}");
+    // One reply is not enough for the next stage.
+    reply(&sandbox, &id, &open[1], &reply_to(&open[1]));
+    assert_eq!(requests(&sandbox, &id), &open[..1]);
+    assert_eq!(sandbox.run(["list"]).expect_code(0).stdout.lines().count(), 2);
+    play(&sandbox, &id, None);
+    let over = sandbox.run(["wait", &id]).expect_code(0);
+    assert!(over.stdout.contains("answered by the host"), "{over}");
+    let report = sandbox.run(["report", &id]).expect_code(0);
+    assert!(report.stdout.contains("≈ ") && report.stdout.contains("answered by the host"), "{report}");
+    let asked = sandbox.run(["ask", &id, "Why?"]).expect_code(3);
+    assert!(asked.stderr.contains("the host is the judge"), "{asked}");
+    assert!(sandbox.state(&id)["followUps"].is_null());
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
+    let sandbox = Sandbox::new().config(&hosted(&["architect", "kiss"], &["architect", "kiss"], &json!({})));
+    let id = begin(&sandbox, &[]);
+    let open = requests(&sandbox, &id);
+    let [first, second] = [0, 1].map(|place| open[place]["id"].as_str().unwrap());
+    let refused = sandbox.run_with_input(["reply", &id, first], " \n").expect_code(2);
+    assert!(refused.stderr.contains("the answer is empty") && refused.stderr.contains("still waits"), "{refused}");
+    let unknown = sandbox.run_with_input(["reply", &id, "../x"], "x").expect_code(2);
+    assert!(unknown.stderr.contains(&format!("no request `../x` waits; waiting: {first} and {second}")), "{unknown}");
+    // Only one of several at once.
+    let running: Vec<_> = ["a", "b", "c", "d"]
+        .map(|name| {
+            sandbox.write(name, format!("The text of {name}"));
+            sandbox.spawn(["reply", &id, first, name, "--by", name])
+        })
+        .into();
+    let ended: Vec<_> = running.into_iter().map(super::support::Running::wait).collect();
+    assert_eq!(ended.iter().filter(|ended| ended.code == Some(0)).count(), 1, "{ended:?}");
+    let told = sandbox.run_with_input(["reply", &id, first], "again").expect_code(2);
+    assert!(told.stderr.contains("is already answered by"), "{told}");
+    sandbox.run_with_input(["reply", &id, second], "The other text").expect_code(0);
+
+    let critique = requests(&sandbox, &id).remove(0);
+    let name = critique["id"].as_str().unwrap();
+    let refused = sandbox.run_with_input(["reply", &id, name], "It is all fine with me.").expect_code(2);
+    assert!(refused.stderr.contains("it has no points in the form that was asked for"), "{refused}");
+    assert_eq!(requests(&sandbox, &id)[0]["id"], name);
+    reply(&sandbox, &id, &critique, "1. [major] Load: it is too slow.");
+    let state = sandbox.state(&id);
+    assert_eq!(state["failures"], Value::Null, "nothing was asked twice");
+}
+
+#[test]
+fn a_solution_lacks_nothing_before_it_is_accepted() {
+    let sandbox = Sandbox::new().config(&hosted(&["architect", "kiss"], &["architect", "kiss"], &json!({})));
+    let id = begin(&sandbox, &["--protocol", "council"]);
+    let synthesis = loop {
+        let next = requests(&sandbox, &id).remove(0);
+        if next["phase"] == "synthesis" {
+            break next;
+        }
+        reply(&sandbox, &id, &next, &reply_to(&next));
+    };
+    let name = synthesis["id"].as_str().unwrap();
+    let refused = sandbox.run_with_input(["reply", &id, name], "# A table\n\nUse one.").expect_code(2);
+    assert!(refused.stderr.contains("it has no assessment"), "{refused}");
+    reply(&sandbox, &id, &synthesis, &reply_to(&synthesis));
+    assert_eq!(requests(&sandbox, &id), Vec::<Value>::new());
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
+}
+
+#[test]
+fn a_mixed_panel_ends_and_its_servers_are_asked_meanwhile() {
+    let server = MockServer::with(short_reply);
+    let roles = ["architect", "kiss", "testing"];
+    let sandbox = Sandbox::new().model_server(&server).config(&hosted(&roles, &["testing"], &json!({})));
+    let id = begin(&sandbox, &["--detach"]);
+    assert_eq!(play(&sandbox, &id, None), 1 + 2 + 1 + 1);
+    assert_eq!(server.requests().len(), 2 + 4 + 2);
+    let state = sandbox.state(&id);
+    assert_eq!(state["outcome"]["kind"], "full", "{state:#}");
+    sandbox.assert_state_is_the_fold(&id);
+    server.assert_clean();
+}
+
+#[test]
+fn a_limit_of_calls_holds_and_no_accepted_reply_is_lost_to_it() {
+    let roles = ["architect", "kiss"];
+    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({"rounds": 3})));
+    let id = begin(&sandbox, &["--max-calls", "13"]);
+    let replies = play(&sandbox, &id, None);
+    assert!((7..=13).contains(&replies), "{replies}");
+    let state = sandbox.state(&id);
+    assert_eq!((&state["status"], &state["stopReason"]), (&json!("completed"), &json!("budget")), "{state:#}");
+    let requests: u64 =
+        state["usage"].as_object().unwrap().values().map(|usage| usage["requests"].as_u64().unwrap()).sum();
+    assert_eq!(requests, replies as u64, "each reply is in the record");
+}
+
+#[test]
+fn a_stopped_debate_asks_for_the_answer_alone() {
+    let roles = ["architect", "kiss"];
+    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({})));
+    let id = begin(&sandbox, &[]);
+    for _ in 0..2 {
+        let next = requests(&sandbox, &id).remove(0);
+        reply(&sandbox, &id, &next, &reply_to(&next));
+    }
+    assert_eq!(requests(&sandbox, &id).len(), 2);
+    sandbox.run(["stop", &id]).expect_code(0);
+    let open = requests(&sandbox, &id);
+    assert_eq!(open.iter().map(|one| &one["phase"]).collect::<Vec<_>>(), ["synthesis"]);
+    play(&sandbox, &id, None);
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
+}
+
+#[test]
+fn requests_go_on_after_a_kill_and_a_removed_debate_leaves_nothing() {
+    let roles = ["architect", "kiss"];
+    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({})));
+    let id = begin(&sandbox, &[]);
+    let before = requests(&sandbox, &id);
+    // As if it had been killed before it showed them.
+    sandbox.remove(format!("debates/{id}.host/requests.json"));
+    assert_eq!(requests(&sandbox, &id), before);
+    assert_eq!(sandbox.run(["resume", &id]).expect_code(0).stdout.trim(), id);
+    assert_eq!(requests(&sandbox, &id), before);
+    assert!(process_of(&sandbox).is_none());
+    sandbox.run(["rm", &id, "--yes"]).expect_code(0);
+    let left = sandbox.files().into_iter().filter(|(path, _)| path.to_string_lossy().contains(&id)).count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn requests_start_no_debate_that_calls_models_alone() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let id = begin(&sandbox, &["--detach"]);
+    server.wait_for_requests(2);
+    kill_if_running(&sandbox);
+    let refused = sandbox.run(["requests", &id]).expect_code(75);
+    assert!(refused.stderr.contains("dialectic resume"), "{refused}");
+    assert_eq!((server.requests().len(), process_of(&sandbox)), (2, None));
+}
+
+#[test]
+fn questions_of_the_hosts_agents_are_put_to_the_user() {
+    let roles = ["architect", "kiss"];
+    let debate = json!({"clarificationsMaxIterations": 1});
+    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &debate));
+    let id = begin(&sandbox, &["--clarify", "--detach"]);
+    for (place, text) in [(0, r#"{"questions": [{"id": "q1", "text": "How many?"}]}"#), (0, r#"{"questions": []}"#)] {
+        let open = requests(&sandbox, &id);
+        assert!(open[place]["schema"].is_object(), "{:#}", open[place]);
+        let name = open[place]["id"].as_str().unwrap();
+        let refused = sandbox.run_with_input(["reply", &id, name], "None.").expect_code(2);
+        assert!(refused.stderr.contains("it contains no JSON object"), "{refused}");
+        reply(&sandbox, &id, &open[place], text);
+    }
+    let waited = sandbox.run(["requests", &id]).expect_code(7);
+    assert!(waited.stderr.contains("has questions for you"), "{waited}");
+    sandbox.run(["answer", &id, "q1=500", "--detach"]).expect_code(0);
+    let proposals = requests(&sandbox, &id);
+    assert!(proposals[0]["text"].as_str().unwrap().contains("How many?"), "{:#}", proposals[0]);
+}
