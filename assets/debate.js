@@ -120,7 +120,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         const settings = model.created?.settings;
         parts.state.replaceChildren(badge(status, summary),
             h("span", {}, summary.protocol ?? ""),
-            summary.offline ? h("span.badge.is-offline", { title: "No model is called: this is a prepared debate." }, "offline") : "",
+            summary.offline ? h("span.badge.is-offline", { title: "A rehearsal: no model is called." }, "offline") : "",
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
@@ -506,7 +506,7 @@ export async function debate(main, { subscribe, go, title }, id) {
                     h("div.field", {}, h("label", { for: "fork-cost" }, "Cost limit, in dollars"), cost)),
                 h("details", {}, h("summary", {}, "Agents, models and judge"),
                     h("p.note", {}, "Agents whose texts are kept must stay. You can change, add and remove others."), panel.element),
-                h("label.check", {}, offline, "Call no model: play a prepared debate, at no cost"),
+                h("label.check", {}, offline, "Rehearse: call no model, at no cost"),
                 wrong,
                 h("div.row", {}, h("button.primary", { type: "submit" }, "Fork"), h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))));
         async function start(event) {

@@ -30,6 +30,7 @@ export async function form(main, { go, title }) {
         [["", "as configured"], ["fixed", "after the last round"], ["convergence", "when the agents agree"], ["quality", "when the answer is good enough"], ["resolved", "when no grave objection is open"]]
             .map(([value, text]) => h("option", { value }, text)));
     const clarify = h("input", { type: "checkbox", id: "clarify" });
+    const quick = h("input", { type: "checkbox", id: "quick", onchange: quickChosen });
     const offline = h("input", { type: "checkbox", id: "offline-answers", onchange: () => panel.element.classList.toggle("is-offline", offline.checked) });
     const cost = h("input", { type: "number", id: "cost", min: 0, step: "any", inputmode: "decimal", placeholder: setup.maxCost ? String(setup.maxCost) : "no limit" });
     const panelSummary = h("span");
@@ -49,6 +50,18 @@ export async function form(main, { go, title }) {
         const chosen = setup.protocols.find(({ name }) => name === protocol.value);
         about.textContent = `${chosen.about[0].toUpperCase()}${chosen.about.slice(1)}. For ${chosen.suits}.`;
         if (!ownRounds) rounds.value = protocol.value === setup.protocol ? setup.rounds : chosen.rounds;
+    }
+
+    function quickChosen() {
+        protocol.disabled = rounds.disabled = quick.checked;
+        if (!quick.checked) return;
+        [protocol.value, rounds.value] = ["council", 1];
+        protocolChosen();
+    }
+
+    /** The agents that take part. */
+    function agents() {
+        return quick.checked ? panel.agents().slice(0, 2) : panel.agents();
     }
 
     async function readFiles() {
@@ -75,9 +88,10 @@ export async function form(main, { go, title }) {
         if (rounds.value) body.rounds = Number(rounds.value);
         const debate = {};
         if (until.value) debate.terminationCondition = { type: until.value };
+        if (quick.checked) debate.check = 1;
         if (clarify.checked) debate.interactiveClarifications = true;
         if (Object.keys(debate).length) body.debate = debate;
-        [body.agents, body.judge] = [panel.agents(), panel.judge()];
+        [body.agents, body.judge] = [agents(), panel.judge()];
         if (cost.value) body.maxCost = Number(cost.value);
         if (offline.checked) {
             body.offline = true;
@@ -91,8 +105,8 @@ export async function form(main, { go, title }) {
 
     function changed() {
         panel.settle();
-        const models = new Set([...panel.agents(), panel.judge()].map(({ model }) => model));
-        panelSummary.textContent = offline.checked ? `Panel: ${plural(panel.agents().length, "agent")} and a judge` : `Panel: ${plural(panel.agents().length, "agent")} and a judge, with ${[...models].join(", ")}`;
+        const models = new Set([...agents(), panel.judge()].map(({ model }) => model));
+        panelSummary.textContent = offline.checked ? `Panel: ${plural(agents().length, "agent")} and a judge` : `Panel: ${plural(agents().length, "agent")} and a judge, with ${[...models].join(", ")}`;
         // A field that is left fires another event for what was typed.
         if (checked && JSON.stringify(checked) === JSON.stringify(request())) return;
         checked = null;
@@ -164,9 +178,10 @@ export async function form(main, { go, title }) {
                 field("Rounds", rounds), field("Ends", until),
                 field("Cost limit, in dollars", cost, setup.maxCostPerDay ? `${money(setup.leftToday)} is left of ${money(setup.maxCostPerDay)} for today.` : null)),
             about,
+            check(quick, "Quick: a council of two agents and one checker. The best first debate; what it costs is below."),
             h("details.fold", {}, h("summary", {}, panelSummary), panel.element),
             check(clarify, "Let the agents ask me questions before they begin"),
-            check(offline, "Call no model: play a prepared debate, at no cost"),
+            check(offline, "Rehearse: call no model, and list what the problem leaves open, at no cost"),
             h("section.plan", { "aria-labelledby": "plan-title" }, h("h2", { id: "plan-title" }, "What it would take"), forecast),
             wrong, start));
     protocolChosen();

@@ -114,7 +114,7 @@ impl Diagnostic for EnvError {
 impl Diagnostic for NoKey {
     fn advice(&self) -> Advice {
         let hint = format!(
-            "set one of {} in the environment or a `.env` file; or try `--offline`, which needs no key; or run \
+            "set one of {} in the environment or a `.env` file; or rehearse with `--offline`, which needs no key; or run \
              `dialectic init`. With the program `claude` or `codex`, `-m claude` and `-m codex` need no key either",
             self.variables().join(", ")
         );
@@ -285,7 +285,7 @@ impl Diagnostic for MissingKeys {
                 )
             }
             None => format!(
-                "set {} in the environment or a `.env` file, or try `--offline`, which needs no key",
+                "set {} in the environment or a `.env` file, or rehearse with `--offline`, which needs no key",
                 names.join(" and ")
             ),
         };
@@ -500,7 +500,7 @@ impl Diagnostic for NotAsked {
     fn advice(&self) -> Advice {
         match self {
             Self::Nobody(_) => advise(Arguments, "use --yes to accept the defaults"),
-            Self::Declined => (General, None),
+            Self::Left => (General, None),
         }
     }
 }

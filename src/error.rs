@@ -52,6 +52,9 @@ pub enum Error {
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
+    /// The user said no, which is no error.
+    #[error("Nothing was started.")]
+    Declined,
     /// Any other end with its own exit code.
     #[error("{said}")]
     Coded {
@@ -165,6 +168,7 @@ impl Error {
             | Self::PipeClosed
             | Self::Detach(_)
             | Self::Runtime(_) => ErrorCategory::General,
+            Self::Declined => return 0,
             Self::Said { code } | Self::Coded { code, .. } => return *code,
             Self::Interrupted(_) => return INTERRUPTED,
         };
@@ -191,6 +195,7 @@ impl Error {
             | Self::PipeClosed
             | Self::Runtime(_)
             | Self::Detach(_)
+            | Self::Declined
             | Self::Said { .. } => return None,
         };
         Some(hint)

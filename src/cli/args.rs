@@ -133,7 +133,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     pub(super) check: Option<u32>,
 
-    /// A council of two agents and one checker
+    /// A council of two agents and one checker: the best first debate
     #[arg(help_heading = "Debate", long)]
     pub(super) quick: bool,
 
@@ -141,7 +141,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long)]
     pub(super) clarify: bool,
 
-    /// Call no model: play a prepared debate, without key, network or cost
+    /// Rehearse: call no model and list what the problem leaves open, at no cost
     #[arg(help_heading = "Who debates", long)]
     pub(super) offline: bool,
 
@@ -297,7 +297,7 @@ pub(super) struct ForkArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Call no model: play a prepared debate, without key, network or cost
+    /// Rehearse without a model: needs no key and costs nothing
     #[arg(long)]
     pub(super) offline: bool,
 

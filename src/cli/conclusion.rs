@@ -327,9 +327,7 @@ fn tell_outcome(debate: &Debate, took: Duration, quiet: bool, terminal: &mut Ter
         return terminal.footer(Ended { debate, took, is_offline: debate.is_offline() }, &name);
     }
     if debate.is_offline() {
-        terminal.notice(
-            "No model was called: the offline provider plays a prepared debate. For a real one see the README.",
-        );
+        terminal.notice("This was a rehearsal: no model was called. For a real debate, begin with `dialectic init`.");
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
         terminal.warning(&format!("this run is {}:", first_word(&debate.run_in_words())));

@@ -9,7 +9,7 @@ use dialectic_engine::runner::Prepared;
 use dialectic_record::debate::{Forecast, Settings};
 use dialectic_report::display::price_tag;
 
-use super::dialogue::{Dialogue, NotAsked};
+use super::dialogue::Dialogue;
 use super::terminal::Terminal;
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ pub(super) fn agreed(
         }
     };
     let offer = Offer { forecast: forecast.as_ref(), limit, tools: has_tools(settings) };
-    if agree(&offer, "Begin?", terminal)? { Ok(forecast) } else { Err(NotAsked::Declined.into()) }
+    if agree(&offer, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
 }
 
 /// The offered work.

@@ -15,9 +15,9 @@ pub(crate) enum NotAsked {
     /// There is no terminal.
     #[error("{0} needs a terminal for its questions")]
     Nobody(&'static str),
-    /// The user declined.
+    /// The user left.
     #[error("nothing was changed")]
-    Declined,
+    Left,
 }
 
 /// A dialogue with the user.
@@ -38,20 +38,21 @@ impl Dialogue {
     /// The answer to `question`, or `proposal` if it is empty. Ctrl-D and Ctrl-C end the program.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
-        let answer = self.line(&format!("{question}{shown}: "))?.ok_or(NotAsked::Declined)?;
+        let answer = self.line(&format!("{question}{shown}: "))?.ok_or(NotAsked::Left)?;
         Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
     }
 
     /// Whether the answer to `question` is yes; repeats it until the answer is clear. An empty answer is `proposal`;
     /// Ctrl-D and Ctrl-C mean no.
     pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
-        let prompt = format!("{question} [{}] ", if proposal { "Y/n" } else { "y/N" });
+        let mut prompt = format!("{question} [{}] ", if proposal { "Y/n" } else { "y/N" });
         loop {
             let Some(answer) = self.line(&prompt)? else { return Ok(false) };
             match answer.to_lowercase().as_str() {
                 "" => return Ok(proposal),
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
+                _ if prompt.starts_with(question) => prompt = format!("Type y or n. {prompt}"),
                 _ => {}
             }
         }

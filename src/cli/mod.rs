@@ -61,7 +61,9 @@ pub fn main() -> ExitCode {
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            if !matches!(error, Error::PipeClosed | Error::EventsIncomplete | Error::Said { .. }) {
+            if matches!(error, Error::Declined) {
+                terminal.notice(&error.to_string());
+            } else if !matches!(error, Error::PipeClosed | Error::EventsIncomplete | Error::Said { .. }) {
                 terminal.error(&error, error.hint().as_deref());
             }
             ExitCode::from(error.exit_code())

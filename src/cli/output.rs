@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -136,5 +136,23 @@ pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => fs::create_dir_all(parent).map_err(|source| Error::Output { path: parent.to_owned(), source }),
         None => Ok(()),
+    }
+}
+
+/// A path as typed in a shell.
+pub(super) fn typed(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "/:._-+@".contains(c);
+    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_can_be_typed_as_it_is_printed() {
+        assert_eq!(typed(Path::new("/home/me/.cache/dialectic/demo.json")), "/home/me/.cache/dialectic/demo.json");
+        assert_eq!(typed(Path::new("/a b/it's")), r"'/a b/it'\''s'");
     }
 }

@@ -205,7 +205,7 @@ fn offline_debates_are_asked_offline() {
     sandbox.run(["debate", "Design a queue that never loses a job", "--offline", "-r", "1"]).expect_code(0);
     let id = sandbox.only_debate();
     let asked = sandbox.run(["ask", &id, "What happens to a job when the machine restarts?"]).expect_code(0);
-    assert!(asked.stdout.starts_with("Offline: no model was called"), "{asked}");
+    assert!(asked.stdout.starts_with("This is a rehearsal: no model was called"), "{asked}");
     assert!(asked.stdout.contains("“What happens to a job when the machine restarts?”"), "{asked}");
     sandbox.assert_state_is_the_fold(&id);
 }
@@ -246,7 +246,7 @@ fn what_a_question_costs_is_said_and_asked_about_as_for_a_debate() {
     terminal.wait_for("Ask it? [y/N]");
     terminal.type_line("n");
     let (code, output, _) = terminal.finish();
-    assert_eq!((code, output.contains("nothing was changed")), (1, true), "{output}");
+    assert_eq!((code, output.contains("Nothing was started.")), (0, true), "{output}");
     assert_eq!(server.requests().len(), made);
     assert_eq!(sandbox.state(&id)["followUps"], Value::Null, "it is not on record either");
     // Without a terminal, it is reported and asked.

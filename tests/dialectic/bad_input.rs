@@ -50,6 +50,7 @@ fn problems() {
         case(&["debate"], 2, &["standard input is empty", "hint: "]),
         case(&["debate", "x", "-p", "directory/file.txt"], 2, &["two problems given"]),
         case(&["debate", "-", "-p", "directory/file.txt"], 2, &["two problems given"]),
+        case(&["debate", "directory/file.txt"], 2, &["is a file\nhint: did you mean `-p directory/file.txt`?"]),
         case(&["debate", "-p", "none.md"], 2, &["none.md", "caused by: No such file"]),
         case(&["debate", "-p", "directory"], 2, &["directory is a directory"]),
         case(&["debate", "-p", "latin1.txt"], 2, &["latin1.txt is not UTF-8", "Latin-1", "iconv -f ISO-8859-1"])
@@ -138,7 +139,7 @@ fn keys() {
         MISTRAL_API_KEY (provider `mistral`, needed by agent-architect)
         LOCAL_KEY (provider `local`, needed by agent-kiss)
         OPENAI_API_KEY (provider `openai`, needed by judge)
-    hint: set MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... in the environment or a `.env` file, or try `--offline`, which needs no key
+    hint: set MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... in the environment or a `.env` file, or rehearse with `--offline`, which needs no key
     ");
     assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
 }

@@ -61,12 +61,12 @@ fn check_needs_the_keys_and_calls_nobody() {
 
     --- stderr
     error: missing environment variable OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-kiss, judge)
-    hint: set OPENAI_API_KEY=... in the environment or a `.env` file, or try `--offline`, which needs no key
+    hint: set OPENAI_API_KEY=... in the environment or a `.env` file, or rehearse with `--offline`, which needs no key
     ");
     let file = format!("OPENAI_API_KEY={TEST_KEY}");
     without_key.file("keys.env", file).run(["config", "check", "-e", "keys.env"]).expect_code(0);
     let broken = Sandbox::new().file("c.json", r#"{"debate": {"rounds": 0}}"#);
-    insta::assert_snapshot!(broken.run(["config", "check", "-c", "c.json"]).expect_code(4), @"
+    insta::assert_snapshot!(broken.run(["config", "check", "c.json"]).expect_code(4), @"
     exit: 4
     --- stdout
 

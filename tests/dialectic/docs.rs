@@ -237,7 +237,8 @@ fn costs() -> (String, String) {
         ("mistral", "mistral-large-2512"),
     ];
     // The rounds are the protocol's own where none are named.
-    const SIZES: [(&str, usize, Option<u32>); 6] = [
+    const SIZES: [(&str, usize, Option<u32>); 7] = [
+        ("council --quick", 2, None),
         ("council", 3, None),
         ("arena", 3, None),
         ("dialectic", 2, Some(3)),
@@ -254,8 +255,8 @@ fn costs() -> (String, String) {
     let foreseen = |settings: &Value, protocol: &str, rounds: Option<u32>| {
         sandbox.write("c.json", settings.to_string());
         let rounds = rounds.map(|rounds| vec!["-r".to_owned(), rounds.to_string()]).unwrap_or_default();
-        let arguments = ["debate", "--dry-run", "-p", "problem.md", "-c", "c.json", "--protocol", protocol];
-        let arguments = arguments.map(str::to_owned).into_iter().chain(rounds);
+        let arguments = ["debate", "--dry-run", "-p", "problem.md", "-c", "c.json", "--protocol"];
+        let arguments = arguments.into_iter().chain(protocol.split(' ')).map(str::to_owned).chain(rounds);
         let printed = sandbox.run(arguments).expect_code(0).stdout;
         let total = printed.lines().next().unwrap();
         let (calls, cost) = total.split_once(" calls, likely ").unwrap();
@@ -273,7 +274,7 @@ fn costs() -> (String, String) {
     }
     let mut sizes =
         "| protocol | agents | rounds | calls | `gpt-5.6-luna` |\n| --- | --- | --- | --- | --- |\n".to_owned();
-    let known = |name: &str| PROTOCOLS.iter().find(|protocol| protocol.name == name);
+    let known = |name: &str| PROTOCOLS.iter().find(|protocol| name.split(' ').next() == Some(protocol.name));
     for (protocol, agents, rounds) in SIZES {
         let Some(declared) = known(protocol) else { continue };
         let (calls, cost) = foreseen(&panel("openai", "gpt-5.6-luna", &ROLES[..agents]), protocol, rounds);

@@ -88,6 +88,10 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     assert!(unknown.contains("serves: choose among openai, anthropic\nhint: write `provider/model`"), "{unknown}");
     let none = said(&Sandbox::new(), "llama-9", 2);
     assert!(none.contains("which no known provider serves"), "{none}");
+    for here in [&keys, &Sandbox::new().env("OPENAI_API_KEY", TEST_KEY)] {
+        let near = said(here, "claud", 2);
+        assert!(near.contains("names `claud`, which no known provider serves: did you mean `claude`?"), "{near}");
+    }
 }
 
 /// A prefix that names a provider is that provider; any other belongs to the model's name.

@@ -59,7 +59,7 @@ fn the_help_of_debate() {
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
-          --offline          Call no model: play a prepared debate, without key, network or cost
+          --offline          Rehearse: call no model and list what the problem leaves open, at no cost
       -e, --env-file <PATH>  The environment file with the keys [default: .env, if it exists]
 
     Debate:
@@ -69,7 +69,7 @@ fn the_help_of_debate() {
                              configuration's, else dialectic]
           --check <N>        The number of checkers that read the answer before you get it, from 0 to 3
                              [default: the configuration's, else 3]
-          --quick            A council of two agents and one checker
+          --quick            A council of two agents and one checker: the best first debate
           --clarify          Let the agents ask you questions before they begin
 
     Cost:
@@ -126,8 +126,10 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, council, oxford, lincoln-douglas, roundtable, review, arena, single, self-refine, best-of-n
+    error: the protocol `dialogue` is unknown (known: `dialectic`, `council`, `oxford`, `lincoln-douglas`, `roundtable`, `review`, `arena`, `single`, `self-refine`, `best-of-n`)
     ");
+    let near = sandbox.run(["protocols", "councl"]).expect_code(2).stderr;
+    assert_eq!(near, "error: the protocol `councl` is unknown (did you mean `council`?)\n");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);
     sandbox.run(["protocols", "--mermaid"]).expect_code(2);

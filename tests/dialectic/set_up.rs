@@ -190,27 +190,36 @@ fn init_finds_the_only_model_of_a_server_and_what_it_reads() {
     let dry = here.run(["debate", "Design a queue.", "--dry-run"]).expect_code(0);
     assert!(dry.stderr.contains("warning: the context window of `small` has 8,192 tokens"), "{dry}");
 
-    // On a terminal it is asked what the calls cost, unless there is a key.
+    // On a terminal it is asked what the calls cost, so that a limit works.
     let here = Sandbox::new();
     let mut terminal = Terminal::start_in(100, 40, &here, ["init", "--server", &below]);
     terminal.wait_for("Model [small]");
     terminal.type_line("");
-    terminal.wait_for("Are its calls free? [y/N]");
-    terminal.type_line("y");
+    terminal.wait_for("Price [unknown]");
+    terminal.type_line("cheap");
+    terminal.wait_for("Type two numbers");
+    terminal.type_line("0.1 0.4");
     terminal.wait_for("Directory for debates");
     terminal.type_line("");
+    terminal.wait_for("A first debate takes 6 to 9 calls, likely $");
+    terminal.wait_for("dialectic debate --quick");
     assert_eq!(terminal.finish().0, 0);
     let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
-    assert_eq!(written["prices"]["small"], json!({"inputPerMTok": 0, "outputPerMTok": 0}));
+    assert_eq!(written["prices"]["small"], json!({"inputPerMTok": 0.1, "outputPerMTok": 0.4}));
     here.run(["config", "check"]).expect_code(0);
+    let limited = here.run(["debate", "--quick", "--max-cost", "1", "--dry-run", "Design a queue."]).expect_code(0);
+    assert!(limited.stdout.contains("$1.00 (the limit)") || limited.stdout.contains("at most $"), "{limited}");
     let here = Sandbox::new().env("MY_KEY", TEST_KEY);
     let mut terminal = Terminal::start_in(100, 40, &here, ["init", "--server", &below, "--key-variable", "MY_KEY"]);
     terminal.wait_for("Model [small]");
     terminal.type_line("");
+    terminal.wait_for("Price [unknown]");
+    terminal.type_line("");
     terminal.wait_for("Directory for debates");
     terminal.type_line("");
     let (code, output, _) = terminal.finish();
-    assert_eq!((code, output.contains("cost nothing")), (0, false), "{output}");
+    assert_eq!((code, output.contains("at no cost")), (0, false), "{output}");
+    assert!(!here.read(OWN).contains("prices"));
 }
 
 #[test]
@@ -243,6 +252,7 @@ fn init_asks_and_keeps_a_key_for_the_user_alone() {
     terminal.type_line("anthropic");
     terminal.wait_for("ANTHROPIC_API_KEY is not set");
     terminal.type_line("sk-ant-typed-0123456789");
+    terminal.wait_for("claude-haiku-5-5: $0.1 in, $0.5 out");
     terminal.wait_for("Model [claude-haiku-5-5]");
     terminal.type_line("");
     terminal.wait_for("Directory for debates");

@@ -52,32 +52,37 @@ pub fn check_problem_text(text: &str) -> Result<(), ProblemFault> {
 
 /// Shorter lines are headings and fragments.
 const SHORTEST: usize = 10;
+/// The marks of major and minor requirements.
+const MAJOR: [&str; 6] = ["must", "shall", "required", "needs to", "critical", "essential"];
+const MINOR: [&str; 3] = ["should", "ideally", "if possible"];
 
 /// The lines of a problem that state a major requirement, without their bullets.
 pub fn major_requirements(problem: &str) -> Vec<String> {
-    problem.lines().filter_map(major_requirement).collect()
+    requirements(problem).filter(|line| says(line, &MAJOR)).map(str::to_owned).collect()
 }
 
-/// The line without its bullet, when it states a major requirement.
-fn major_requirement(line: &str) -> Option<String> {
-    let line = without_bullet(line.trim());
-    (states_major_requirement(line) && line.chars().count() > SHORTEST).then(|| line.to_owned())
+/// The lines of a problem that state a minor requirement and no major one, without their bullets.
+pub fn minor_requirements(problem: &str) -> Vec<String> {
+    let is_minor = |line: &&str| !says(line, &MAJOR) && says(line, &MINOR) && !line.ends_with('?');
+    requirements(problem).filter(is_minor).map(str::to_owned).collect()
 }
 
-/// Whether a line or sentence contains a word of obligation.
-pub fn states_major_requirement(text: &str) -> bool {
+/// The lines that are long enough for a requirement, without their bullets.
+fn requirements(problem: &str) -> impl Iterator<Item = &str> {
+    problem.lines().map(|line| without_bullet(line.trim())).filter(|line| line.chars().count() > SHORTEST)
+}
+
+/// Whether a line contains one of these phrases.
+fn says(line: &str, phrases: &[&str]) -> bool {
     let words: Vec<String> =
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    ["must", "shall", "required", "critical", "essential"].into_iter().any(has)
-        || words.windows(2).any(|pair| pair == ["needs", "to"])
+        line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let line = format!(" {} ", words.join(" "));
+    phrases.iter().any(|phrase| line.contains(&format!(" {phrase} ")))
 }
 
 /// Whether a line or sentence states a requirement, major or minor.
 pub fn states_requirement(text: &str) -> bool {
-    let words = text.to_lowercase();
-    let mut minor = words.split(|c: char| !c.is_alphanumeric()).filter(|word| ["should", "ideally"].contains(word));
-    minor.next().is_some() || words.contains("if possible") || states_major_requirement(text)
+    says(text, &MAJOR) || says(text, &MINOR)
 }
 
 /// Removes a leading `-`, `*`, `+`, `•`, `1.` or `1)` that is followed by white space.
@@ -113,7 +118,7 @@ mod tests {
     fn lines_with_a_word_of_duty_are_major_requirements() {
         let problem = "Design it.\n- It must be fast enough\n* Data SHALL stay in the EU\n 3. Access is required\n\
                        10) It needs to last\n• Uptime is critical!\n**Must** be cheap\n- must do it\nA mustard store\n\
-                       It needs  to grow\nIt should be nice and tidy\nEssential: backups";
+                       It needs  to grow\nIt should be nice and tidy\nShould we do it at all?\nEssential: backups";
         let found = major_requirements(problem);
         assert_eq!(
             found,
@@ -128,8 +133,9 @@ mod tests {
                 "Essential: backups",
             ]
         );
-        // A line of exactly ten characters is not too long.
-        assert_eq!(major_requirement("- must do 12"), None);
-        assert_eq!(major_requirement("- must do 123"), Some("must do 123".to_owned()));
+        assert_eq!(minor_requirements(problem), ["It should be nice and tidy"]);
+        // A line of exactly ten characters is too short.
+        assert_eq!(major_requirements("- must do 12"), [""; 0]);
+        assert_eq!(major_requirements("- must do 123"), ["must do 123"]);
     }
 }

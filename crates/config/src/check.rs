@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use dialectic_base::key_path::KeyPath;
 
-use super::suggest::suggestion;
+use super::suggest::{nearest, suggestion};
 
 /// Longer names are not shown.
 const LONGEST_NAME: usize = 22;
@@ -113,7 +113,11 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
                 _ if is_remark(key) => {}
                 None => {
                     let known = keys.into_iter().flat_map(Map::keys).map(String::as_str);
-                    self.checked.unknown.push((below, suggestion(key, known)));
+                    let near = match self.below(keys, key, path) {
+                        Some(path) if nearest(key, known.clone()).is_none() => format!("(did you mean `{path}`?)"),
+                        _ => suggestion(key, known),
+                    };
+                    self.checked.unknown.push((below, near));
                 }
                 Some(_) if named.is_none() && (self.is_repeated)(&below) => {
                     let (expected, found) = ("each key once".to_owned(), format!("`{key}` twice"));
@@ -136,6 +140,18 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
             }
         }
         Ok(read.into())
+    }
+
+    /// The path of a key with this name below the objects among `keys`, which are at `path`.
+    fn below(&self, keys: Option<&'a Map<String, Value>>, key: &str, path: &KeyPath) -> Option<KeyPath> {
+        keys?.iter().find_map(|(name, node)| {
+            let path = path.key(name);
+            choices(self.schema, node).into_iter().find_map(|node| {
+                let keys = node.get("properties")?.as_object();
+                let is_here = keys.is_some_and(|keys| keys.contains_key(key));
+                if is_here { Some(path.key(key)) } else { self.below(keys, key, &path) }
+            })
+        })
     }
 
     /// A whole number; `300000.0` and `3e5` are whole as in JavaScript. Null if it cannot be read.

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use dialectic_base::provider::{HOST, OPENROUTER, ROUTED_MODELS, default_models, preset};
 use dialectic_engine::access::{Outline, provider_names};
-use dialectic_llm::command::{ProgramPreset, program_preset};
+use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::findings::{Diagnostics, Fault, unknown};
 use super::overrides::Switch;
 use super::resolve::ResolveContext;
+use super::suggest::nearest;
 
 /// The environment variable that names the default model.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -321,11 +322,17 @@ impl ModelResolver<'_> {
         }
         let own = self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
         let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
+        // A word such as `claud` is hardly a model of a built-in provider.
+        let programs = || PROGRAMS.iter().map(|program| program.name);
+        let near = nearest(model, programs()).filter(|_| model.chars().all(char::is_alphabetic));
         let choices = match callable.as_slice() {
-            [one] => return Ok((*one).to_owned()),
+            [one] if near.is_none() || preset(one).is_none() => return Ok((*one).to_owned()),
             [] => "name its provider".to_owned(),
             several => format!("choose among {}", several.join(", ")),
         };
+        if let Some(near) = near.or_else(|| nearest(model, default_models().map(|(_, model)| model))) {
+            return Err(format!("names `{model}`, which no known provider serves: did you mean `{near}`?").into());
+        }
         let message = format!("names `{model}`, which no known provider serves: {choices}");
         Err(Fault { message, needs_provider: true })
     }

@@ -50,7 +50,7 @@ pub use locate::{Location, ProblemSubject};
 pub use overrides::{Overrides, Switch};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};
-pub use suggest::nearest;
+pub use suggest::{nearest, suggestion};
 pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
 /// The template of a configuration, which `config init` writes.

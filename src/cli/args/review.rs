@@ -52,7 +52,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// Call no model: play a prepared review, without key, network or cost
+    /// Rehearse without a model: needs no key and costs nothing
     #[arg(help_heading = "Who debates", long)]
     pub(in crate::cli) offline: bool,
 

@@ -22,8 +22,14 @@ pub(in crate::cli) enum ConfigCommand {
         path: PathBuf,
     },
     /// Check a configuration and the keys it needs; call nothing
-    #[command(after_help = examples(&["dialectic config check", "dialectic config check -c review.json"]))]
-    Check(ConfigFileArgs),
+    #[command(after_help = examples(&["dialectic config check", "dialectic config check review.json"]))]
+    Check {
+        /// The file to check [default: ./debate-config.json]
+        #[arg(value_name = "PATH", conflicts_with = "config")]
+        path: Option<PathBuf>,
+        #[command(flatten)]
+        file: ConfigFileArgs,
+    },
     /// Print every setting and its source
     #[command(after_help = examples(&["dialectic config show", "dialectic config show --json"]))]
     Show {

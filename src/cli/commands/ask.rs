@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::AskArgs;
 use crate::cli::consent::{Offer, agree};
-use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, own, runner};
@@ -57,7 +56,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     if asking.settings().judge.provider != OFFLINE {
         let (forecast, limit) = (asking.forecast()?, asking.left());
         if !agree(&Offer { forecast: Some(&forecast), limit, tools: false }, "Ask it?", terminal)? {
-            return Err(NotAsked::Declined.into());
+            return Err(Error::Declined);
         }
     }
     let begun = Instant::now();

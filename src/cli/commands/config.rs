@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use console::{Alignment, measure_text_width, pad_str};
 use serde_json::Value;
@@ -27,9 +27,9 @@ use super::protocols;
 pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<(), Error> {
     match &args.command {
         ConfigCommand::Init { path } => init(path, terminal),
-        ConfigCommand::Check(file) => check(file, terminal),
+        ConfigCommand::Check { path, file } => check(path.as_ref(), file, terminal),
         ConfigCommand::Show { file, json } => {
-            let (loaded, environment) = read(file, terminal)?;
+            let (loaded, environment) = read(file.config.as_ref(), file, terminal)?;
             if let Some(choice) = &loaded.choice {
                 terminal.notice(&choice.to_string());
             }
@@ -66,8 +66,8 @@ fn starter(usual: Option<&(String, String)>) -> String {
     )
 }
 
-fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let (loaded, environment) = read(file, terminal)?;
+fn check(path: Option<&PathBuf>, file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let (loaded, environment) = read(path.or(file.config.as_ref()), file, terminal)?;
     if let Some(choice) = &loaded.choice {
         choice.callable()?;
     }
@@ -100,9 +100,13 @@ fn trust_file(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
+fn read(
+    path: Option<&PathBuf>,
+    file: &ConfigFileArgs,
+    terminal: &mut Terminal,
+) -> Result<(Loaded, Environment), Error> {
     let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
-    let loaded = config_files(file.config.as_ref(), &environment).load(&Overrides::default())?;
+    let loaded = config_files(path, &environment).load(&Overrides::default())?;
     terminal.warnings(&loaded.warnings);
     Ok((loaded, environment))
 }

@@ -5,16 +5,16 @@ mod player;
 use std::error::Error as StdError;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{MAIN_SEPARATOR, Path};
+use std::path::Path;
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
 
 use crate::cli::args::DemoArgs;
+use crate::cli::output::typed;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, counted};
-use dialectic_base::sanitize::one_line;
 use dialectic_config::cache_directory;
 use dialectic_record::debate::{fold, timeline};
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
@@ -50,8 +50,11 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     let shown_in = if is_watched { format!("; shown here in {}", clock(LENGTH.min(took))) } else { String::new() };
     // Short lines fit narrow terminals.
     terminal.notice("This debate was written by hand; no model is called.");
-    terminal.notice(&format!("“{}”", one_line(&debate.title())));
-    terminal.notice(&format!("{calls} in {}{shown_in}.", clock(took)));
+    terminal.notice(&format!("{calls} in {}{shown_in}.\n", clock(took)));
+    for line in debate.problem.lines() {
+        terminal.notice(line);
+    }
+    terminal.notice("");
     let times = if is_watched { times(took) } else { f64::INFINITY };
     if !play_back(&debate, journal, moments, times, terminal.display(args.quiet))? {
         let (said, state) = ("interrupted; the demo debate is saved for reading", typed(&entry.state));
@@ -87,17 +90,10 @@ fn what_next(state: &Path) -> [String; 7] {
         "Read its objections, and its page:".to_owned(),
         format!("  dialectic show {state} points"),
         format!("  dialectic report {state} --open"),
-        "Then play one of your own offline, or set up a model:".to_owned(),
+        "Then rehearse your own problem without a model, or set one up:".to_owned(),
         "  dialectic debate --offline \"Design a rate limiting system\"".to_owned(),
         "  dialectic init".to_owned(),
     ]
-}
-
-/// A path as typed in a shell.
-fn typed(path: &Path) -> String {
-    let path = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || c == MAIN_SEPARATOR || "/:._-+@".contains(c);
-    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// The recorded journal.
@@ -154,7 +150,12 @@ mod tests {
                     provider.api_key_env = None;
                 }
             }
-            written.append(&recorded).unwrap();
+            let mut recorded = serde_json::to_value(&recorded).unwrap();
+            if let Some(call) = recorded["call"].as_object_mut() {
+                // Nobody was paid.
+                call.insert("costUsd".to_owned(), 0.into());
+            }
+            written.append(&serde_json::from_value(recorded).unwrap()).unwrap();
         }
         fs::read(&path).unwrap()
     }
@@ -217,11 +218,5 @@ mod tests {
         fs::write(&entry.state, "{}").unwrap();
         keep(place.path()).unwrap();
         assert!(is_whole() && read_journal(&path).unwrap().events.len() as u64 == events);
-    }
-
-    #[test]
-    fn a_path_can_be_typed_as_it_is_printed() {
-        assert_eq!(typed(Path::new("/home/me/.cache/dialectic/demo.json")), "/home/me/.cache/dialectic/demo.json");
-        assert_eq!(typed(Path::new("/a b/it's")), r"'/a b/it'\''s'");
     }
 }

@@ -11,23 +11,33 @@ use serde_json::{Map, Value, json};
 use crate::cli::args::InitArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::output::make_parent;
+use crate::cli::session::{config_files, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
 use dialectic_config::{
-    ConfigError, NoKey, ServedModel, UserPrograms, user_path, user_programs, users_environment, with_provider,
+    ConfigError, NoKey, Overrides, ServedModel, Switch, UserPrograms, user_path, user_programs, users_environment,
+    with_provider,
 };
-use dialectic_engine::access::{
-    Environment, ProgramThere, endpoint, is_on_this_machine, key_variable, programs_there, url_fault,
-};
+use dialectic_engine::access::{Environment, ProgramThere, endpoint, key_variable, programs_there, url_fault};
+use dialectic_engine::runner::Spec;
 use dialectic_llm::command::program_preset;
+use dialectic_llm::models::{built_in_price, current_near};
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_record::debate::ProviderSettings;
+use dialectic_record::protocol::Protocol;
+use dialectic_report::display::price_tag;
+
+use super::debate::today;
 
 /// The name of the user's own server.
 const OWN: &str = "local";
 /// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
+/// The problem of a first debate.
+const PROBLEM: &str = "Design a rate limiting system";
+/// The answer where the price of the user's own model is not known.
+const UNKNOWN: &str = "unknown";
 /// The default address of the user's own server.
 const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
 
@@ -40,8 +50,8 @@ struct SetupAnswers {
     model: Option<String>,
     /// The model's context window in tokens, if the server states it.
     window: Option<u64>,
-    /// Whether its calls are free.
-    is_free: bool,
+    /// Dollars for a million input and output tokens, as the user states them.
+    price: Option<[f64; 2]>,
     directory: Option<String>,
     /// The programs of the replaced configuration, some of which could not be called without it.
     programs: Map<String, Value>,
@@ -61,7 +71,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             Some(dialogue) => dialogue.confirm(&format!("{} exists. Replace it?", path.display()), false)?,
         };
         if !is_replaced {
-            return Err(Error::Exists(path));
+            return Err(if dialogue.is_some() { Error::Declined } else { Error::Exists(path) });
         }
     }
     // Read before it is replaced, so that only models are offered that can be called afterwards.
@@ -91,8 +101,21 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             keys.display()
         ));
     }
-    terminal.notice("Try it: dialectic debate \"Design a rate limiting system\"");
+    if let Some(cost) = first_debate(&environment) {
+        terminal.notice(&format!("A first debate takes {cost}"));
+    }
+    terminal.notice(&format!("Try it: dialectic debate --quick \"{PROBLEM}\""));
     Ok(())
+}
+
+/// The calls and the cost of a first debate, as `debate` reports them; `None` if it cannot run here.
+fn first_debate(environment: &Environment) -> Option<String> {
+    let overrides = Overrides { quick: Switch::On, ..Overrides::default() };
+    let settings = config_files(None, environment).load(&overrides).ok()?.settings;
+    let protocol = Protocol::named(&settings.debate.protocol)?;
+    let spec = Spec::new(PROBLEM, protocol, settings);
+    let forecast = runner(environment.clone()).ok()?.prepare(spec).ok()?.forecast().ok()??;
+    Some(price_tag(&forecast, None, false))
 }
 
 impl SetupAnswers {
@@ -121,8 +144,8 @@ impl SetupAnswers {
                 providers[name] = entry.clone();
             }
         }
-        if let Some(model) = self.model.as_deref().filter(|_| self.is_free) {
-            all.insert("prices".to_owned(), json!({ (model): { "inputPerMTok": 0, "outputPerMTok": 0 } }));
+        if let Some((model, [input, output])) = self.model.as_deref().zip(self.price) {
+            all.insert("prices".to_owned(), json!({ (model): { "inputPerMTok": input, "outputPerMTok": output } }));
         }
         if let Some((model, window)) = self.model.as_deref().zip(self.window) {
             all.insert("models".to_owned(), json!({ (model): { "contextWindow": window } }));
@@ -288,6 +311,10 @@ fn which_model(
         (None, Some(dialogue)) => {
             if names.len() > 1 {
                 terminal.notice(&format!("It offers {}", names.join(", ")));
+            } else if let Some(usual) = usual.filter(|_| of_program.is_none()) {
+                for line in priced_models(&wanted.provider, usual).lines() {
+                    terminal.notice(line);
+                }
             }
             let proposed = usual.or(names.first().copied()).unwrap_or_default();
             loop {
@@ -309,13 +336,42 @@ fn which_model(
     let chosen = offered.into_iter().find(|model| Some(&model.name) == wanted.model.as_ref());
     // Known for models of built-in providers.
     wanted.window = chosen.and_then(|model| model.context_window).filter(|_| wanted.server.is_some());
-    let may_be_free = |server: &ProviderSettings| {
-        server.api_key_env.is_none() && server.base_url.as_deref().is_some_and(is_on_this_machine)
-    };
-    if let Some(dialogue) = dialogue.filter(|_| wanted.server.as_ref().is_some_and(may_be_free)) {
-        wanted.is_free = dialogue.confirm("Are its calls free?", false)?;
+    if let Some(dialogue) = dialogue.filter(|_| wanted.server.is_some()) {
+        wanted.price = ask_price(dialogue, terminal)?;
     }
     Ok(())
+}
+
+/// The price of the user's own model, without which no cost limit works; `None` if the user does not know it.
+fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<[f64; 2]>, Error> {
+    terminal
+        .notice("Its price in dollars per million tokens of input and of output, as in `0.2 1.2`; 0 if it is free.");
+    terminal.notice("Without a price, no cost limit works.");
+    loop {
+        let answer = dialogue.ask("Price", UNKNOWN)?;
+        if answer == UNKNOWN {
+            return Ok(None);
+        }
+        let amounts: Result<Vec<f64>, _> = answer.split_whitespace().map(str::parse).collect();
+        match amounts.as_deref() {
+            Ok(&[0.0]) => return Ok(Some([0.0; 2])),
+            Ok(&[input, output]) if [input, output].iter().all(|one| one.is_finite() && *one >= 0.0) => {
+                return Ok(Some([input, output]));
+            }
+            Ok(_) | Err(_) => terminal.notice("Type two numbers, or 0."),
+        }
+    }
+}
+
+/// The provider's usual model and those most like it, each with its price.
+fn priced_models(provider: &str, usual: &str) -> String {
+    let near = current_near(provider, usual, today());
+    let price = |model: &str| {
+        let price = built_in_price(provider, model)?;
+        Some(format!("  {model}: ${} in, ${} out", price.input_per_m_tok, price.output_per_m_tok))
+    };
+    let lines: Vec<String> = [usual].into_iter().chain(near).filter_map(price).collect();
+    format!("Dollars for a million tokens (`dialectic models` lists all models):\n{}", lines.join("\n"))
 }
 
 fn required(why: &str) -> Error {

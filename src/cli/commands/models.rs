@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::cli::args::ModelsArgs;
-use crate::cli::dialogue::{Dialogue, NotAsked};
+use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -353,7 +353,7 @@ async fn probe_all(
         None => format!("A probe of {calls} takes at most {WORD} tokens each; some prices are unknown."),
     });
     if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
-        return Err(NotAsked::Declined.into());
+        return Err(Error::Declined);
     }
     let of_programs =
         servers.programs.iter().filter_map(|(name, program)| Some((name.as_str(), program.as_ref().ok()?)));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::cli::output::typed;
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::UserError;
@@ -45,6 +46,10 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
         (Some("-") | None, None) => {
             let read = stdin::read("the problem", u64::MAX, terminal);
             (STANDARD_INPUT.to_owned(), read.map_err(|source| unreadable(STANDARD_INPUT, source))?)
+        }
+        (Some(path), None) if Path::new(path).is_file() => {
+            return Err(UserError::input(format!("`{path}` is a file"))
+                .with_hint(format!("did you mean `-p {}`?", typed(Path::new(path)))));
         }
         (Some(text), None) => ("the command line".to_owned(), text.as_bytes().to_vec()),
         (None, Some(path)) => {

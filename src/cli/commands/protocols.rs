@@ -5,7 +5,7 @@ use anstream::ColorChoice;
 use crate::cli::args::{ProtocolsArgs, ProtocolsCommand};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_config::ConfigError;
+use dialectic_config::{ConfigError, suggestion};
 use dialectic_record::protocol::{PROTOCOLS, Protocol, Trigger};
 use dialectic_report::display::render_markdown;
 
@@ -25,7 +25,7 @@ pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Resu
 
 pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
     Protocol::named(name).ok_or_else(|| {
-        let message = format!("`{name}` is unknown; known: {}", Protocol::names().join(", "));
+        let message = format!("`{name}` is unknown {}", suggestion(name, Protocol::names().iter().copied()));
         ConfigError::Argument { option: "the protocol", message }.into()
     })
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::args::{DebatePart, ShowArgs, ShownPart};
 use crate::cli::latest::or_latest;
+use crate::cli::output::typed;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
@@ -38,7 +39,12 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let choice = TextSelection::of(&view, part, args.name.as_deref())?;
     match part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
-        None => terminal.pages(&overview(&view, directory.short_name(&debate.id))),
+        None => {
+            // Commands for a debate elsewhere name its file.
+            let is_here = directory.check_is_here(&entry).is_ok();
+            let path = typed(&entry.state);
+            terminal.pages(&overview(&view, if is_here { directory.short_name(&debate.id) } else { &path }))
+        }
         Some(DebatePart::Points) => points(&view, args, terminal),
         Some(DebatePart::Solution) => solution(debate, args, terminal),
         Some(DebatePart::FollowUps) => follow_ups(&view, args, terminal),

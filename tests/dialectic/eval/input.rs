@@ -95,7 +95,7 @@ fn a_missing_key_is_named_with_those_who_need_it() {
     error: missing environment variables:
         OPENAI_API_KEY (provider `openai`, needed by a)
         MISTRAL_API_KEY (provider `mistral`, needed by b)
-    hint: set OPENAI_API_KEY=... and MISTRAL_API_KEY=... in the environment or a `.env` file, or try `--offline`, which needs no key
+    hint: set OPENAI_API_KEY=... and MISTRAL_API_KEY=... in the environment or a `.env` file, or rehearse with `--offline`, which needs no key
     ");
     assert!(!sandbox.directory().join("out").exists());
     // The same evaluators need no key offline.

@@ -114,7 +114,7 @@ fn what_it_takes_is_said_before_it_is_paid() {
     terminal.wait_for("Begin? [y/N]");
     terminal.type_line("");
     let (code, output, _) = terminal.finish();
-    assert_eq!((code, output.contains("nothing was changed")), (1, true), "{output}");
+    assert_eq!((code, output.contains("Nothing was started.")), (0, true), "{output}");
     assert_eq!(server.requests().len(), 6);
     // What costs nothing is not mentioned.
     let offline = here.run(["eval", "--offline", "-d", "simple"]).expect_code(0);

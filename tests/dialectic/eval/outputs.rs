@@ -216,14 +216,14 @@ fn offline_nothing_is_scored_and_the_output_says_so() {
     // Without a configuration one evaluator is built in; with one, each is called offline and none needs its key.
     let first = sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0);
     assert_eq!(first.stdout, sandbox.run(["eval", "--offline", "-d", "latest"]).expect_code(0).stdout);
-    assert_eq!(first.stderr, "Offline: no model was called, and there are no scores.\n");
+    assert_eq!(first.stderr, "This was a rehearsal: no model was called, and there are no scores.\n");
     sandbox.write("eval.json", evaluators(&["a", "b"]).to_string());
     let arguments = ["eval", "--offline", "-c", "eval.json", "-d", "latest", "-o", "scores.json"];
     sandbox.run(arguments).expect_code(0);
     let written: Value = serde_json::from_str(&sandbox.read("scores.json")).unwrap();
     assert!(written["overall_score"].is_null(), "{written}");
     let returned = &written["agents"]["b"]["evaluation"]["non_functional"]["security"];
-    assert!(returned["reasoning"].as_str().unwrap().starts_with("Offline: "), "{returned}");
+    assert!(returned["reasoning"].as_str().unwrap().starts_with("Rehearsal: "), "{returned}");
 }
 
 #[test]

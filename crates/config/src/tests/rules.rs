@@ -112,6 +112,7 @@ fn what_a_judge_leaves_out_is_the_default_judges() {
 fn unknown_keys_are_named_with_the_nearest_known_one() {
     let config = with(&json!({
         "debates": {},
+        "rounds": 2,
         "judge": {"id": "j", "name": "J", "model": "m", "temprature": 1},
         "providers": {"local": {"baseUrl": "http://x/v1", "apiKey": "sk-secret"}},
         "prices": {"gpt-4.1": {"inputPerMTok": 1, "outputPerMTok": 1, "output": 1}},
@@ -127,6 +128,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     unknown key `judge.temprature` is ignored (did you mean `temperature`?)
     unknown key `prices["gpt-4.1"].output` is ignored (known: `cachedInputPerMTok`, `inputPerMTok`, `outputPerMTok`)
     unknown key `providers.local.apiKey` is ignored (did you mean `apiKeyEnv`?)
+    unknown key `rounds` is ignored (did you mean `debate.rounds`?)
     "#);
     let warning = &load_value(&with_agent(&json!({"temprature": 1}))).unwrap().warnings[0];
     assert_eq!(warning, "unknown key `agents[0].temprature` is ignored (did you mean `temperature`?)");

@@ -1,11 +1,10 @@
-//! The review of a change, as the offline provider plays it: it points at lines of the diff, and states that no model
-//! read them.
+//! The rehearsed review of a change: it points at lines of the diff, and states that no model read them.
 
 use serde_json::{Value, json};
 
 use super::mixed;
-use super::script::part;
 use super::task::PlayedAgent;
+use super::text::UNWEIGHED;
 
 /// The maximum number of characters quoted from a line.
 const QUOTED: usize = 60;
@@ -16,12 +15,12 @@ impl PlayedAgent<'_> {
         let diff = self.prompt.of_kinds(&["attachment"]).map(|one| one.text).find(|text| text.contains("\n@@ "));
         let lines = new_lines(diff.unwrap_or_default());
         let Some((first, others)) = lines.split_first() else { return "No findings.".to_owned() };
-        let turn = mixed(self.seed, self.part.title) % others.len().max(1) as u64;
+        let turn = mixed(self.seed, self.role) % others.len().max(1) as u64;
         let other = others.get(usize::try_from(turn).unwrap_or_default());
         let finding = |(number, (path, line, text)): (usize, &(&str, u32, String))| {
             format!(
-                "{number}. [minor] {path}:{line}: offline, nobody read `{text}`. A reader would \
-                 say here what goes wrong with it. To see it: have a model read the change."
+                "{number}. [minor] {path}:{line}: in a rehearsal nobody reads `{text}`; a model would say here what \
+                 goes wrong. To see it: review the change with a model."
             )
         };
         (1..).zip([first].into_iter().chain(other)).map(finding).collect::<Vec<_>>().join("\n")
@@ -31,7 +30,7 @@ impl PlayedAgent<'_> {
     pub(super) fn opinions(&self) -> String {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
-        let opinion = |number| format!("- {number} left: offline, nobody followed the code.");
+        let opinion = |number| format!("- {number} left: in a rehearsal nobody follows the code.");
         numbers.map(opinion).collect::<Vec<_>>().join("\n")
     }
 
@@ -39,11 +38,10 @@ impl PlayedAgent<'_> {
     pub(super) fn finding_rulings(&self) -> Value {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
-        let unweighed = part("Judge").get("unweighed");
         let ruling =
-            |number: &str| json!({ "finding": number, "reason": unweighed, "decision": "open", "severity": "minor" });
+            |number: &str| json!({ "finding": number, "reason": UNWEIGHED, "decision": "open", "severity": "minor" });
         let rulings: Vec<Value> = listed.lines().filter(is_number).map(ruling).collect();
-        json!({ "rulings": rulings, "summary": unweighed, "title": "" })
+        json!({ "rulings": rulings, "summary": UNWEIGHED, "title": "" })
     }
 }
 

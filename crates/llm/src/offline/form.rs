@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::mixed;
+use super::problem::{gap_of, gaps};
 use super::prompt::Fenced;
-use super::script::{part, point_in};
 use super::task::{PlayedAgent, TEXTS};
-use super::text::{ListedPoint, listed};
+use super::text::{ListedPoint, QUESTIONS, UNWEIGHED, listed};
 
 /// The score for all debaters if a protocol requires one.
 const EQUAL: u8 = 50;
@@ -14,35 +14,35 @@ const EQUAL: u8 = 50;
 impl<'a> PlayedAgent<'a> {
     /// An instance of `schema`: the task's values by the names of properties, neutral values for the rest.
     pub(super) fn form(&self, schema: &Value) -> Value {
-        let (judge, verdict) = (part("Judge"), part("verdict"));
-        let unweighed = judge.get("unweighed");
         let known = match self.task {
             "clarify" => {
-                // Only once; a judge that asks again has no questions.
-                let question = self.part.get("ask");
-                let is_asked = self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == question);
-                let asked = json!([{ "id": "q1", "text": question }]);
-                json!({ "questions": if is_asked || question.is_empty() { json!([]) } else { asked } })
+                let is_asked = |ask: &str| self.prompt.of_kinds(&["question"]).any(|asked| asked.text.trim() == ask);
+                let question = self.own().first().filter(|gap| !is_asked(gap.ask)).map(|gap| gap.ask);
+                json!({ "questions": question.map(|text| json!({ "id": "q1", "text": text })).into_iter().collect::<Value>() })
             }
-            "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": unweighed }),
+            "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": UNWEIGHED }),
             "poll" => {
                 let has_begun = self.prompt.of_kinds(&["contribution"]).next().is_some();
                 let choices = if has_begun { ["for", "against"] } else { ["undecided"; 2] };
-                let choice = choices[usize::from(mixed(self.seed, self.part.title).is_multiple_of(2))];
-                json!({ "choice": choice, "reason": verdict.get("poll") })
+                let choice = choices[usize::from(mixed(self.seed, self.role).is_multiple_of(2))];
+                json!({ "choice": choice, "reason": UNWEIGHED })
             }
-            "judge the debate" => json!({
-                "score": EQUAL, "winner": "none", "assessment": verdict.get("assessment"),
-                "reasoning": verdict.get("reasoning"), "adoptIf": verdict.get("adopt"),
-                "rejectIf": verdict.get("reject"), "measure": verdict.get("measure"),
-            }),
+            "judge the debate" => {
+                let open =
+                    gaps().find(|gap| self.problem.lacks(gap)).map_or("What does the problem not say?", |gap| gap.ask);
+                json!({
+                    "score": EQUAL, "winner": "none", "assessment": UNWEIGHED, "reasoning": UNWEIGHED, "measure": open,
+                    "adoptIf": format!("The answer to “{open}” favours the motion."),
+                    "rejectIf": format!("The answer to “{open}” speaks against it."),
+                })
+            }
             "relate the decisions" => {
                 let decisions = listed(self.prompt.of_kinds(&["decisions"]).next_back().unwrap_or_default().text);
                 let row = |number| json!({ "decision": number, "same": [], "opposite": [], "requirement": 0 });
                 json!({ "decisions": (1..=decisions.len()).map(row).collect::<Value>() })
             }
             "mark the kinds of argument" => {
-                // Canned critiques rebut, and canned texts rest on the problem.
+                // Critiques rebut, and texts rest on the problem.
                 let kind = |one: Fenced| if one.title.contains("critique") { "rebuttal" } else { "evidence" };
                 let row = |(number, one): (usize, _)| json!({ "text": number, "kinds": [kind(one)] });
                 json!({ "texts": (1..).zip(self.prompt.of_kinds(&["contribution"])).map(row).collect::<Value>() })
@@ -51,10 +51,10 @@ impl<'a> PlayedAgent<'a> {
             "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have their own prompts; the schema shows the requested scores.
             _ if schema.to_string().contains("\"functional_completeness\"") => {
-                json!({ "score": null, "overall_score": null, "reasoning": unweighed })
+                json!({ "score": null, "overall_score": null, "reasoning": UNWEIGHED })
             }
-            "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": unweighed }),
-            _ => json!({ "score": EQUAL, "reason": unweighed, "reasoning": unweighed }),
+            "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": UNWEIGHED }),
+            _ => json!({ "score": EQUAL, "reason": UNWEIGHED, "reasoning": UNWEIGHED }),
         };
         instance("", schema, &known)
     }
@@ -68,18 +68,15 @@ impl<'a> PlayedAgent<'a> {
 
     /// The assessment of a solution, without a confidence.
     pub(super) fn assessment(&self, solution: &str) -> Value {
-        let get = |name| part("Judge").get(name);
-        let all = |name| get(name).split(" | ").map(Value::from).collect::<Value>();
-        let partly = |asked| json!({ "requirement": asked, "holds": get("holds"), "fails": get("breaks") });
         let mut assessment = json!({
             "base": self.chosen().map(|(label, _)| label),
             "approach": "kept",
-            "tradeoffs": all("tradeoff"),
-            "recommendations": all("advice"),
+            "tradeoffs": [],
+            "recommendations": ["Answer the questions in the problem's text.", "Then run the debate with a model."],
             "unfulfilledMajorRequirements": [],
-            "partlyFulfilled": self.problem.requirements.iter().take(1).map(partly).collect::<Value>(),
-            "openQuestions": all("open"),
-            "rulings": self.points(true).iter().map(|point| self.ruling(point, solution)).collect::<Value>(),
+            "partlyFulfilled": [],
+            "openQuestions": [],
+            "rulings": self.points(true).iter().map(|point| ruling(point, solution)).collect::<Value>(),
             "title": "",
             // If absent, it would be requested again.
             "confidence": "none",
@@ -90,24 +87,16 @@ impl<'a> PlayedAgent<'a> {
         }
         assessment
     }
+}
 
-    fn ruling(&self, ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
-        let known = point_in(text);
-        let get = |name| known.map_or("", |point| point.get(name));
-        let [remains, dismissed] = ["remains", "dismiss"].map(get);
-        let met = known.filter(|point| self.holds(solution, point));
-        let (decision, remains, reason) = match (met, known) {
-            (Some(point), _) => {
-                let decision = if remains.is_empty() { "met" } else { "partly" };
-                (decision, remains, self.problem.fill(&format!("It is right. The section says: {}", point.change)))
-            }
-            (None, Some(_)) if !dismissed.is_empty() => ("dismissed", "", dismissed.to_owned()),
-            (None, Some(_)) => ("notMet", "The solution does not say it.", "It is right.".to_owned()),
-            (None, None) => ("notMet", "All of it.", "Nothing was prepared for it offline.".to_owned()),
-        };
-        let place = met.map_or("", |point| point.section);
-        json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
-    }
+fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
+    let (decision, place, remains, reason) = match gap_of(text) {
+        Some((gap, true)) => ("dismissed", "", "", gap.why),
+        Some((gap, false)) if solution.contains(gap.ask) => ("met", QUESTIONS, "", "The answer asks it."),
+        Some((gap, false)) => ("notMet", "", gap.ask, "The answer does not ask it."),
+        None => ("notMet", "", "All of it.", UNWEIGHED),
+    };
+    json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
 }
 
 /// An instance of the schema with this name: the known value, as far as the schema allows it.
@@ -141,6 +130,6 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         "integer" | "number" if name != "confidence" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
         "integer" | "number" | "null" => Value::Null,
-        _ => json!(part("Judge").get("unweighed")),
+        _ => json!(UNWEIGHED),
     }
 }

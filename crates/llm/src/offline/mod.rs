@@ -1,13 +1,14 @@
-//! The offline provider: a canned debate without a model.
+//! The offline provider: a rehearsal of a debate without a model.
 //!
 //! It works from requests like any model: it finds the task in the prompt's headings and the form of the answer in the
-//! schema, and inserts words of the problem into canned sentences. It says that it is offline, and states no
-//! confidence. Its answers depend on the request and a seed; it reads no file, clock or environment, and calls no tool.
+//! schema. All that it knows is the problem, in which it looks for what a debate needs (`gaps.md`). It says that it is
+//! a rehearsal, and states no confidence. Its answers depend on the request and a seed; it reads no file, clock or
+//! environment, and calls no tool.
 
 mod change;
 mod form;
+mod problem;
 mod prompt;
-mod script;
 mod speech;
 mod task;
 mod text;

@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 
 use dialectic_base::markdown::fenced;
 
-use super::script::{ProblemWords, debaters, part};
+use super::problem::{Figure, ProblemReading, gaps, role};
 use super::task::PlayedAgent;
-use super::text::listed;
+use super::text::{UNWEIGHED, listed};
 
 const EXPORT: &str = "Our nightly export takes five hours. It must be done in one. How?";
-const PLANTED: &str = "Twenty real cases a day go through both ways.";
 const ASSESSMENT: &str = "```json\n{\"tradeoffs\":[],\"unfulfilledMajorRequirements\":[],\"confidence\":0}\n```";
 
 /// A fenced text under a heading.
@@ -61,124 +60,162 @@ fn assessed(answer: &str) -> Value {
 }
 
 #[test]
-fn each_role_approaches_the_problem_in_its_own_way_and_in_its_words() {
-    let mut approaches = BTreeSet::new();
-    for role in debaters() {
-        let text = ask(role.title, "propose\n\nEnd it with `## Requirements Coverage`.", "");
-        let approach = text.lines().nth(2).unwrap();
-        assert!(approach.contains("“Our nightly export takes five hours”"), "{text}");
-        assert!(text.contains("\n- “It must be done in one” (major): ") && text.contains("*Offline: "), "{text}");
-        assert!(!text.contains(['{', '}']) && !text.contains("## Response") && !text.contains(PLANTED), "{text}");
-        approaches.insert(approach.to_owned());
-        // Nobody raises against others what the own text lacks.
-        assert!(text_holds(role.title), "{}", role.title);
-        assert!(role.points.iter().all(|point| !point.get("answer").is_empty()), "{}", role.title);
+fn each_role_lists_what_the_problem_does_not_say() {
+    for (role, gaps) in [
+        ("Architect", "failure, load, data, way back"),
+        ("Performance", "load"),
+        ("Simplicity", "deadline, budget, operator"),
+        ("Security", "access, sensitive data, abuse, retention"),
+        ("Testing", "acceptance, failure, consistency"),
+        ("Data Modeling", "data, consistency, retention, access"),
+        ("Operations", "operator, way back, load, failure"),
+        ("Generalist", "failure, deadline, acceptance"),
+    ] {
+        let text = ask(role, "propose\n\nEnd it with `## Requirements Coverage`.", "");
+        assert!(
+            text.starts_with(&format!(
+                "“Our nightly export takes five hours” does not state: {gaps}. *Rehearsal: no model was called.*\n"
+            )),
+            "{text}"
+        );
+        assert!(text.contains("\n- Major: Our nightly export"), "{text}");
     }
-    assert_eq!(approaches.len(), debaters().count());
     // A role of the user's plays one of them.
-    assert!(ask("Poet", "propose", "").starts_with("## Approach\n\n"));
+    assert!(ask("Poet", "propose", "").contains("does not state: "));
+    let all = "It takes 300 ms a day today. We keep records; on failure the on call team rolls back within a week. Its \
+               cost, access, abuse and what may be lost are measured. No personal data.";
+    assert!(gaps().all(|gap| gap.title == "Way back" || !ProblemReading::new(all, "").lacks(gap)));
 }
 
-fn text_holds(role: &str) -> bool {
-    let own = shown("# Text 1", "text", &ask(role, "propose", ""));
-    !ask(role, "critique\n\nCriticise Text 1 so", &own).contains(part(role).points[0].title)
+#[test]
+fn a_problem_is_read_by_its_own_words() {
+    let long = format!("Design {} now", "a very large system ".repeat(20));
+    for (problem, name) in [
+        (EXPORT, "Our nightly export takes five hours"),
+        ("# Design a “rate limiting” system.\n\n- It must be fast.", "Design a rate limiting system"),
+        ("Should we split the monolith?", "Should we split the monolith?"),
+        ("1. Must Node.js 2.5 stay?\n2. Costs matter", "Must Node.js 2.5 stay?"),
+        ("キャッシュ層を設計する。遅い！", "キャッシュ層を設計する"),
+        ("<b>x</b>", "bx/b"),
+        ("...", "the problem"),
+    ] {
+        assert_eq!(ProblemReading::new(problem, "").name, name, "{problem}");
+    }
+    let cut = ProblemReading::new(&long, "").name;
+    assert!(cut.ends_with('…') && cut.len() < 130, "{cut}");
+    let read = ProblemReading::new("- It must be fast.\n- It should be `cheap`.\n\nIt may be late.", "");
+    assert_eq!((read.major, read.minor), (vec!["It must be fast".to_owned()], vec!["It should be cheap".to_owned()]));
+}
+
+#[test]
+fn figures_have_units_or_lack_them() {
+    let problem = "We run 12 stateless instances, about 40 orders a minute, 300 on sale days, on PostgreSQL 9.5.\n\
+                   1. It must answer within 5 ms at the 99th percentile (99.9% of 2,000 users).\n\
+                   2. Since 2024 three servers have cost $2.00 per hour; two of them go. Keep 1000. S3 and UTF-8 stay.";
+    let figures = ProblemReading::new(problem, "").figures;
+    let texts =
+        |with| figures.iter().filter(|one| one.has_unit == with).map(|one| one.text.as_str()).collect::<Vec<_>>();
+    let united = [
+        "12 stateless instances",
+        "40 orders a minute",
+        "5 ms",
+        "99th percentile",
+        "99.9%",
+        "2,000 users",
+        "three servers",
+        "$2.00 per hour",
+    ];
+    assert_eq!(texts(true), united);
+    assert_eq!(texts(false), ["300", "1000"]);
+    let answer =
+        PlayedAgent::new(&prompt("Serve 300 on Mondays.", "Judge", &format!("synthesise\n\n{ASSESSMENT}"), ""), 0)
+            .text();
+    assert!(answer.contains("## Figures found\n\n- 300 (of what?)"), "{answer}");
+    assert!(!gaps().any(|gap| gap.title == "Units" && ProblemReading::new(EXPORT, "").lacks(gap)));
+    assert_eq!(ProblemReading::new("2 km", "").figures, [Figure { text: "2 km".to_owned(), has_unit: true }]);
 }
 
 #[test]
 fn a_point_is_raised_answered_rechecked_and_ruled_on() {
-    let text = ask("Performance", "propose", "");
+    let text = ask("Simplicity", "propose", "");
     let own = |text: &str| shown("# Text 2", "text", text);
-    let critiques: String = ["Architect", "Simplicity", "Security"]
+    let critiques = ["Architect", "Performance"]
         .map(|critic| ask(critic, "critique\n\nCriticise Text 2 so", &own(&text)))
         .join("\n");
-    assert_eq!(critiques.lines().count(), 6, "{critiques}");
-    assert!(critiques.lines().all(|line| line.contains(". [") && line.contains(" Resolved by: ")), "{critiques}");
-    assert!(critiques.starts_with("1. [blocking] Both ways at once: "));
+    let raised: Vec<&str> =
+        critiques.lines().filter_map(|line| line.split_once(": ").map(|(start, _)| start)).collect();
+    assert_eq!(raised, ["1. [major] Failure", "2. [minor] Budget", "1. [major] Load", "2. [minor] Budget"]);
+    assert!(critiques.lines().all(|line| line.contains(" Resolved by: ")), "{critiques}");
 
     let points = shown("# Points to answer", "points", &numbered(2, &critiques, " - unanswered"));
-    let refined = ask("Performance", "refine\n\nText 2 is yours.", &(own(&text) + &points));
-    let given = [("2.1", "accepted"), ("2.2", "rejected"), ("2.3", "accepted"), ("2.4", "rejected")];
-    assert_eq!(answers(&refined, "Response to critiques")[..4], given);
-    assert_eq!(answers(&refined, "Response to critiques")[5], ("2.6", "partly"));
-    assert!(refined.contains("- 2.1 accepted (Plan): At every moment exactly one of the two ways may write"));
-    let (plan, _) = refined.split_once("## Proof").unwrap();
-    assert!(plan.contains("\n- At every moment exactly one"), "the change stands where the answer says: {refined}");
+    let refined = ask("Simplicity", "refine\n\nText 2 is yours.", &(own(&text) + &points));
+    let given = ["accepted", "rejected", "accepted", "rejected"];
+    let words =
+        |text: &str, heading| answers(text, heading).into_iter().map(|(_, word)| word.to_owned()).collect::<Vec<_>>();
+    assert_eq!(words(&refined, "Response to critiques"), given);
+    assert!(refined.contains("- 2.1 accepted (Questions to answer first): What may happen while"), "{refined}");
+    assert!(
+        refined.contains("\n1. **Load**: How much") && !text.contains("**Load**"),
+        "it stands in the list: {refined}"
+    );
 
     let recheck = shown("# Points to recheck", "points", &numbered(2, &critiques, " - accepted: the change"));
     let critique = ask("Architect", "critique\n\nCriticise Text 2 so", &(own(&refined) + &recheck));
-    let words = ["verified", "maintained", "verified", "maintained", "verified", "maintained"];
-    assert_eq!(answers(&critique, "Earlier points").into_iter().map(|(_, word)| word).collect::<Vec<_>>(), words);
+    assert_eq!(words(&critique, "Earlier points"), ["verified", "maintained", "verified", "maintained"]);
     assert!(critique.ends_with("## New points\n\nNo objections."), "{critique}");
-
-    let again = shown("# Points to answer", "points", &numbered(2, &critiques, " - rejected: no - maintained: yes"));
-    let second = ask("Performance", "refine\n\nText 2 is yours.", &(own(&refined) + &again));
-    assert_eq!(answers(&second, "Response to critiques")[1], ("2.2", "rejected"));
-    assert_eq!(answers(&second, "Response to critiques")[3], ("2.4", "accepted"));
-    assert_eq!(second.matches("## Response to critiques").count(), 1);
-    assert_eq!(second.matches("*Offline: ").count(), 1);
 
     let open = shown("# Open points", "points", &(numbered(2, &critiques, "") + "- 2.7 [minor] Bells: none."));
     let task = format!("assess\n\nAnswer with {{\"rulings\":[],\"confidence\":0}}\n{ASSESSMENT}");
-    let answer = ask("Judge", &task, &(open + &shown("# Solution", "solution", &second)));
+    let answer = ask("Judge", &task, &(open + &shown("# Solution", "solution", &refined)));
     let rulings = assessed(&answer)["rulings"].clone();
     let decided: Vec<&str> = rulings.as_array().unwrap().iter().map(|one| one["decision"].as_str().unwrap()).collect();
-    assert_eq!(decided, ["met", "dismissed", "met", "met", "met", "partly", "notMet"]);
+    assert_eq!(decided, ["met", "dismissed", "met", "dismissed", "notMet"]);
     assert!(rulings[1]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
-    assert!(rulings[5]["remains"].as_str().is_some_and(|remains| !remains.is_empty()));
 }
 
 #[test]
-fn the_draft_has_a_fault_that_the_check_finds_and_the_final_has_not() {
-    let texts: String = ["Architect", "Simplicity"]
+fn the_answer_says_what_it_is_and_the_check_adds_to_it() {
+    let texts: String = ["Performance", "Simplicity"]
         .map(|role| shown(&format!("## Refinement of {role}"), "contribution", &ask(role, "propose", "")))
         .concat();
     let answer = ask("Judge", &format!("synthesise\n\n{ASSESSMENT}"), &texts);
     let (draft, _) = answer.split_once("\n\n```json").unwrap();
-    assert!(draft.contains(PLANTED) && draft.contains("\n- At every moment exactly one"), "{draft}");
+    assert!(draft.lines().next().unwrap().starts_with("This is a rehearsal: no model was called."), "{draft}");
+    let asked = ["1. **Load**", "2. **Deadline**", "3. **Operator**", "4. **Budget**", "## Requirements Coverage\n"];
+    assert!(asked.iter().all(|one| draft.contains(one)) && draft.contains("- five hours\n"), "{draft}");
 
-    let accepted = "- 1.1 [blocking] Both ways at once: x - accepted\n- 1.2 [minor] Rare cases: x - accepted\n\
-                    - 1.3 [minor] Bells: x - accepted";
+    let [load, access] = ["Load", "Access"].map(|title| gaps().find(|gap| gap.title == title).unwrap().missing());
+    let accepted = format!("- 1.1 {load} - accepted\n- 1.2 {access} - accepted\n- 1.3 [minor] Bells: x - accepted");
     let check = |lens: &str| {
-        let accepted = shown("# Accepted points", "points", accepted);
+        let accepted = shown("# Accepted points", "points", &accepted);
         let accepted = if lens == "requirements" { accepted } else { String::new() };
-        ask(
-            "",
-            &format!("check\n\nLens: {lens}\n\nYou wrote none of this."),
-            &(shown("# Draft", "draft", draft) + &accepted),
-        )
+        let task = format!("check\n\nLens: {lens}\n\nYou wrote none of this.");
+        ask("", &task, &(shown("# Draft", "draft", draft) + &accepted))
     };
     let first = check("requirements");
     assert_eq!(answers(&first, "Accepted points"), [("1.1", "verified"), ("1.2", "not"), ("1.3", "moot")]);
-    assert!(first.contains("## New points\n\n1. [major] The reader who does not believe it: “It must be done in one”"));
-    let facts = check("facts");
-    assert!(facts.starts_with("1. [blocking] ") && facts.contains("0.999^200 ≈ 0.82"), "{facts}");
-    let found: String = [first.split_once("1. [").unwrap().1, &check("execute")[4..], &facts[4..]].join("\n");
-    let found: Vec<String> =
-        (1..).zip(found.lines()).map(|(number, line)| format!("- D{number} (x) [{line}")).collect();
+    assert!(first.contains("## New points\n\n1. [major] Failure: "), "{first}");
+    let (facts, execute) = (check("facts"), check("execute"));
+    assert!(
+        facts.starts_with("1. [minor] Abuse: the list leaves it out.") && execute.starts_with("1. [minor] Budget: “")
+    );
+    let found: Vec<String> = (1..)
+        .zip([first.split_once("1. [").unwrap().1, &execute[4..], &facts[4..]])
+        .map(|(number, line)| format!("- D{number} (x) [{line}"))
+        .collect();
 
     let material = shown("# Draft", "draft", draft)
         + &shown("# Points of the check", "points", &found.join("\n"))
-        + &shown("# Accepted points that were not found", "points", "- 1.2 [minor] Rare cases: x - accepted")
-        + &shown("# Open points", "points", "- 1.4 [minor] Callers: x - rejected: y - maintained: z");
-    let task =
-        format!("finalise\n\nEnd with `## Response to the check`. \"approach\":\"kept\" \"rulings\"\n{ASSESSMENT}");
+        + &shown("# Accepted points that were not found", "points", &format!("- 1.2 {access} - accepted"));
+    let task = format!("finalise\n\nEnd with `## Response to the check`. \"approach\":\"kept\"\n{ASSESSMENT}");
     let last = ask("Judge", &task, &material);
-    let (text, _) = last.split_once("\n\n```json").unwrap();
     let given = [("D1", "accepted"), ("D2", "rejected"), ("D3", "accepted"), ("1.2", "accepted")];
-    assert_eq!(answers(text, "Response to the check"), given);
-    let (text, _) = text.split_once("\n\n*Offline: ").unwrap();
+    assert_eq!(answers(&last, "Response to the check"), given);
     assert!(
-        !text.contains(PLANTED) && text.contains("Two hundred real cases a day") && text.contains("Five rare cases")
+        ["Load", "Failure", "Access", "Abuse"].iter().all(|title| last.contains(&format!("**{title}**"))),
+        "{last}"
     );
-    let unchanged: Vec<&str> = draft.lines().filter(|line| !line.contains(PLANTED) && !line.starts_with('*')).collect();
-    assert!(unchanged.iter().all(|line| text.contains(line)), "what no point names stays word for word");
-    assert_eq!(
-        (&assessed(&last)["approach"], &assessed(&last)["rulings"][0]["decision"]),
-        (&json!("kept"), &json!("dismissed"))
-    );
-    // A text without the fault has no point against it.
-    let sound = shown("# Draft", "draft", text);
-    assert_eq!(ask("", "check\n\nLens: facts\n", &sound), "No objections.");
+    assert_eq!(assessed(&last)["approach"], "kept");
     // An author's amendment has the same answers, and one line on the approach where that is asked for.
     let amended = ask("Architect", "amend\n\n`## Response to the check` `{\"approach\":\"kept\"}`", &material);
     assert!(amended.ends_with("\n\n{\"approach\":\"kept\"}") && answers(&amended, "Response to the check").len() == 4);
@@ -188,7 +225,7 @@ fn the_draft_has_a_fault_that_the_check_finds_and_the_final_has_not() {
 fn nothing_is_claimed_that_no_model_had() {
     let solution = assessed(&ask("Judge", &format!("synthesise\n\n{ASSESSMENT}"), ""));
     assert_eq!(solution["confidence"], "none");
-    assert_eq!(solution["partlyFulfilled"][0]["requirement"], "It must be done in one");
+    assert_eq!((&solution["unfulfilledMajorRequirements"], &solution["partlyFulfilled"]), (&json!([]), &json!([])));
     assert!(solution["base"].is_null() && solution["rulings"].is_null(), "only what is asked for: {solution}");
     let number = json!({ "type": "number", "minimum": 0, "maximum": 100 });
     let ballot = json!({ "type": "object", "properties": {
@@ -205,7 +242,7 @@ fn nothing_is_claimed_that_no_model_had() {
     } });
     let scores = fill("", "judge this in my words", "", &evaluation);
     let given = &scores["evaluation"]["functional_completeness"];
-    assert!(given["score"].is_null() && given["reasoning"].as_str().unwrap().starts_with("Offline: "));
+    assert!(given["score"].is_null() && given["reasoning"].as_str().unwrap().starts_with("Rehearsal: "));
     assert!(scores["overall_summary"]["overall_score"].is_null());
     // Where a protocol needs a score, all have the same.
     let named = |key: &str, names: &[&str], other: &str| {
@@ -227,7 +264,7 @@ fn nothing_is_claimed_that_no_model_had() {
 #[test]
 fn an_unknown_task_gets_a_text_that_says_so_and_an_instance_of_its_schema() {
     let pitch = ask("Architect", "pitch", "");
-    assert!(pitch.starts_with("Offline: ") && pitch.contains("“pitch”"), "{pitch}");
+    assert_eq!(pitch, "This is a rehearsal: no model was called, so “pitch” has no answer.");
     let asked = ask("Judge", "follow up", &shown("# Question", "follow-up", "What of the logs?"));
     assert!(asked.contains("“What of the logs?”") && asked.contains("no model was called"), "{asked}");
     let schema = json!({
@@ -242,7 +279,7 @@ fn an_unknown_task_gets_a_text_that_says_so_and_an_instance_of_its_schema() {
         },
     });
     let expected = json!({
-        "mood": "calm", "why": part("Judge").get("unweighed"), "inner": { "count": 0 }, "none": [], "share": 1, "is_final": false,
+        "mood": "calm", "why": UNWEIGHED, "inner": { "count": 0 }, "none": [], "share": 1, "is_final": false,
     });
     assert_eq!(fill("", "rank", "", &schema), expected);
 }
@@ -260,22 +297,23 @@ fn a_choice_follows_from_the_seed_and_all_voters_agree() {
 }
 
 #[test]
-fn questions_are_asked_once() {
+fn a_question_is_asked_once_and_its_answer_closes_it() {
     let schema = json!({ "type": "object", "properties": { "questions": { "type": "array" } } });
     let asked = fill("Architect", "clarify", "", &schema)["questions"][0]["text"].as_str().unwrap().to_owned();
-    let known = shown("## Question 1, asked by x", "question", &asked) + &fenced("answer", "NA") + "\n\n";
-    assert_eq!(fill("Architect", "clarify", &known, &schema)["questions"], json!([]));
-    assert_eq!(fill("Judge", "clarify", "", &schema)["questions"], json!([]));
+    let known = |answer| shown("## Question 1, asked by x", "question", &asked) + &fenced("answer", answer) + "\n\n";
+    assert_eq!(fill("Architect", "clarify", &known("NA"), &schema)["questions"], json!([]));
+    assert!(ask("Architect", "propose", &known("NA")).contains(&asked));
+    assert!(!ask("Architect", "propose", &known("It waits.")).contains(&asked));
 }
 
 #[test]
 fn the_council_reads_each_text_and_decisions_come_together() {
-    let texts = [("1", "Architect"), ("3", "Testing")]
+    let texts = [("1", "Architect"), ("3", "Operations")]
         .map(|(label, role)| shown(&format!("## Text {label}"), "text", &ask(role, "propose", "")))
         .concat();
     let review = ask("Simplicity", "review the texts\n\nHead each `## Text 2`.", &texts);
     assert!(
-        review.starts_with("## Text 1\n\n1. [major] ") && review.contains("\n\n## Text 3\n\n1. [major] "),
+        review.starts_with("## Text 1\n\n1. [major] Deadline: ") && review.contains("\n\n## Text 3\n\n1. [major] "),
         "{review}"
     );
 
@@ -284,82 +322,44 @@ fn the_council_reads_each_text_and_decisions_come_together() {
         text.split_once("## Decisions\n\n").unwrap().1.lines().take_while(|line| line.starts_with("- ")).count()
     };
     let own = shown("# Text 2", "text", &ask("Simplicity", "propose", ""));
-    assert_eq!((decided(&own), decided(&(own.clone() + &texts))), (3, 5));
+    assert_eq!((decided(&own), decided(&(own.clone() + &texts))), (3, 7));
     let schema = json!({ "type": "object", "properties": { "decisions": { "type": "array" } } });
     let listed = shown("# Decisions", "decisions", "1. One.\n2. Two.\n3. Three.");
     let related = fill("Judge", "relate the decisions", &listed, &schema);
     assert_eq!(related["decisions"].as_array().unwrap().len(), 3);
 }
 
-/// The speeches of a debate on a motion, two sides in turn.
-fn speeches(tasks: &[&str]) -> Vec<String> {
+#[test]
+fn speeches_ask_and_answer_and_repeat_nothing() {
     let (mut said, mut speeches) = (Vec::new(), String::new());
-    for task in tasks {
-        for side in ["for", "against"] {
-            let side = format!("# Your side\n\nYou speak {side} the motion.\n\n");
-            let speech = ask("Testing", task, &format!("# Speeches\n\n{speeches}{side}"));
+    for task in ["open", "rebut", "rebut", "question", "answer", "close"] {
+        for (role, side) in [
+            ("Security", "speak for the motion"),
+            ("Data Modeling", "speak against the motion"),
+            ("Testing", "take no side"),
+        ] {
+            let speech = ask(role, task, &format!("# Speeches\n\n{speeches}# Your side\n\nYou {side}.\n\n"));
             speeches += &shown(&format!("## {task} of x"), "contribution", &speech);
             said.push(speech);
         }
     }
-    said
-}
-
-#[test]
-fn speeches_argue_for_their_side_and_answer_what_was_said() {
-    let said = speeches(&["open", "rebut", "rebut", "rebut", "rebut", "question", "answer", "close"]);
-    assert!(said[0].contains("and I speak for it") && said[0].contains("\n3. It can be taken back."), "{}", said[0]);
-    // The second speaker answers the first, and says the own case besides.
+    let starts = ["I speak for “Our", "I speak against “Our", "I take no side on “Our"];
+    assert!(starts.iter().zip(&said).all(|(start, speech)| speech.starts_with(start)), "{said:?}");
     assert!(
-        said[1].contains("and I speak against it") && said[1].contains("1. You say that standing still"),
+        said[3].starts_with("1. Nobody answered “") && said[3].contains("\n2. Nobody has asked yet: "),
         "{}",
-        said[1]
+        said[3]
     );
-    let rebuttals: BTreeSet<&String> = said[2..8].iter().collect();
-    assert_eq!(rebuttals.len(), 6, "nobody repeats anything: {rebuttals:?}");
-    assert!(said[2..7].iter().all(|speech| speech.starts_with("1. You say that ")), "{said:?}");
-    assert!(said[9].starts_with("Everything that I would answer"));
+    let lines: Vec<&str> = said[3..9]
+        .iter()
+        .flat_map(|speech| speech.lines())
+        .filter_map(|line| line.split_once(". "))
+        .map(|(_, line)| line)
+        .collect();
+    assert_eq!(lines.iter().collect::<BTreeSet<_>>().len(), lines.len(), "nobody repeats anything: {lines:?}");
     let count = |speech: &str| speech.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
-    assert_eq!(count(&said[10]), count(&said[13]), "each question has its answer");
-    assert!(said[14].contains("What decides is ") && said.iter().all(|speech| speech.contains("*Offline: ")));
-    // Somebody without a side speaks from its role, and takes up what was said last.
-    let neutral = "# Your side\n\nYou take no side.\n\n";
-    let first = ask("Security", "open", neutral);
-    assert!(first.contains("I take no side") && first.contains("\n1. Write down the three worst outcomes"), "{first}");
-    let second = ask("Security", "rebut", neutral);
-    assert!(second.starts_with("To that I add: Two named people may switch"), "{second}");
-    let heard = shown("# Speeches\n\n## Rebuttal of x", "contribution", &second);
-    let third = ask("Testing", "rebut", &(heard.clone() + neutral));
-    assert!(
-        third.contains("been said: Two named people may switch") && third.contains("One check is written"),
-        "{third}"
-    );
-    let last = ask("Security", "rebut", &(heard + neutral));
-    assert!(last.contains("deleted after thirty days"), "nobody repeats anything: {last}");
-}
-
-#[test]
-fn a_problem_is_quoted_by_its_own_words() {
-    let long = format!("Design {} now", "a very large system ".repeat(20));
-    for (problem, name, goal) in [
-        (EXPORT, "Our nightly export takes five hours", "It must be done in one"),
-        (
-            "# Design a “rate limiting” system.\n\n- It must be fast; it should be *cheap*.",
-            "Design a rate limiting system",
-            "It must be fast",
-        ),
-        ("Should we split the monolith?", "Should we split the monolith?", "Should we split the monolith?"),
-        ("1. Must Node.js 2.5 stay?\n2. Costs matter", "Must Node.js 2.5 stay?", "Must Node.js 2.5 stay?"),
-        ("キャッシュ層を設計する。遅い！", "キャッシュ層を設計する", "キャッシュ層を設計する"),
-        ("Caching", "Caching", "Caching"),
-        ("{goal} {% raw %} <b>x</b>", "goal % raw % bx/b", "goal % raw % bx/b"),
-        ("...", "the problem", "the problem"),
-    ] {
-        let read = ProblemWords::read(problem);
-        assert_eq!((read.fill("{problem}"), read.fill("{goal}")), (name.to_owned(), goal.to_owned()), "{problem}");
-    }
-    let cut = ProblemWords::read(&long).fill("{problem}");
-    assert!(cut.ends_with(" system…") && cut.len() < 130 || cut.ends_with("large…") || cut.ends_with("very…"), "{cut}");
+    assert_eq!(count(&said[11]), count(&said[12]), "each question has its answer");
+    assert!(said.iter().all(|speech| speech.contains("*Rehearsal: ")) && role("Operations") == "Operations");
 }
 
 #[test]

@@ -1,9 +1,8 @@
-//! Splits the texts of a debate into sections and listed points.
+//! Pieces of texts, and the points in lists.
 
-use super::prompt::sections;
-
-pub(super) const COLOPHON: &str = "*Offline: this text was prepared beforehand, and no model was called.*";
-pub(super) const DECISIONS: &str = "Decisions";
+pub(super) const COLOPHON: &str = "*Rehearsal: no model was called.*";
+pub(super) const UNWEIGHED: &str = "Rehearsal: no model weighed this.";
+pub(super) const QUESTIONS: &str = "Questions to answer first";
 pub(super) const RESPONSE: &str = "Response to critiques";
 pub(super) const CHECKED: &str = "Response to the check";
 
@@ -29,26 +28,6 @@ pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
     points
 }
 
-/// The solution in a text, without its notice, its replies to points, and the assessment.
-pub(super) fn solution_in(text: &str) -> String {
-    let text = text.split("\n---\n\n## Judge Assessment").next().unwrap_or_default().replace(COLOPHON, "");
-    let kept = sections(&text).into_iter().filter(|section| ![RESPONSE, CHECKED, DECISIONS].contains(&section.title));
-    kept.map(|section| section.whole).collect::<String>().trim().to_owned()
-}
-
-/// `text` with an item added to a section, which is created if missing.
-pub(super) fn with_item(text: &str, heading: &str, item: &str) -> String {
-    let mut sections: Vec<_> = sections(text).into_iter().map(|one| (one.title, one.whole.trim().to_owned())).collect();
-    match sections.iter_mut().find(|(title, _)| *title == heading) {
-        Some((_, whole)) => {
-            let is_list = whole.lines().last().is_some_and(|line| line.starts_with("- "));
-            *whole = format!("{whole}{}- {item}", if is_list { "\n" } else { "\n\n" });
-        }
-        None => sections.push(("", section(heading, &format!("- {item}")))),
-    }
-    paragraphs(sections.into_iter().map(|(_, whole)| whole))
-}
-
 pub(super) fn section(heading: &str, body: &str) -> String {
     if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
 }
@@ -61,4 +40,8 @@ pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
 pub(super) fn numbered(lines: impl IntoIterator<Item = String>) -> String {
     let lines = (1..).zip(lines).map(|(number, line): (usize, _)| format!("{number}. {line}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn bullets(lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -166,11 +166,13 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
         inline(agent.map_or(id.as_str(), |agent| agent.name.as_str())).into_owned()
     };
     let named = |judgement: &Judgement| judgement.winner.as_ref().map_or_else(|| "nobody".to_owned(), called);
-    let mut text = match &verdict.winner {
-        Some(winner) => format!("## Verdict\n\n**Winner: {}**{}.\n", called(winner), for_side(settings, winner)),
-        None if verdict.scores.len() < 2 => "## Verdict\n\n**No winner**: only one debater spoke.\n".to_owned(),
-        None => "## Verdict\n\n**No winner**: the best scores are equal.\n".to_owned(),
+    let winner = match &verdict.winner {
+        Some(winner) => format!("**Winner: {}**{}.", called(winner), for_side(settings, winner)),
+        None if verdict.scores.len() < 2 => "**No winner**: only one debater spoke.".to_owned(),
+        None => "**No winner**: the best scores are equal.".to_owned(),
     };
+    let notice = if debate.is_offline() { "This is a rehearsal: no model was called.\n\n" } else { "" };
+    let mut text = format!("## Verdict\n\n{notice}{winner}\n");
     // Writing to a string cannot fail.
     let _ = match debate.judgements.as_slice() {
         [first, second, ..] if first.winner != second.winner => writeln!(

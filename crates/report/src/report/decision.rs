@@ -283,11 +283,7 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     let rounds = counted(debate.rounds.len() as u64, "round");
     let usage = debate.total_usage();
     if debate.is_offline() {
-        writeln!(
-            out,
-            "- {rounds}, {}. Offline: no model was called, and the texts were prepared.",
-            counted(usage.requests, "call")
-        )?;
+        writeln!(out, "- {rounds}, {}. A rehearsal: no model was called.", counted(usage.requests, "call"))?;
     } else if debate.usage.is_empty() {
         // Older debates lack the usage.
         writeln!(out, "- {rounds}")?;

@@ -12,7 +12,6 @@ use retries::RetryNotices;
 
 use crate::cli::args::EvalArgs;
 use crate::cli::consent::{Offer, agree};
-use crate::cli::dialogue::NotAsked;
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
@@ -93,7 +92,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
     }
     let forecast = Forecast { calls, purchase: None };
     let offer = Offer { forecast: Some(&forecast), limit: None, tools: false };
-    if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(NotAsked::Declined.into()) }
+    if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
 /// Writes the results, then reports missing ones.
@@ -109,7 +108,7 @@ fn finish(
         destination.write(evaluated, args.repeat, terminal)?;
         let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
         if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
-            terminal.notice("Offline: no model was called, and there are no scores.");
+            terminal.notice("This was a rehearsal: no model was called, and there are no scores.");
         }
     }
     if debates.is_empty() { Ok(()) } else { Err(not_evaluated(&debates)) }

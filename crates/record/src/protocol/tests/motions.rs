@@ -207,6 +207,8 @@ fn the_judge_is_asked_twice_in_opposite_orders_and_the_means_decide() {
         "\
 ## Verdict
 
+This is a rehearsal: no model was called.
+
 **Winner: Ben**, against the motion.
 
 The judge named Ben in both readings.
