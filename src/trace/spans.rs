@@ -11,7 +11,7 @@ use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceCo
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
-use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_base::call::{ToolCall, ToolResult};
 use dialectic_record::debate::{
     AgentId, CallDescription, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status,
 };

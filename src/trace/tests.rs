@@ -7,8 +7,8 @@ use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
 use dialectic_base::call::{CallRecord, Tokens};
+use dialectic_base::call::{ToolCall, ToolResult};
 use dialectic_base::money::Usd;
-use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_record::debate::fixture::{
     CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, completed, key, pitching,
 };

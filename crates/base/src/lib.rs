@@ -16,7 +16,6 @@
 //! | [`sanitize`] | cleans text for a terminal or a page |
 //! | [`secrets`] | files that models must not see |
 //! | [`severity`] | the severity of an objection |
-//! | [`tool_call`] | tool calls and their results |
 
 pub mod call;
 pub mod encoding;
@@ -31,4 +30,3 @@ pub mod provider;
 pub mod sanitize;
 pub mod secrets;
 pub mod severity;
-pub mod tool_call;

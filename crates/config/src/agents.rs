@@ -9,7 +9,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, To
 use dialectic_record::prompt::Role;
 
 use super::choice::ServedModel;
-use super::findings::{Diagnostics, unknown};
+use super::error::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource, laid_over};
 use super::rules::{check_summarization, switch_on_summarization};
 

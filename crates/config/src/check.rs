@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use dialectic_base::key_path::KeyPath;
 
-use super::suggest::{nearest, suggestion};
+use super::advice::{nearest, suggestion};
 
 /// Longer names are not shown.
 const LONGEST_NAME: usize = 22;

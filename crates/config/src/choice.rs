@@ -12,10 +12,10 @@ use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
-use super::findings::{Diagnostics, Fault, unknown};
+use super::advice::nearest;
+use super::error::{Diagnostics, Fault, unknown};
 use super::overrides::Switch;
 use super::resolve::ResolveContext;
-use super::suggest::nearest;
 
 /// The environment variable that names the default model.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";

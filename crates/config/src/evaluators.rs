@@ -19,7 +19,7 @@ use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
 
 use super::error::ConfigError;
-use super::findings::Diagnostics;
+use super::error::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
 use super::read::{ConfigDocument, read};

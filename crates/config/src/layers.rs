@@ -13,7 +13,7 @@ use dialectic_base::money::Usd;
 use dialectic_record::protocol::COUNCIL;
 
 use super::choice::ChoiceReason;
-use super::findings::Diagnostics;
+use super::error::Diagnostics;
 use super::overrides::{Overrides, Switch};
 
 /// The layer that decided a value.

@@ -10,14 +10,12 @@
 
 mod advice;
 mod agents;
-mod change;
 mod check;
 mod choice;
 mod dotenv;
 mod env;
 mod error;
 mod evaluators;
-mod findings;
 mod layers;
 mod load;
 mod locate;
@@ -29,14 +27,12 @@ mod roster;
 mod rules;
 mod schema;
 mod show;
-mod suggest;
 mod user;
 
 #[cfg(test)]
 mod tests;
 
-pub use advice::{model_warnings, one_family};
-pub use change::{Changed, SettingChange, change_settings, check_changes};
+pub use advice::{model_warnings, nearest, one_family, suggestion};
 pub use check::{CheckedTree, Mismatch, check};
 pub use choice::{ChoiceReason, ModelChoice, NoKey, ServedModel, with_provider};
 pub use env::{EnvError, EnvFile, cache_directory, capture_environment, process_environment, users_environment};
@@ -47,10 +43,9 @@ pub use evaluators::{
 pub use layers::ValueSource;
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
 pub use locate::{Location, ProblemSubject};
-pub use overrides::{Overrides, Switch};
+pub use overrides::{Changed, Overrides, SettingChange, Switch, change_settings, check_changes};
 pub use schema::{part_of, schema};
 pub use show::{SettingRow, show};
-pub use suggest::{nearest, suggestion};
 pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
 /// The template of a configuration, which `config init` writes.

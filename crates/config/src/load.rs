@@ -20,7 +20,7 @@ use dialectic_record::protocol::Protocol;
 use super::choice::{ModelChoice, ModelPreference, OwnProviders};
 use super::env::cache_directory;
 use super::error::ConfigError;
-use super::findings::{Diagnostics, unknown};
+use super::error::{Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
 use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};

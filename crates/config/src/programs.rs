@@ -11,7 +11,7 @@ use dialectic_llm::command::program_preset;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::choice::{OwnProviders, with_provider};
-use super::findings::Diagnostics;
+use super::error::Diagnostics;
 use super::layers::laid_over;
 use super::schema;
 

@@ -10,8 +10,8 @@ use dialectic_base::json_text::JsonText;
 use dialectic_base::key_path::KeyPath;
 
 use super::check::{CheckedTree, check};
+use super::error::Diagnostics;
 use super::error::{ConfigError, SyntaxFault};
-use super::findings::Diagnostics;
 use super::locate::{Location, locate};
 
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use dialectic_record::debate::{ProviderSettings, Settings, default_settings};
 use dialectic_record::protocol::{COUNCIL, Protocol};
 
 use super::choice::{ModelChoice, ModelPreference};
-use super::findings::Diagnostics;
+use super::error::Diagnostics;
 use super::layers::Layers;
 use super::overrides::{Overrides, Switch};
 use super::roster::{Roster, roster};

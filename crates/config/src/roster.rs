@@ -10,7 +10,7 @@ use dialectic_record::protocol::{Protocol, QUICK_AGENTS};
 
 use super::agents::{self, AgentScope, ResolvedAgent};
 use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, may_serve};
-use super::findings::{Diagnostics, Fault};
+use super::error::{Diagnostics, Fault};
 use super::layers::{Layers, ValueSource};
 use super::overrides::Switch;
 use super::resolve::ResolveContext;

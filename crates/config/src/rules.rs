@@ -14,7 +14,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::Protocol;
 
-use super::findings::Diagnostics;
+use super::error::Diagnostics;
 use super::layers::laid_over;
 use super::programs;
 

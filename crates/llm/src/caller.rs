@@ -3,7 +3,6 @@
 
 mod bill;
 mod in_flight;
-mod retries;
 
 use std::borrow::Cow;
 use std::ops::Add as _;
@@ -11,9 +10,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bill::Bill;
+use bill::{Bill, Retries};
 use chrono::Utc;
-use retries::Retries;
 use tokio::time::{Instant, sleep};
 
 use dialectic_base::call::{CallRecord, Tokens};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use dialectic_base::call::Tokens;
+use dialectic_base::call::{Tokens, ToolCall, ToolResult};
 use dialectic_base::money::Usd;
-use dialectic_base::tool_call::{ToolCall, ToolResult};
 
 use super::{AnswerSchema, FailedAttempt, Live, ModelError, StatedUsage};
 

@@ -1,25 +1,31 @@
 //! `dialectic demo`: plays a debate written by hand and saves it for reading.
 
-mod player;
-
 use std::error::Error as StdError;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::DemoArgs;
+use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
+use crate::cli::keys::{Key, Keyboard};
 use crate::cli::output::typed;
+use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
+use crate::cli::watchers::{Log, Watchers};
 use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};
 use dialectic_base::figures::{clock, counted};
 use dialectic_config::cache_directory;
-use dialectic_record::debate::{fold, timeline};
+use dialectic_record::debate::{Debate, Forecast, Moment, PanelInfo, PlannedCall, Signal, Span, fold, timeline};
+use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
-use dialectic_report::display::essence;
-use player::play_back;
+use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, ProgressMode, essence, play};
 
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
@@ -123,6 +129,107 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     Ok(entry())
 }
 
+/// Plays a debate at `times` its original speed (infinite: without waiting), until it ends or the user leaves. Returns
+/// whether it was not interrupted.
+fn play_back(
+    debate: &Debate,
+    journal: &Path,
+    moments: Vec<Moment>,
+    times: f64,
+    options: DisplayOptions,
+) -> Result<bool, Error> {
+    let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id.clone() }.into()) };
+    let panel = PanelInfo::new(settings, Arc::clone(&debate.stages)).in_order_of_numbers(debate);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let log = Log { journal, before: 0 };
+    let played = runtime.block_on(show(moments, times, panel, &log, options))?;
+    // The interrupt's thread must not delay the end.
+    runtime.shutdown_background();
+    Ok(played)
+}
+
+async fn show(
+    moments: Vec<Moment>,
+    times: f64,
+    panel: PanelInfo,
+    log: &Log<'_>,
+    options: DisplayOptions,
+) -> Result<bool, Error> {
+    let interrupts = Interrupts::listen();
+    let cancel = CancellationToken::new();
+    let signals = Signals::new(panel);
+    let watchers = Watchers::start(&signals, log, options, None, None)?;
+    tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
+    let messages = watchers.messages();
+    messages.expect(as_it_went(&moments));
+    let (pressed, keys) = unbounded_channel();
+    let mut keyboard = None;
+    if options.progress == ProgressMode::Live {
+        keyboard = Keyboard::listen(pressed);
+        if keyboard.is_some() {
+            messages.key(KeysMeaning::HeardInReplay);
+        }
+        give_way(watchers.messages(), keyboard.clone());
+    }
+    let (pause, is_paused) = watch::channel(false);
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {}
+        () = left(keys, &pause, &messages) => {}
+        () = play(moments, times, &signals, is_paused) => {}
+    }
+    if let Some(keyboard) = &keyboard {
+        // From here on the terminal is not ours.
+        std::mem::forget(keyboard.off());
+    }
+    // Watchers end when no one can publish any more.
+    drop(signals);
+    watchers.finish(&cancel).await;
+    let is_interrupted = cancel.is_cancelled();
+    if is_interrupted {
+        end_soon();
+    }
+    Ok(!is_interrupted)
+}
+
+/// Handles keys until one of them leaves.
+async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, messages: &Messages) {
+    while let Some(key) = keys.recv().await {
+        match key {
+            Key::Pause => {
+                let is_held = !*pause.borrow();
+                pause.send_replace(is_held);
+                messages.key(KeysMeaning::Held(is_held));
+            }
+            Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
+            Key::Help => messages.key(KeysMeaning::Help),
+            Key::Quit => return,
+            // There is nothing to close.
+            Key::Stop => {}
+        }
+    }
+    // Without keys this never resolves.
+    std::future::pending::<()>().await;
+}
+
+/// The calls of a past debate as a forecast. Their total cost is known, so nothing is estimated.
+fn as_it_went(moments: &[Moment]) -> Forecast {
+    let settled = moments.iter().filter_map(|moment| match &moment.signal {
+        Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),
+        _ => None,
+    });
+    let call = |key| PlannedCall {
+        key,
+        model: String::new(),
+        provider: String::new(),
+        is_certain: true,
+        input: Span::default(),
+        output: Span::default(),
+        cost: None,
+    };
+    Forecast { calls: settled.map(call).collect(), purchase: None }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -130,9 +237,10 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use super::*;
     use dialectic_record::debate::{Event, Moment, Recorded};
     use dialectic_record::store::Journal;
+
+    use super::*;
 
     /// Replaces the address of the recorded server. The domain is reserved.
     const NEUTRAL: &str = "http://recorded.invalid/v1";

@@ -4,7 +4,6 @@
 //! prompts. Each further line is a debate. A plan contains only the names of providers: their addresses, keys
 //! and commands belong to the machine that runs the debate.
 
-mod prompts;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -26,7 +25,7 @@ use dialectic_record::protocol::Protocol;
 use super::Answer;
 use crate::error::{ErrorCategory, UserError};
 
-pub use prompts::Prompts;
+pub use wire::Prompts;
 
 /// A set of debates.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_base::call::{ToolCall, ToolResult};
 use dialectic_llm::ToolSpec;
 
 use super::{TOOLS, Tool, ToolContext, ToolError};

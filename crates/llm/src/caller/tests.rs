@@ -7,10 +7,10 @@ use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
+use dialectic_base::call::ToolCall;
 use dialectic_base::money::Price;
-use dialectic_base::tool_call::ToolCall;
 
-use super::retries::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
+use super::bill::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
 use super::*;
 
 mod limits;

@@ -9,7 +9,6 @@ mod change;
 mod form;
 mod problem;
 mod prompt;
-mod speech;
 mod task;
 mod text;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
-use dialectic_base::tool_call::ToolCall;
+use dialectic_base::call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::error_field;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ends::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
-use dialectic_base::tool_call::ToolCall;
+use dialectic_base::call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
 use super::lenient::{arguments, call_id, read_content, take, take_text, take_word};

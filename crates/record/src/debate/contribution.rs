@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use dialectic_base::call::{CallRecord, Cut};
-use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 
 use super::{AgentId, Lens, Reading, StageId};
 

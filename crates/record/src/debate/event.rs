@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use dialectic_base::call::CallRecord;
+use dialectic_base::call::{CallRecord, ToolCall};
 use dialectic_base::money::Usd;
-use dialectic_base::tool_call::ToolCall;
 
 use super::{
     AgentClarifications, AgentId, Answerer, Attachment, CallKey, CallStatus, Challenge, ChangeSet, Contribution,
@@ -482,7 +481,7 @@ pub struct StoredReply {
     pub message: Option<serde_json::Value>,
     /// The tools' results in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_results: Vec<dialectic_base::tool_call::ToolResult>,
+    pub tool_results: Vec<dialectic_base::call::ToolResult>,
     /// Why it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,

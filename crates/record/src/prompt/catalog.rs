@@ -158,7 +158,7 @@ mod tests {
 
     use crate::protocol::{ANSWER, PROTOCOLS};
 
-    use super::super::values::{BEGINNING, TEMPLATES};
+    use super::super::step::BEGINNING;
     use super::super::{evaluator, pairwise};
     use super::*;
 

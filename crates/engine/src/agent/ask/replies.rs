@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use crate::tools::Toolbox;
 use dialectic_base::call::CallRecord;
-use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_base::call::{ToolCall, ToolResult};
 use dialectic_llm::{Caller, FailedCall, Reply, Request};
 use dialectic_record::debate::{Metadata, StoredReply};
 use dialectic_record::prompt::{SECOND_CHANCE, SecondChance};

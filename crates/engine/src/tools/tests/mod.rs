@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use dialectic_base::call::ToolCall;
 use dialectic_base::secrets::KnownKeys;
-use dialectic_base::tool_call::ToolCall;
 use dialectic_record::debate::{AgentId, Contribution, Metadata, StageId};
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Rate limits that do not say for how long, and rounds that are over time.
 
-use crate::caller::retries::RATE_WINDOW;
+use crate::caller::bill::RATE_WINDOW;
 
 use super::*;
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use futures_util::{StreamExt as _, stream};
 
 use crate::{Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall, FinishReason, ToolSpec, Turn};
-use dialectic_base::tool_call::ToolResult;
+use dialectic_base::call::ToolResult;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! The requests.
 
 use crate::{ToolSpec, Turn};
-use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_base::call::{ToolCall, ToolResult};
 
 use super::*;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::protocol::{ANSWER, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
-use super::values::TEMPLATES;
+use super::step::TEMPLATES;
 use super::*;
 
 /// A rendered template and the values that went into it.
