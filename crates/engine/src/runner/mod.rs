@@ -44,7 +44,6 @@ pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::PreparedQuestion;
 pub use past::DebateHistory;
 pub use prepared::{Prepared, Ready};
-pub use reply::ReplyError;
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
