@@ -7,7 +7,7 @@ use dialectic_config::{ConfigError, EnvError, EvaluatorsError, NoKey, SyntaxFaul
 use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
 use dialectic_engine::agent::PanelError;
 use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};
-use dialectic_engine::runner::{AttachmentError, ReplyError, RunnerError, ServicesError, SpendingError};
+use dialectic_engine::runner::{AttachmentError, RunnerError, ServicesError, SpendingError};
 use dialectic_llm::command::{ProgramFault, program_preset};
 use dialectic_llm::openai::{ClientError, HttpClientError};
 use dialectic_record::protocol::Unfit;
@@ -134,16 +134,6 @@ impl Diagnostic for RunnerError {
             Self::Trust(error) => error.advice(),
             Self::NotAnswerable { id, .. } => advise(Arguments, format!("finish it first: dialectic resume {id}")),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => (Arguments, None),
-        }
-    }
-}
-
-impl Diagnostic for ReplyError {
-    fn advice(&self) -> Advice {
-        match self {
-            Self::Unusable { .. } => advise(Arguments, "the request still waits: reply with the whole answer again"),
-            Self::NotWanted => (Arguments, None),
-            Self::Runner(error) => error.advice(),
         }
     }
 }

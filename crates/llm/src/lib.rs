@@ -26,7 +26,7 @@ pub mod openai;
 pub use account::{Account, Reserved};
 pub use caller::{AttemptUsage, CallObserver, Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall};
 pub use error::ModelError;
-pub use host::{HostModel, HostReply};
+pub use host::HostModel;
 pub use idle_timeout::IdleTimeout;
 pub use live::{FailedAttempt, Further, Listener, Live, StatedUsage, Timeouts};
 pub use models::built_in_price;

@@ -32,7 +32,11 @@ pub(in crate::cli) fn run(args: &ReplyArgs, terminal: &mut Terminal) -> Result<(
     let key = &request.key;
     let runner = runner(capture_environment(&env_file(args.keys.env_file.as_ref()))?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    runtime.block_on(runner.check_reply(&entry, key, &text))?;
+    if let Some(reason) = runtime.block_on(runner.check_reply(&entry, key, text.clone()))? {
+        return Err(UserError::input(format!("the reply cannot be used: {reason}"))
+            .with_hint("the request still waits: reply with the whole answer again")
+            .into());
+    }
     if !entry.save_host_reply(key, &SavedReply { text, by: args.by.clone() })? {
         let first = entry.host_reply(key)?.and_then(|reply| reply.by);
         return Err(is_answered(&request.id, first.as_deref()).into());

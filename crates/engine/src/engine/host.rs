@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dialectic_llm::{Caller, HostReply};
+use dialectic_llm::{Caller, HostModel};
 use dialectic_record::debate::CallKey;
 use dialectic_record::store::HostRequest;
 
@@ -86,7 +86,7 @@ impl Engine {
                 continue;
             };
             self.host.has_changed = true;
-            let chat = Arc::new(HostReply::new(reply.text, reply.by));
+            let chat = Arc::new(HostModel::replying(reply.text, reply.by));
             self.launch(Caller { chat, ..waiting.agent.caller }, waiting.call, None);
         }
         self.note_shown();

@@ -38,7 +38,6 @@ use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreEr
 pub use follow_up::PreparedQuestion;
 pub use gather::{AttachmentError, Attachments};
 pub use prepared::{Prepared, Ready};
-pub use reply::ReplyError;
 pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Hooks, Run};
 pub use services::{DebateHistory, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};

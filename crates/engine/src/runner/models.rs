@@ -42,7 +42,7 @@ impl Models {
             let chat: Arc<dyn ChatModel> = if name == OFFLINE {
                 Arc::new(OfflineProvider::new(rehearsal_options(environment)?))
             } else if name == HOST {
-                Arc::new(HostModel)
+                Arc::new(HostModel::default())
             } else if is_program(name, configured) {
                 Arc::new(CommandModel::new(program(name, configured, environment, project)?))
             } else {
