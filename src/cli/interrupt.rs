@@ -11,7 +11,7 @@ use crate::error::Error;
 use dialectic_llm::command::end_all;
 use dialectic_report::display::LiveView;
 
-use super::{modes, pager};
+use super::{keys, output};
 
 /// The time limit for removing the block after a second interrupt.
 const TO_LEAVE: Duration = Duration::from_millis(200);
@@ -26,7 +26,7 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     view.leave();
     // A stopped terminal keeps its block.
     drop(timeout(TO_LEAVE, view.ended()).await);
-    modes::restore();
+    keys::restore();
     end_all();
     #[expect(clippy::exit, reason = "the user asked twice: whatever hangs must not keep the program alive")]
     std::process::exit(130);
@@ -41,11 +41,11 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
             let mut interrupts = heard.unwrap_or_else(Interrupts::listen);
             interrupts.next().await;
             // That interrupt was for the pager.
-            while pager::is_open() {
+            while output::is_open() {
                 interrupts.next().await;
             }
         });
-        modes::restore();
+        keys::restore();
         end_all();
         #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by a stalled reader")]
         std::process::exit(130);

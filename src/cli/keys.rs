@@ -4,13 +4,10 @@
 //! a terminal on standard input, or in the background, the debate runs without keys.
 
 use std::io::{IsTerminal, stdin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
-
-use super::modes;
 
 /// A key with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +76,7 @@ impl Keyboard {
         self.0.off.fetch_add(1, Ordering::SeqCst);
         // Once this is acquired, no one is reading.
         drop(self.0.reading.lock().unwrap_or_else(PoisonError::into_inner));
-        modes::restore();
+        restore();
         Off(self.clone())
     }
 
@@ -93,7 +90,7 @@ impl Keyboard {
         let mut typed = [0; 64];
         while !keys.is_closed() {
             let reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.0.off.load(Ordering::SeqCst) > 0 || !modes::is_in_foreground() || !modes::one_by_one() {
+            if self.0.off.load(Ordering::SeqCst) > 0 || !is_in_foreground() || !one_by_one() {
                 drop(reading);
                 std::thread::sleep(LOOK_AGAIN);
                 continue;
@@ -122,6 +119,77 @@ impl Drop for Off {
         self.0.0.off.fetch_sub(1, Ordering::SeqCst);
     }
 }
+
+#[cfg(unix)]
+pub(super) use unix::{is_in_foreground, one_by_one, remember, restore};
+
+#[cfg(unix)]
+mod unix {
+    use std::io::stdin;
+    use std::sync::{Mutex, PoisonError, TryLockError};
+
+    use rustix::process::getpgrp;
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+
+    /// The original modes, once they may have been changed.
+    static FOUND: Mutex<Option<Termios>> = Mutex::new(None);
+
+    /// The time limit of a read in tenths of a second.
+    const PATIENCE: u8 = 1;
+
+    /// Whether the program may use the terminal.
+    pub(in crate::cli) fn is_in_foreground() -> bool {
+        tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+    }
+
+    /// Saves the modes before a change.
+    pub(in crate::cli) fn remember() {
+        if let Ok(found) = tcgetattr(stdin()) {
+            FOUND.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
+        }
+    }
+
+    /// Reads keys one by one without echo; signal keys still work. Returns whether this succeeded.
+    pub(in crate::cli) fn one_by_one() -> bool {
+        let Ok(found) = tcgetattr(stdin()) else { return false };
+        let mut modes = found.clone();
+        modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        modes.special_codes[SpecialCodeIndex::VMIN] = 0;
+        modes.special_codes[SpecialCodeIndex::VTIME] = PATIENCE;
+        let is_so = found.local_modes == modes.local_modes && found.special_codes[SpecialCodeIndex::VMIN] == 0;
+        if is_so {
+            return true;
+        }
+        let mut kept = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another program may have changed the modes in the meantime.
+        *kept = Some(found);
+        tcsetattr(stdin(), OptionalActions::Now, &modes).is_ok()
+    }
+
+    /// Restores the original modes if they were changed.
+    pub(in crate::cli) fn restore() {
+        let mut kept = match FOUND.try_lock() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+            // A panic interrupted the holder, which will restore them.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if is_in_foreground()
+            && let Some(found) = kept.take()
+        {
+            // Fails if the terminal is gone, which is harmless.
+            let _ = tcsetattr(stdin(), OptionalActions::Now, &found);
+        }
+    }
+}
+
+/// Saves the modes before a change.
+#[cfg(not(unix))]
+pub(super) fn remember() {}
+
+/// Restores the original modes if they were changed.
+#[cfg(not(unix))]
+pub(super) fn restore() {}
 
 #[cfg(test)]
 mod tests {

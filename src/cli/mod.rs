@@ -7,22 +7,18 @@ mod args;
 mod commands;
 mod completion;
 mod conclusion;
-mod consent;
 mod detach;
 pub(crate) mod dialogue;
 mod edit;
 mod empty;
 mod examples;
-mod groups;
 mod interrupt;
 #[cfg_attr(windows, allow(dead_code, reason = "no keys are read on Windows"))]
 mod keys;
 mod latest;
 mod limits;
 mod line;
-mod modes;
 mod output;
-mod pager;
 mod questions;
 mod session;
 mod stdin;
@@ -97,7 +93,7 @@ fn suggest_debate(error: &mut clap::Error) {
 /// Reports a defect in one line without a backtrace. The panicking thread does not wait for a stopped terminal.
 fn report_defect(defect: &PanicHookInfo<'_>) {
     let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
-    modes::restore();
+    keys::restore();
     let (said, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         // A closed standard error is no reason to fail twice.
@@ -112,7 +108,7 @@ pub fn command() -> clap::Command {
     let mut command = Cli::command();
     // Completes aliases and common options.
     command.build();
-    groups::grouped(examples::without_common(command))
+    examples::grouped(examples::without_common(command))
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {

@@ -18,8 +18,8 @@ use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Question};
 use dialectic_report::display::Messages;
 
 use super::edit::edit;
+use super::keys;
 use super::line::{LineReader, TypedLine};
-use super::modes;
 
 /// The end of asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,10 +140,10 @@ pub(super) async fn ask(
     let mut source = AnswerSource::open();
     let on_terminal = matches!(source, AnswerSource::Terminal(_));
     if on_terminal {
-        modes::remember();
+        keys::remember();
     }
     let leave = || {
-        modes::restore();
+        keys::restore();
         if on_terminal {
             // The cursor is still after the prompt.
             drop(messages.say("\n"));

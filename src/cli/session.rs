@@ -33,7 +33,7 @@ use super::suspend::give_way;
 use super::target::OutputTarget;
 use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
-use super::{modes, questions};
+use super::{keys, questions};
 
 /// The debates directory. It is looked up once, because the user's configuration may set it.
 pub(super) fn debates() -> Result<Directory, Error> {
@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
         }
         if matches!(result, Err(Error::Interrupted(_))) {
             // Again, since an interrupt may occur just after a question.
-            modes::restore();
+            keys::restore();
         }
         match served {
             Some(served) if result.is_ok() => served.stay(later, terminal),

@@ -30,7 +30,7 @@ pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
                     _ = quit.recv() => {
                         // Removing the block shows the cursor again.
                         drop(timeout(TO_LEAVE, messages.hide(true)).await);
-                        super::modes::restore();
+                        super::keys::restore();
                         end_all();
                         #[expect(clippy::exit, reason = "that is what the signal asks for")]
                         std::process::exit(QUIT);

@@ -19,7 +19,7 @@ use dialectic_report::display::{
 };
 
 use super::args::When;
-use super::pager;
+use super::output;
 
 /// The maximum width of rendered Markdown, and its default.
 const TEXT_WIDTH: usize = 100;
@@ -167,8 +167,8 @@ impl Terminal {
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = process_environment();
-        let pager = pager::wanted(&environment).filter(|_| !self.dumb && io::stdin().is_terminal());
-        pager.is_some_and(|pager| text.lines().count() >= rows && pager::page(&pager, text, &environment))
+        let pager = output::wanted(&environment).filter(|_| !self.dumb && io::stdin().is_terminal());
+        pager.is_some_and(|pager| text.lines().count() >= rows && output::page(&pager, text, &environment))
     }
 
     /// Prints the end of a debate on a terminal, with its result in three lines. `name` is its short name.

@@ -20,7 +20,6 @@
 pub mod call;
 pub mod encoding;
 pub mod figures;
-pub mod json_text;
 pub mod key_path;
 pub mod markdown;
 pub mod money;

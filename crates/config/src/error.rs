@@ -7,7 +7,7 @@ use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
 use super::advice::{list, suggestion};
-use super::locate::{Location, ProblemSubject};
+use super::read::{Location, ProblemSubject};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::AskArgs;
-use crate::cli::consent::{Offer, agree};
+use crate::cli::dialogue::{Offer, agree};
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, own, runner};

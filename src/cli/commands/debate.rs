@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{NaiveDate, Utc};
 
 use crate::cli::args::DebateArgs;
-use crate::cli::consent;
+use crate::cli::dialogue;
 use crate::cli::session::{Session, config_files, env_file, is_first_debate, runner};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
@@ -73,7 +73,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     terminal.warnings(runner.check_prompts(&spec)?);
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
-    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
+    let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     session.server = server;
     session.run(prepared.begin()?, foreseen, terminal)
 }

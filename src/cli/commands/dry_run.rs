@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::consent::has_tools;
+use crate::cli::dialogue::has_tools;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;

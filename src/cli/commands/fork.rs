@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cli::args::{ForkArgs, ModelArgs};
-use crate::cli::consent;
+use crate::cli::dialogue;
 use crate::cli::latest::or_latest_said;
 use crate::cli::session::{Session, config_files, env_file, own, runner};
 use crate::cli::terminal::Terminal;
@@ -52,7 +52,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     if settings.debate.protocol == parent.settings.debate.protocol {
         terminal.warnings(parent.prompt_sources.changes(&prepared.panel().sources));
     }
-    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
+    let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     let ready = prepared.begin()?;
     let is_same = settings == parent.settings;
     let sample = if is_same { ": without changes, so this is a second sample" } else { "" };

@@ -1,8 +1,8 @@
 //! `dialectic resume`: continues a debate from its last finished call.
 
 use crate::cli::args::{ResumeArgs, RunArgs, VouchArgs};
-use crate::cli::consent::{self, has_tools};
 use crate::cli::dialogue::Dialogue;
+use crate::cli::dialogue::{self, has_tools};
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, own, runner};
@@ -96,7 +96,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     for difference in configured_otherwise(&settings, environment) {
         terminal.notice(&difference);
     }
-    let foreseen = if order.is_agreed { None } else { consent::agreed(&prepared, &settings, terminal)? };
+    let foreseen = if order.is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
     // A server with a daily limit counts the maximum spending of this run, not that of an earlier one.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable};
 use crate::cli::args::{FailOn, ReviewArgs};
 use crate::cli::conclusion::ReviewEnd;
-use crate::cli::consent;
+use crate::cli::dialogue;
 use crate::cli::session::{Session, runner};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
@@ -83,7 +83,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     tell(&read, choice.as_ref(), &warnings, terminal);
     terminal.warnings(prepared.panel().warnings.iter().cloned().chain(runner.check_prompts(&spec)?));
     prepared.check_limit()?;
-    let foreseen = consent::agreed(&prepared, &settings, terminal)?;
+    let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     session.review = Some(end);
     session.run(prepared.begin()?, foreseen, terminal)
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::debate::{Debate, DebateId, FORMAT_VERSION};
-use dialectic_base::json_text::JsonText;
+use dialectic_base::key_path::JsonText;
 use dialectic_base::key_path::KeyPath;
 
 use super::lock::is_locked;

@@ -4,7 +4,6 @@
 //! documents the format. Nothing here knows how a debate runs.
 
 mod directory;
-mod handling;
 mod host;
 mod journal;
 mod line;

@@ -11,7 +11,7 @@ use destination::ScoresDestination;
 use retries::RetryNotices;
 
 use crate::cli::args::EvalArgs;
-use crate::cli::consent::{Offer, agree};
+use crate::cli::dialogue::{Offer, agree};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;

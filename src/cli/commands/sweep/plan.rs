@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::debate::today;
 use super::super::{attachments, protocols};
 use crate::cli::args::SweepPlanArgs;
-use crate::cli::consent::has_tools;
+use crate::cli::dialogue::has_tools;
 use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;

@@ -10,7 +10,6 @@ mod header;
 mod objections;
 mod page;
 mod participants;
-mod problem;
 mod solution;
 mod story;
 mod text;
@@ -46,12 +45,12 @@ pub fn html(view: &View<'_>) -> String {
     let sections = [
         answer("solution", &solution::title(debate), solution::solution(view, &participants)),
         answer("follow-ups", "Follow-ups", solution::follow_ups(view, &participants)),
-        answer("problem", "Problem", problem::problem(view)),
+        answer("problem", "Problem", header::problem(view)),
         answer("participants", "Participants", participants::section(view, &participants)),
         course("story", "In short", story::story(view, &participants, &ledger)),
         course("objections", "Objections", objections::objections(view, &participants, &ledger)),
         course("team", "Team", of(&subject::team(debate))),
-        course("clarifications", "Clarifications", problem::clarifications(view, &participants)),
+        course("clarifications", "Clarifications", header::clarifications(view, &participants)),
         course("proposals", &proposals, texts(ResultKind::Proposal)),
         course("critiques", &critiques, texts(ResultKind::Critique)),
         course("answer-check", "Check of the answer", of(&subject::check(debate))),
