@@ -37,6 +37,26 @@ fn advise(category: ErrorCategory, hint: impl Into<String>) -> Advice {
     (category, Some(hint.into()))
 }
 
+/// Errors whose message says all.
+macro_rules! without_hint {
+    ($($error:ty => $category:ident,)+) => {
+        $(impl Diagnostic for $error {
+            fn advice(&self) -> Advice {
+                ($category, None)
+            }
+        })+
+    };
+}
+
+without_hint! {
+    PanelError => Configuration,
+    EngineError => General,
+    ForecastError => General,
+    VariableError => Configuration,
+    ClientError => Configuration,
+    HttpClientError => General,
+}
+
 impl Diagnostic for ConfigError {
     fn advice(&self) -> Advice {
         let blame = match self {
@@ -187,12 +207,6 @@ impl Diagnostic for SpendingError {
     }
 }
 
-impl Diagnostic for PanelError {
-    fn advice(&self) -> Advice {
-        (Configuration, None)
-    }
-}
-
 impl Diagnostic for FollowUpError {
     fn advice(&self) -> Advice {
         const SAVED: &str = "the question is saved; to repeat it, ask it again in the same words";
@@ -231,12 +245,6 @@ impl Diagnostic for BudgetError {
     }
 }
 
-impl Diagnostic for EngineError {
-    fn advice(&self) -> Advice {
-        (General, None)
-    }
-}
-
 impl Diagnostic for WindowError {
     fn advice(&self) -> Advice {
         let hint = match self {
@@ -248,18 +256,6 @@ impl Diagnostic for WindowError {
         };
         let figure = "if the figure is wrong, correct it with `models.<name>.contextWindow` in the configuration";
         advise(Arguments, format!("{hint}; {figure}"))
-    }
-}
-
-impl Diagnostic for ForecastError {
-    fn advice(&self) -> Advice {
-        (General, None)
-    }
-}
-
-impl Diagnostic for VariableError {
-    fn advice(&self) -> Advice {
-        (Configuration, None)
     }
 }
 
@@ -318,18 +314,6 @@ impl Diagnostic for TrustError {
             }
             Self::Context(path) => advise(Configuration, format!("to allow it: --context {}", path.display())),
         }
-    }
-}
-
-impl Diagnostic for ClientError {
-    fn advice(&self) -> Advice {
-        (Configuration, None)
-    }
-}
-
-impl Diagnostic for HttpClientError {
-    fn advice(&self) -> Advice {
-        (General, None)
     }
 }
 

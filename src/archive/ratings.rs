@@ -1,4 +1,4 @@
-//! Ratings of models by role, from debates with a judge's scores.
+//! Elo ratings of models by role, from debates with a judge's scores.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,5 @@
-//! The configuration of the base revision, since a change must not configure its own review.
+//! What a change must not decide about its own review: the configuration comes from the base revision, the paths from
+//! the user.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 
-mod apart;
 mod eval;
 mod handling;
 mod review;
-mod serve;
 mod set_up;
-mod skill;
 mod sweep;
 
 use dialectic_base::money::Usd;
@@ -23,16 +20,16 @@ use super::commands::Command;
 use super::examples::examples;
 use super::output::report_format;
 
-pub(super) use apart::{AnswerArgs, By, KeyArgs, McpArgs, ReplyArgs, RequestsArgs, StopArgs, WaitArgs};
 pub(super) use eval::EvalArgs;
-pub(super) use handling::{AskArgs, DebateArg, DebatePart, ListArgs, NewestArg, RmArgs, ShowArgs, ShownPart};
+pub(super) use handling::{
+    AnswerArgs, AskArgs, By, DebatePart, KeyArgs, ListArgs, McpArgs, NewestArg, ReplyArgs, RequestsArgs, RmArgs,
+    ShowArgs, ShownPart, StopArgs, WaitArgs,
+};
 pub(super) use review::{FailOn, ReviewArgs, ReviewFormat};
-pub(super) use serve::ServeArgs;
 pub(super) use set_up::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigFileArgs, InitArgs, ManArgs, ModelsArgs, ProtocolsArgs,
-    ProtocolsCommand,
+    ProtocolsCommand, ServeArgs, SkillArgs, SkillCommand,
 };
-pub(super) use skill::{SkillArgs, SkillCommand};
 pub(super) use sweep::{
     CollectFormat, PlanArgs, SweepArgs, SweepCollectArgs, SweepCommand, SweepPlanArgs, SweepRunArgs, SweepStatusArgs,
 };

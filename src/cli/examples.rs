@@ -1,4 +1,4 @@
-//! The final help: examples of each command, without the common options.
+//! The end of the help: examples of each command, and the groups of commands.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The files of results and reports.
+//! The files of results and reports, and the pager.
 
 use std::fs;
 use std::io::Write;

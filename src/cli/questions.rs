@@ -17,7 +17,7 @@ use dialectic_engine::runner::Run;
 use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Question};
 use dialectic_report::display::Messages;
 
-use super::edit::edit;
+use super::dialogue::edit;
 use super::keys;
 use super::line::{LineReader, TypedLine};
 

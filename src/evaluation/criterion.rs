@@ -1,4 +1,4 @@
-//! The criteria.
+//! The criteria, and the schema of an answer.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

@@ -9,14 +9,10 @@ mod criterion;
 mod evaluator;
 pub mod output;
 pub mod pairwise;
-mod requirements;
 mod run;
-mod subject;
 
-pub use answer::{EvaluatorAnswer, Ignored};
+pub use answer::{Coverage, EvaluatorAnswer, Ignored, Requirements};
 pub use criterion::{Criterion, Scores};
-pub use evaluator::{Evaluator, PromptText, evaluators};
+pub use evaluator::{Evaluator, PromptText, Subject, SubjectError, evaluators};
 pub use pairwise::{Figure, indistinct};
-pub use requirements::{Coverage, Requirements};
 pub use run::{Attempt, Evaluated, EvaluationRun, Skipped, Usage, evaluate};
-pub use subject::{Subject, SubjectError};

@@ -1,4 +1,4 @@
-//! Compares answers to the same problem in pairs, blind and in both orders.
+//! Compares answers to the same problem in pairs, blind and in both orders, and counts who won.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 

@@ -17,11 +17,11 @@ use dialectic_report::report::{ReportDetail, ReportFormat, View, redact};
 use crate::status::Standing;
 
 use super::catalogue::{DebateRow, DebateStanding, entry_of, row_of};
-use super::extract::{AfterQuery, Filter, FormatName, QueryParams, ReportQuery, RequestBody, Several};
+use super::problem::{DebateBody, DebateListPage, FollowUpAnswer, Json, QuestionView, Started, ok};
 use super::problem::{Kind, ProblemDetails};
 use super::registry::Whereabouts;
+use super::request::{AfterQuery, Filter, FormatName, QueryParams, ReportQuery, RequestBody, Several};
 use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, QuestionAnswer, SignIn, read};
-use super::response::{DebateBody, DebateListPage, FollowUpAnswer, Json, QuestionView, Started, ok};
 use super::server::App;
 use super::settings::{Admission, ForecastBody, Setup};
 use super::stream::{StreamFormat, of_debate, of_several};

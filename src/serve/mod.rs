@@ -20,13 +20,11 @@
 mod access;
 mod api;
 mod catalogue;
-mod extract;
 mod operations;
 mod page;
 mod problem;
 mod registry;
 mod request;
-mod response;
 mod server;
 mod settings;
 mod stream;

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::access::OWN_HEADER;
 use super::api;
-use super::extract::{AfterQuery, Filter, ReportQuery, Several};
 use super::problem::ProblemDetails;
+use super::problem::{DebateBody, DebateListPage, FollowUpAnswer, Started};
+use super::request::{AfterQuery, Filter, ReportQuery, Several};
 use super::request::{AnswersBody, Feedback, FollowUpQuestion, Fork, NewDebate, SignIn};
-use super::response::{DebateBody, DebateListPage, FollowUpAnswer, Started};
 use super::server::App;
 use super::settings::{ForecastBody, Setup};
 

@@ -7,11 +7,10 @@
 pub mod collect;
 pub mod description;
 pub mod plan;
-mod problems;
 mod segment;
 pub mod status;
 pub mod store;
 pub mod worker;
 
-pub use problems::Answer;
+pub use description::Answer;
 pub use segment::{SegmentError, Stored};

@@ -1,4 +1,4 @@
-//! The progress and cost of a set.
+//! The progress and cost of a set, and the tally of a worker.
 
 use std::collections::BTreeMap;
 use std::fmt;

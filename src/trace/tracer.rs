@@ -1,4 +1,4 @@
-//! The tracer connects spans and their delivery.
+//! The tracer connects spans and their delivery, which has a thread of its own.
 
 use std::error::Error as _;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The usage of one paid model call.
+//! The usage of one paid model call, and calls of tools.
 
 use std::ops::Add;
 

@@ -1,4 +1,4 @@
-//! The path of a value within a JSON document.
+//! The path of a value within a JSON document, and where it is in the text.
 
 use std::fmt;
 use std::ops::Range;

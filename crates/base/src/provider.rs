@@ -1,14 +1,7 @@
 //! Providers: their names, as settings, records and clients use them, and those that are built in.
 
-mod presets;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-pub use presets::{
-    DEFAULT_MODEL, DEFAULT_PROVIDER, OPENROUTER, PRESETS, Preset, ROUTED_MODELS, default_models, preset,
-    serves_responses,
-};
 
 /// The provider that calls no model: its answers are canned.
 pub const OFFLINE: &str = "offline";
@@ -69,6 +62,125 @@ pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next().unwrap_or(model).trim_start_matches('~').to_ascii_lowercase();
     let is_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
     FAMILIES.iter().find(|(_, beginnings)| is_of(beginnings)).map(|(family, _)| *family)
+}
+
+/// A provider known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name in configurations.
+    pub name: &'static str,
+    /// The base URL of its API; empty if it calls no server.
+    pub base_url: &'static str,
+    /// The environment variable that overrides the base URL, if its SDK has one.
+    pub base_url_env: Option<&'static str>,
+    /// The environment variable with its key; `None` if it needs none.
+    pub api_key_env: Option<&'static str>,
+    /// The API to use. `Auto` tries the Responses API first.
+    pub api: ApiKind,
+    /// Required headers.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Headers that name an account, with the environment variables of its SDK.
+    pub account_headers: &'static [(&'static str, &'static str)],
+    /// Its model for agents and judges that name none: current, affordable and general. `None` if its key does not
+    /// choose it. Reviewed whenever the table of models is updated.
+    pub model: Option<&'static str>,
+}
+
+/// The provider of agents and judges if no key is set.
+pub const DEFAULT_PROVIDER: &str = "openai";
+
+/// The default model of [`DEFAULT_PROVIDER`].
+pub const DEFAULT_MODEL: &str = "gpt-5.6-luna";
+
+/// The name of the provider that routes requests to others at their prices.
+pub const OPENROUTER: &str = "openrouter";
+
+const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// The presets' common values.
+const BARE: Preset = Preset {
+    name: "",
+    base_url: "",
+    base_url_env: None,
+    api_key_env: None,
+    api: ApiKind::Auto,
+    headers: &[],
+    account_headers: &[],
+    model: None,
+};
+
+/// All built-in providers, with the base URLs of their documented OpenAI-compatible APIs. The first one with models and
+/// a key serves all agents.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: DEFAULT_PROVIDER,
+        base_url: "https://api.openai.com/v1",
+        base_url_env: Some("OPENAI_BASE_URL"),
+        api_key_env: Some("OPENAI_API_KEY"),
+        account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
+        model: Some(DEFAULT_MODEL),
+        ..BARE
+    },
+    Preset {
+        name: "anthropic",
+        base_url: "https://api.anthropic.com/v1",
+        api_key_env: Some("ANTHROPIC_API_KEY"),
+        api: ApiKind::Chat,
+        model: Some("claude-haiku-5-5"),
+        ..BARE
+    },
+    Preset {
+        name: "google",
+        base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
+        api_key_env: Some("GEMINI_API_KEY"),
+        api: ApiKind::Chat,
+        model: Some("gemini-3.8-flash"),
+        ..BARE
+    },
+    Preset {
+        name: "mistral",
+        base_url: "https://api.mistral.ai/v1",
+        api_key_env: Some("MISTRAL_API_KEY"),
+        api: ApiKind::Chat,
+        model: Some("mistral-large-2512"),
+        ..BARE
+    },
+    Preset {
+        name: OPENROUTER,
+        base_url: "https://openrouter.ai/api/v1",
+        base_url_env: Some("OPENROUTER_BASE_URL"),
+        api_key_env: Some("OPENROUTER_API_KEY"),
+        headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
+        model: Some("openai/gpt-5.6-luna"),
+        ..BARE
+    },
+    Preset { name: "ollama", base_url: "http://localhost:11434/v1", ..BARE },
+    Preset { name: OFFLINE, ..BARE },
+    Preset { name: HOST, ..BARE },
+];
+
+/// The models of `--mixed` on a router.
+pub const ROUTED_MODELS: &[(&str, &str)] = &[
+    ("openrouter", "openai/gpt-5.6-luna"),
+    ("openrouter", "anthropic/claude-haiku-5.5"),
+    ("openrouter", "google/gemini-3.8-flash"),
+    ("openrouter", "mistralai/mistral-large-2512"),
+];
+
+/// Whether `base_url` belongs to a provider known to serve the Responses API: a single failure there proves nothing.
+pub fn serves_responses(name: &str, base_url: &str) -> bool {
+    let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
+    matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
+}
+
+/// The providers with models, each with its default one.
+pub fn default_models() -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+    PRESETS.iter().filter_map(|preset| Some((preset.name, preset.model?)))
+}
+
+/// The built-in provider with that name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Warnings about the models in use, given before the first call.
+//! Advice: warnings about the models in use before the first call, and what a misspelled name may mean.
 
 use std::collections::{BTreeMap, BTreeSet};
 

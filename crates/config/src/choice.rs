@@ -14,8 +14,8 @@ use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
 use super::advice::nearest;
 use super::error::{Diagnostics, Fault, unknown};
+use super::load::ResolveContext;
 use super::overrides::Switch;
-use super::resolve::ResolveContext;
 
 /// The environment variable that names the default model.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";

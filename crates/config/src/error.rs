@@ -1,4 +1,4 @@
-//! Errors of loading a configuration.
+//! Errors and findings of loading a configuration.
 
 use std::path::PathBuf;
 use std::{fmt, io};

@@ -20,11 +20,8 @@ mod load;
 mod overrides;
 mod programs;
 mod read;
-mod resolve;
-mod roster;
 mod rules;
 mod schema;
-mod show;
 mod user;
 
 #[cfg(test)]
@@ -38,12 +35,11 @@ pub use error::{ConfigError, ConfigProblem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, judge_as_evaluator, load_evaluators,
 };
-pub use layers::ValueSource;
+pub use layers::{SettingRow, ValueSource, show};
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
 pub use overrides::{Changed, Overrides, SettingChange, Switch, change_settings, check_changes};
 pub use read::{Location, ProblemSubject};
 pub use schema::{part_of, schema};
-pub use show::{SettingRow, show};
 pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 
 /// The template of a configuration, which `config init` writes.

@@ -1,4 +1,4 @@
-//! The values of the command line.
+//! The values of the command line, and changes of single settings.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,8 +17,8 @@ use super::error::Diagnostics;
 use super::error::{ConfigError, ConfigProblem};
 use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
+use super::load::{ResolveContext, Resolved, Usual, resolve};
 use super::programs;
-use super::resolve::{ResolveContext, Resolved, Usual, resolve};
 use super::schema::{self, keys_at};
 
 /// An option without a value.

@@ -13,10 +13,10 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 use super::choice::{ModelPreference, ServedModel};
 use super::error::ConfigError;
 use super::layers::{Layers, ValueSource};
+use super::load::{ResolveContext, Usual, resolve};
 use super::load::{parent, role_files};
 use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
-use super::resolve::{ResolveContext, Usual, resolve};
 use super::{programs, schema};
 
 /// The file, in the user's directory.

@@ -10,8 +10,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bill::{Bill, Retries};
 use chrono::Utc;
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
 use dialectic_base::call::{CallRecord, Tokens};
@@ -20,9 +20,10 @@ use dialectic_base::money::{Price, Usd};
 use super::live::Batch;
 use super::models::explained;
 use super::{
-    Account, ChatModel, FailedAttempt, FinishReason, IdleTimeout, Live, ModelError, Reply, Request, Reserved,
-    StatedUsage, Timeouts,
+    ChatModel, FailedAttempt, FinishReason, IdleTimeout, Live, ModelError, Reply, Request, StatedUsage, Timeouts,
 };
+
+use bill::{Bill, Retries};
 
 pub use in_flight::ConcurrencyLimit;
 
@@ -330,3 +331,26 @@ fn millis(time: Duration) -> u64 {
 mod streaming_tests;
 #[cfg(test)]
 mod tests;
+
+/// The account that pays for a call's attempts. The cost of an attempt must be recorded at once: a call that waits for
+/// its next attempt may be abandoned.
+pub trait Account: Send + Sync {
+    /// Asks for permission to send an attempt, and waits for it under a limit of cost or calls. Without a limit it
+    /// reserves nothing.
+    ///
+    /// # Errors
+    /// [`ModelError::OverBudget`] if the limit has no room for it.
+    fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
+
+    /// Charges a failed attempt; `call` is its usage.
+    fn enter_failure(&self, error: &ModelError, call: CallRecord);
+}
+
+/// The reservation for an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reserved {
+    /// The number of its event.
+    pub number: u64,
+    /// The output limit to send, in tokens; `None` if the cost requires none.
+    pub max_tokens: Option<u32>,
+}

@@ -6,7 +6,6 @@
 // Nothing unknown may pass for something known.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
-mod account;
 mod caller;
 mod ends;
 mod error;
@@ -15,7 +14,6 @@ mod idle_timeout;
 mod live;
 mod programs;
 mod request;
-mod schema;
 
 pub mod models;
 
@@ -23,12 +21,14 @@ pub mod command;
 pub mod offline;
 pub mod openai;
 
-pub use account::{Account, Reserved};
-pub use caller::{AttemptUsage, CallObserver, Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall};
+pub use caller::{
+    Account, AttemptUsage, CallObserver, Caller, CallerLimits, CompletedCall, ConcurrencyLimit, FailedCall, Reserved,
+};
 pub use error::ModelError;
 pub use host::HostModel;
 pub use idle_timeout::IdleTimeout;
 pub use live::{FailedAttempt, Further, Listener, Live, StatedUsage, Timeouts};
 pub use models::built_in_price;
-pub use request::{ANSWER_LIMIT, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes};
-pub use schema::{AnswerSchema, strict_object};
+pub use request::{
+    ANSWER_LIMIT, AnswerSchema, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes, strict_object,
+};

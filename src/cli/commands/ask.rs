@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::AskArgs;
 use crate::cli::dialogue::{Offer, agree};
+use crate::cli::interrupt::give_way;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, own, runner};
-use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::{Error, INTERRUPTED, UserError};

@@ -18,7 +18,7 @@ use dialectic_engine::runner::Spec;
 use dialectic_record::debate::Settings;
 
 use super::problem::{self, Sources};
-use super::{attachments, dry_run, protocols, serve};
+use super::{dry_run, protocols, serve};
 
 /// The average latency of the offline provider in a user's first debate, which takes about ten seconds, so that there
 /// is something to watch.
@@ -36,7 +36,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let Loaded { settings, warnings, choice, hooks, .. } = files.load(&overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
-    let attachments = attachments::read(&args.attach, problem.is_stdin, &settings, &environment, terminal)?;
+    let attachments = problem::read_attachments(&args.attach, problem.is_stdin, &settings, &environment, terminal)?;
     let spec = Spec {
         problem: problem.text.into(),
         context: None,
@@ -83,7 +83,7 @@ fn say(choice: Option<&ModelChoice>, spec: &Spec, reads_stdin: bool, terminal: &
     if !reads_stdin && stdin::has_text() {
         terminal.warning("standard input was not read; add --attach -");
     }
-    for notice in choice.map(ToString::to_string).into_iter().chain(attachments::notice(&spec.attachments)) {
+    for notice in choice.map(ToString::to_string).into_iter().chain(problem::notice_of(&spec.attachments)) {
         terminal.notice(&notice);
     }
 }

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::DemoArgs;
+use crate::cli::interrupt::give_way;
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::keys::{Key, Keyboard};
 use crate::cli::output::typed;
-use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::{Error, ErrorCategory, INTERRUPTED, UserError};

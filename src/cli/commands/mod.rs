@@ -13,7 +13,6 @@ use crate::error::Error;
 
 mod answer;
 mod ask;
-mod attachments;
 mod completions;
 mod config;
 mod debate;

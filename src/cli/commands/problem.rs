@@ -1,14 +1,21 @@
-//! Reads the problem from the command line, a file, or standard input.
+//! Reads the problem from the command line, a file, or standard input, and the files attached to it.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cli::output::typed;
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use crate::error::UserError;
+use crate::error::{Error, UserError};
 use dialectic_base::encoding::decode;
+use dialectic_base::figures::counted;
 use dialectic_base::problem::check_problem_text;
+use dialectic_base::secrets::{is_same_file, may_hold_secrets};
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::{AttachmentError, Attachments};
+use dialectic_record::debate::{Attachment, Settings};
 
 /// The name of standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -68,4 +75,78 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
     check_problem_text(text)
         .map_err(|fault| UserError::input(format!("the problem from {from} {fault}")).with_hint(fault.hint()))?;
     Ok(Problem { text: text.to_owned(), is_stdin: from == STANDARD_INPUT })
+}
+
+fn unreadable_attachment(name: &str, source: io::Error) -> UserError {
+    UserError::input(format!("cannot read the attachment {name}")).with_source(source)
+}
+
+fn is_dash(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Reads the files at `paths`. None is sent if one cannot be used.
+pub(super) fn read_attachments(
+    paths: &[PathBuf],
+    problem_is_stdin: bool,
+    settings: &Settings,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Arc<[Attachment]>, Error> {
+    if paths.iter().filter(|path| is_dash(path)).count() + usize::from(problem_is_stdin) > 1 {
+        let hint = "give the problem as text, or attach a file";
+        return Err(UserError::input("standard input is used twice").with_hint(hint).into());
+    }
+    let mut attachments = Attachments::new(settings, environment);
+    for path in paths {
+        let name = if is_dash(path) { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
+        let most = attachments.most_bytes();
+        let bytes = if is_dash(path) {
+            let read = stdin::read("the attachment", most, terminal);
+            read.map_err(|source| unreadable_attachment(&name, source))?
+        } else {
+            read_file(path, &name, most, environment)?
+        };
+        attachments.add(name, &bytes)?;
+    }
+    Ok(attachments.into_all())
+}
+
+/// Reads the files at `names`, which are relative to `base` and keep their names.
+pub(super) fn read_below(
+    base: &Path,
+    names: &[String],
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Arc<[Attachment]>, Error> {
+    let mut attachments = Attachments::new(settings, environment);
+    for name in names {
+        let bytes = read_file(&base.join(name), name, attachments.most_bytes(), environment)?;
+        attachments.add(name.clone(), &bytes)?;
+    }
+    Ok(attachments.into_all())
+}
+
+fn read_file(path: &Path, name: &str, most: u64, environment: &Environment) -> Result<Vec<u8>, Error> {
+    let unreadable = |source| unreadable_attachment(name, source);
+    if path.is_dir() {
+        return Err(UserError::input(format!("the attachment {name} is a directory")).into());
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    // A link's own name and its target's name are both checked.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_env_file = environment.file().is_some_and(|env_file| is_same_file(env_file, path));
+    if is_env_file || may_hold_secrets(path) || may_hold_secrets(&real) {
+        return Err(AttachmentError::SecretName(name.to_owned()).into());
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
+}
+
+/// The notice about attachments at the start of a debate.
+pub(super) fn notice_of(attachments: &[Attachment]) -> Option<String> {
+    let shown = |one: &Attachment| format!("{} ({})", one.name, counted(one.text.chars().count() as u64, "character"));
+    let names: Vec<String> = attachments.iter().map(shown).collect();
+    (!names.is_empty()).then(|| format!("Attached: {}", names.join(", ")))
 }

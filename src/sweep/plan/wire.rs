@@ -1,4 +1,4 @@
-//! The plan as lines of JSON.
+//! The plan as lines of JSON, with the prompts that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

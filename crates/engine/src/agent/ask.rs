@@ -1,19 +1,20 @@
 //! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
 
-mod replies;
-
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use tokio::task::spawn_blocking;
+
 use crate::tools::Toolbox;
-use dialectic_base::call::{CallRecord, Cut};
+use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 use dialectic_base::figures::list;
 use dialectic_llm::{Caller, FailedCall, ModelError, Reply, Request, Turn};
 use dialectic_record::debate::{
     AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{
-    FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PointsAgain, PromptError, SOLUTION_AGAIN,
+    FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PointsAgain, PromptError, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
 };
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
@@ -22,7 +23,6 @@ use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
 use super::{AnswerError, Assessment, Call, Written};
-use replies::{ParsedText, Replies, ToolLog, failed_call, run_all, unreadable};
 
 /// The reason given for requesting points again.
 const NO_POINTS: &str = "it has no points in the form that was asked for";
@@ -481,4 +481,160 @@ fn once_more(reads: &Reads, missing: Option<&str>) -> String {
 fn go_on(request: &mut Request, text: &str, message: Option<&serde_json::Value>, said: String) {
     request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new(), message: message.cloned() });
     request.turns.push(Turn::User(said));
+}
+
+/// The replies to one question in order: those of an earlier run, then new ones.
+struct Replies {
+    caller: Caller,
+    past: VecDeque<PaidReply>,
+    on_reply: OnReply,
+}
+
+struct SpokenReply {
+    text: String,
+    /// The raw message, if it contains more than the text.
+    message: Option<serde_json::Value>,
+    call: CallRecord,
+    /// Whether it is already recorded.
+    is_kept: bool,
+}
+
+impl Replies {
+    async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
+        if let Some((reply, call)) = self.past.pop_front() {
+            return Ok(SpokenReply { text: reply.text, message: reply.message, call, is_kept: true });
+        }
+        let answered = self.caller.call(request).await?;
+        let Reply { text, message, .. } = answered.reply;
+        Ok(SpokenReply { text, message, call: answered.record, is_kept: false })
+    }
+
+    /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error contains the
+    /// unreadable text and the last call.
+    async fn json<T>(
+        &mut self,
+        request: &mut Request,
+        read: impl Fn(&str) -> Result<T, AnswerError>,
+    ) -> Result<Result<(T, SpokenReply), (Unreadable, CallRecord)>, FailedCall> {
+        let first = self.next(request).await?;
+        let error = match read(&first.text) {
+            Ok(value) => return Ok(Ok((value, first))),
+            Err(error) => error.of_answer(first.call.cut()),
+        };
+        let raw = first.text.clone();
+        // Tests render this template with every value; the bare reason is a sufficient fallback.
+        let reason = error.to_string();
+        let again = SECOND_CHANCE.render(&SecondChance { error: &reason }).unwrap_or_else(|_| reason.clone());
+        go_on(request, &first.text, first.message.as_ref(), again);
+        self.keep(first, &error);
+        Ok(match self.next(request).await {
+            Ok(second) => match read(&second.text) {
+                Ok(value) => Ok((value, second)),
+                Err(error) => Err((Unreadable { raw, error: error.of_answer(second.call.cut()) }, second.call)),
+            },
+            // The first answer is kept; the request is repeated when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => {
+                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
+                Err((Unreadable { raw, error }, self.failed(request, &failed)))
+            }
+        })
+    }
+
+    /// Records a reply that is not yet a result before the next call.
+    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
+        if !heard.is_kept {
+            (self.on_reply)(unreadable(heard.text, heard.message, error), heard.call);
+        }
+    }
+
+    fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
+        failed_call(&self.caller, request, failed)
+    }
+}
+
+fn unreadable(text: String, message: Option<serde_json::Value>, error: &impl ToString) -> StoredReply {
+    StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
+}
+
+/// The record of a call that failed permanently.
+fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
+    let unsent = caller.unsent(&request.model);
+    match failed.spent.as_deref() {
+        Some(spent) => {
+            CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
+        }
+        // Never sent, or its attempts are already charged.
+        None => unsent,
+    }
+}
+
+/// The tool calls of one answer.
+#[derive(Default)]
+struct ToolLog {
+    /// The replies that called tools.
+    iterations: u32,
+    calls: Vec<ToolCall>,
+    results: Vec<ToolResult>,
+    records: Vec<CallRecord>,
+}
+
+impl ToolLog {
+    fn note(&mut self, reply: &StoredReply, record: CallRecord) {
+        self.iterations += 1;
+        self.calls.extend(reply.tool_calls.iter().cloned());
+        self.results.extend(reply.tool_results.iter().cloned());
+        self.records.push(record);
+    }
+
+    /// The final text with the tool calls.
+    fn into_said(mut self, text: String, message: Option<serde_json::Value>, call: CallRecord) -> ParsedText {
+        self.records.push(call.clone());
+        let metadata = Metadata {
+            tool_calls: self.calls,
+            tool_results: self.results,
+            tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
+            ..Metadata::of_calls(&self.records)
+        };
+        ParsedText { text: text.into(), message, call, metadata, records: self.records }
+    }
+}
+
+/// Runs the tools that a reply calls, in order, on a blocking thread because they read files.
+async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
+    let wanted = calls.to_vec();
+    let run = spawn_blocking(move || wanted.iter().map(|call| toolbox.run(call)).collect());
+    // A panicking tool must not abort the debate; the model receives an error.
+    run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
+}
+
+#[derive(Debug, Clone)]
+struct ParsedText {
+    text: Arc<str>,
+    /// The raw message, if it contains more than the text.
+    message: Option<serde_json::Value>,
+    /// The last call; earlier ones were passed to [`on_reply`](Ask::on_reply).
+    call: CallRecord,
+    /// The metadata of all its calls.
+    metadata: Metadata,
+    records: Vec<CallRecord>,
+}
+
+impl ParsedText {
+    /// Adds a call and replaces the text.
+    fn and(mut self, text: Arc<str>, call: CallRecord) -> Self {
+        self.records.push(call.clone());
+        let Metadata { tool_calls, tool_results, tool_call_iterations, .. } = std::mem::take(&mut self.metadata);
+        let of_calls = Metadata::of_calls(&self.records);
+        let metadata = Metadata { tool_calls, tool_results, tool_call_iterations, ..of_calls };
+        Self { text, call, metadata, ..self }
+    }
+
+    /// Adds a further call without a result: the text is kept, cut or not.
+    fn beside(self, call: CallRecord) -> Self {
+        let text = Arc::clone(&self.text);
+        let Metadata { truncated, filtered, interrupted, .. } = self.metadata;
+        let with = self.and(text, call);
+        Self { metadata: Metadata { truncated, filtered, interrupted, ..with.metadata }, ..with }
+    }
 }

@@ -1,4 +1,4 @@
-//! The panel: every agent and the judge, built from the settings.
+//! The panel: every agent and the judge with their models, built from the settings.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Commands to a debate that runs or waits.
+//! Commands to a debate that runs or waits, and how it closes.
 
 use dialectic_record::debate::{
     AgentClarifications, AgentId, Answerer, Clarification, Debate, Event, ResultKind, StageId, StopReason,

@@ -1,4 +1,4 @@
-//! Collects a debate's material: files, output of the user's commands, and results of past debates.
+//! Collects a debate's material: attachments, files, output of the user's commands, and results of past debates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -10,9 +10,7 @@
 #![warn(missing_docs)]
 
 mod follow_up;
-mod foreseen;
 mod gather;
-mod models;
 mod prepared;
 mod reply;
 mod run;
@@ -39,10 +37,8 @@ pub use follow_up::PreparedQuestion;
 pub use gather::{AttachmentError, Attachments};
 pub use prepared::{Prepared, Ready};
 pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Hooks, Run};
-pub use services::{DebateHistory, Services, ServicesError};
+pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
-
-pub use models::Models;
 
 use gather::Collector;
 use prepared::Origin;

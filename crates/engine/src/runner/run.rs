@@ -1,4 +1,4 @@
-//! The handle to a running debate.
+//! The handle to a running debate, and what follows its end.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

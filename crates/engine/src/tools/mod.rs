@@ -8,7 +8,6 @@
 mod context_search;
 mod file_read;
 mod list_files;
-mod outline;
 mod platform;
 mod sandbox;
 mod toolbox;
@@ -23,7 +22,7 @@ use serde_json::Value;
 use dialectic_llm::ToolSpec;
 use dialectic_record::debate::Round;
 
-pub use outline::{Excerpt, outline, readme};
+pub use list_files::{Excerpt, outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
 use toolbox::TextArgument;
 pub use toolbox::{Toolbox, specs};

@@ -1,4 +1,4 @@
-//! The tools of one agent, and how its model's tool calls are run.
+//! The tools of one agent: their arguments, and how its model's calls are run.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Charges the requests of one call, each before the next is sent.
+//! Charges the requests of one call, each before the next is sent, and decides on retries.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a built-in program is called and read, and the workspace of a call.
+//! How a built-in program is called and read, its prompt, and the workspace of a call.
 
 use std::fmt::Write as _;
 use std::io;

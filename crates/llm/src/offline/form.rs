@@ -1,4 +1,4 @@
-//! JSON answers: the task's contents in the shape of the schema.
+//! JSON answers and speeches: the task's contents in the shape that it asks for.
 
 use serde_json::{Value, json};
 

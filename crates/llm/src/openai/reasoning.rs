@@ -3,16 +3,6 @@
 //! Reasoning is only recognized at the beginning of an answer: further down, a tag is part of the answer's subject.
 //! Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and llama.cpp.
 
-mod live;
-mod spellings;
-
-pub(super) use live::Spoken;
-
-use serde::de::IgnoredAny;
-
-use super::marks::without_end_of_turn;
-use spellings::{Opening, WRAPPERS, opening};
-
 /// Some servers begin texts with it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -52,7 +42,7 @@ pub(super) fn told_apart(text: String) -> VisibleText {
             VisibleText { answer: unwrapped(&behind).to_owned(), began_within: true }
         }
         // A stray tag at the end: the whole text is the answer.
-        Some(_) => VisibleText { answer: spellings::without_ending(&text).to_owned(), began_within: false },
+        Some(_) => VisibleText { answer: without_ending(&text).to_owned(), began_within: false },
         None if text.starts_with(BYTE_ORDER_MARK) => {
             VisibleText { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
         }
@@ -69,9 +59,9 @@ fn beginning(text: &str) -> &str {
 fn unwrapped(answer: &str) -> &str {
     let answer = without_end_of_turn(answer);
     for (open, close) in WRAPPERS {
-        if let Some(inside) = spellings::strip_start(answer, open) {
+        if let Some(inside) = strip_start(answer, open) {
             // A cut answer lacks the closing wrapper.
-            return spellings::strip_end(inside.trim_end(), close).unwrap_or(inside).trim();
+            return strip_end(inside.trim_end(), close).unwrap_or(inside).trim();
         }
     }
     answer
@@ -81,12 +71,12 @@ fn unwrapped(answer: &str) -> &str {
 /// Ignores tags quoted as code or within a sentence. Searches from `from`.
 fn lone_ending(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
-    while let Some((start, end)) = spellings::next_ending(text, at) {
+    while let Some((start, end)) = next_ending(text, at) {
         at = end;
         let line = text[..start].rfind('\n').map_or(0, |before| before + 1);
         let (before, behind) = (&text[line..start], text[end..].lines().next().unwrap_or_default());
         let is_code = before.matches('`').count() % 2 == 1 || is_quoted(before, behind) || is_in_fence(&text[..line]);
-        if !is_code && !is_in_sentence(before, behind) && !spellings::is_opened_before(text, start, end) {
+        if !is_code && !is_in_sentence(before, behind) && !is_opened_before(text, start, end) {
             return Some(end);
         }
     }
@@ -113,3 +103,332 @@ fn is_in_fence(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests;
+
+use Certainty::{Certain, WithEnd};
+use memchr::{memchr2_iter, memmem};
+use serde::de::IgnoredAny;
+
+use super::marks::without_end_of_turn;
+
+/// Passes on the words of a streamed answer, without its leading reasoning.
+pub(in crate::openai) struct Spoken {
+    state: ReasoningState,
+    /// Text that may be either.
+    held: String,
+}
+
+enum ReasoningState {
+    /// Nothing was passed on yet; `reasoned` is whether reasoning was removed.
+    Beginning { reasoned: bool },
+    /// Inside reasoning; `searched` is how much was searched for its end.
+    Reasoning { block: ReasoningTag, searched: usize },
+    /// Inside the answer.
+    Answering,
+}
+
+impl Spoken {
+    /// Creates the state for a new answer. With `begins_within`, its model begins inside reasoning, and everything is
+    /// held until that ends.
+    pub(in crate::openai) fn new(begins_within: bool) -> Self {
+        let state = if begins_within {
+            ReasoningState::Reasoning { block: ReasoningTag::Unopened, searched: 0 }
+        } else {
+            ReasoningState::Beginning { reasoned: false }
+        };
+        Self { state, held: String::new() }
+    }
+
+    /// Adds `piece`, and calls `say` with the words that certainly belong to the answer.
+    pub(in crate::openai) fn take(&mut self, piece: &str, say: &mut dyn FnMut(&str)) {
+        if matches!(self.state, ReasoningState::Answering) {
+            say(piece);
+            return;
+        }
+        self.held.push_str(piece);
+        while self.advance(say) {}
+    }
+
+    /// The server separates reasoning itself: all text is the answer.
+    pub(in crate::openai) fn is_told_apart(&mut self, say: &mut dyn FnMut(&str)) {
+        if matches!(self.state, ReasoningState::Reasoning { block: ReasoningTag::Unopened, .. }) {
+            self.state = ReasoningState::Beginning { reasoned: false };
+            while self.advance(say) {}
+        }
+    }
+
+    /// Ends the answer: passes on held text that is not reasoning.
+    pub(in crate::openai) fn finish(&mut self, say: &mut dyn FnMut(&str)) {
+        let held = std::mem::take(&mut self.held);
+        let rest = match &self.state {
+            ReasoningState::Beginning { reasoned: true } => beginning(&held).to_owned(),
+            ReasoningState::Beginning { reasoned: false } | ReasoningState::Answering => held,
+            ReasoningState::Reasoning { block, .. } if block.is_certain() => return,
+            ReasoningState::Reasoning { .. } => told_apart(held).answer,
+        };
+        if !rest.is_empty() {
+            say(&rest);
+        }
+    }
+
+    /// Makes one step; returns whether another may follow.
+    fn advance(&mut self, say: &mut dyn FnMut(&str)) -> bool {
+        match self.state {
+            ReasoningState::Answering => false,
+            ReasoningState::Beginning { reasoned } => {
+                let start = beginning(&self.held);
+                match opening(start) {
+                    Opening::Perhaps => false,
+                    Opening::Block { block, len } => {
+                        // Text that may be the answer is kept.
+                        let gone = if block.is_certain() { len } else { 0 };
+                        self.held = start[gone..].to_owned();
+                        self.state = ReasoningState::Reasoning { block, searched: len - gone };
+                        true
+                    }
+                    Opening::None => {
+                        say(if reasoned { start } else { &self.held });
+                        self.held = String::new();
+                        self.state = ReasoningState::Answering;
+                        false
+                    }
+                }
+            }
+            ReasoningState::Reasoning { block, searched } => {
+                // An end tag may begin in the searched part.
+                let from = self.held.floor_char_boundary(searched.saturating_sub(LONGEST_END));
+                let end = match block {
+                    ReasoningTag::Unopened => lone_ending(&self.held, from)
+                        .filter(|end| self.held[*end..].contains(|c: char| !c.is_whitespace())),
+                    ReasoningTag::Tagged { .. } | ReasoningTag::Marked(_) => {
+                        block.end_in(&self.held[from..]).map(|end| from + end)
+                    }
+                };
+                if let Some(end) = end {
+                    self.held.drain(..end);
+                    self.state = ReasoningState::Beginning { reasoned: true };
+                    return true;
+                }
+                if block.is_certain() {
+                    self.held.drain(..from);
+                }
+                self.state = ReasoningState::Reasoning { block, searched: self.held.len() };
+                false
+            }
+        }
+    }
+}
+
+/// Names of tags, in lower case.
+const NAMES: [&str; 12] = [
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "scratchpad",
+    "antthinking",
+    "ant_thinking",
+    "seed:think",
+    "mm:think",
+    "longcat_think",
+];
+
+/// The brackets of a tag: before the name, before the name of an end tag, after the name. `◁` is Kimi's.
+const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
+
+/// Whether an opening mark proves reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    /// Even without an end mark.
+    Certain,
+    /// Only with an end mark: answers may begin the same way.
+    WithEnd,
+}
+
+/// Opening marks that are not tags, each with its ends; an empty end applies at once, for marks between reasoning and
+/// answer.
+const MARKS: [(&str, &[&str], Certainty); 18] = [
+    // Mistral.
+    ("[THINK]", &["[/THINK]"], Certain),
+    // gpt-oss ("harmony"), whose channels follow one another; the last one is the answer.
+    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], Certain),
+    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], Certain),
+    ("<|channel|>final", &["<|message|>"], Certain),
+    ("<|start|>assistant", &[""], Certain),
+    // The same for servers that drop the marks but keep the words.
+    ("analysisWe", &["assistantfinal"], WithEnd),
+    ("analysisThe", &["assistantfinal"], WithEnd),
+    ("analysisUser", &["assistantfinal"], WithEnd),
+    ("analysisI ", &["assistantfinal"], WithEnd),
+    ("analysisLet", &["assistantfinal"], WithEnd),
+    ("analysisNeed", &["assistantfinal"], WithEnd),
+    // Gemma 4, Kimi K3, Cohere's Command A, Apertus, OpenThinker and its kin.
+    ("<|channel>thought", &["<channel|>"], Certain),
+    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], Certain),
+    ("<|START_THINKING|>", &["<|END_THINKING|>"], Certain),
+    ("<|inner_prefix|>", &["<|inner_suffix|>"], Certain),
+    ("<|begin_of_thought|>", &["<|end_of_thought|>"], Certain),
+    // Granite.
+    ("Here is my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
+    ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
+];
+
+/// Wrappers around answers after reasoning.
+const WRAPPERS: [(&str, &str); 7] = [
+    ("<answer>", "</answer>"),
+    ("<response>", "</response>"),
+    ("<output>", "</output>"),
+    ("<solution>", "</solution>"),
+    ("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+    ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    ("<|begin_of_solution|>", "<|end_of_solution|>"),
+];
+
+/// The maximum length of an end mark in bytes.
+const LONGEST_END: usize = 32;
+
+/// The beginning of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Opening {
+    /// Reasoning, after a mark of `len` bytes.
+    Block { block: ReasoningTag, len: usize },
+    /// Too short to decide.
+    Perhaps,
+    /// Not reasoning.
+    None,
+}
+
+/// A kind of reasoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReasoningTag {
+    /// Between tags.
+    Tagged { bracket: usize, name: &'static str },
+    /// Between marks.
+    Marked(usize),
+    /// Ended without a beginning.
+    Unopened,
+}
+
+impl ReasoningTag {
+    /// The offset after its end in `text`.
+    fn end_in(self, text: &str) -> Option<usize> {
+        match self {
+            Self::Tagged { bracket, name } => {
+                let [_, open, close] = BRACKETS[bracket];
+                find_tag(text, 0, open, name, close).map(|(_, end)| end)
+            }
+            Self::Marked(mark) => {
+                let ends = MARKS[mark].1.iter().filter_map(|end| Some((find(text, 0, end)?, end.len())));
+                ends.min().map(|(start, len)| start + len)
+            }
+            Self::Unopened => lone_ending(text, 0),
+        }
+    }
+
+    /// Whether it is reasoning even without its end.
+    fn is_certain(self) -> bool {
+        match self {
+            Self::Tagged { .. } => true,
+            Self::Marked(mark) => MARKS[mark].2 == Certain,
+            Self::Unopened => false,
+        }
+    }
+}
+
+/// Classifies the beginning of `text`.
+fn opening(text: &str) -> Opening {
+    let tags = BRACKETS.iter().enumerate().flat_map(|(bracket, [open, _, close])| {
+        NAMES.iter().map(move |name| (ReasoningTag::Tagged { bracket, name }, [*open, *name, *close]))
+    });
+    let marks = MARKS.iter().enumerate().map(|(mark, (start, ..))| (ReasoningTag::Marked(mark), [*start, "", ""]));
+    let mut perhaps = false;
+    for (block, parts) in tags.chain(marks) {
+        match begins(text, parts) {
+            Some(len) if len <= text.len() => return Opening::Block { block, len },
+            Some(_) => perhaps = true,
+            None => {}
+        }
+    }
+    if perhaps || text.is_empty() { Opening::Perhaps } else { Opening::None }
+}
+
+/// The length of all parts, if `text` begins with them as far as it goes.
+fn begins(text: &str, parts: [&str; 3]) -> Option<usize> {
+    let text = text.as_bytes();
+    let mut at = 0;
+    for part in parts {
+        let there = &text[at.min(text.len())..(at + part.len()).min(text.len())];
+        if !there.eq_ignore_ascii_case(&part.as_bytes()[..there.len()]) {
+            return None;
+        }
+        at += part.len();
+    }
+    Some(at)
+}
+
+/// The next end tag of reasoning from `at` on.
+fn next_ending(text: &str, at: usize) -> Option<(usize, usize)> {
+    // The kinds that may lack a beginning.
+    let tags = BRACKETS.iter().flat_map(|[_, open, close]| {
+        ["think", "thinking", "seed:think", "mm:think", "longcat_think"].map(|name| (*open, name, *close))
+    });
+    let tags = tags.filter_map(|(open, name, close)| find_tag(text, at, open, name, close));
+    let mark = find(text, at, "[/THINK]").map(|start| (start, start + "[/THINK]".len()));
+    tags.chain(mark).min()
+}
+
+/// Whether the end tag between `start` and `end` has a beginning before it.
+fn is_opened_before(text: &str, start: usize, end: usize) -> bool {
+    let opening = text[start..end].replacen('/', "", 1);
+    find(&text[..start], 0, &opening).is_some()
+}
+
+/// `text` without end tags at its end.
+fn without_ending(text: &str) -> &str {
+    let mut rest = text.trim_end();
+    while let Some((start, end)) = next_ending(rest, rest.floor_char_boundary(rest.len().saturating_sub(LONGEST_END))) {
+        if end < rest.len() {
+            break;
+        }
+        rest = rest[..start].trim_end();
+    }
+    rest
+}
+
+/// `text` after `start`, ignoring case.
+fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    begins(text, [start, "", ""]).and_then(|len| text.get(len..))
+}
+
+/// `text` before `end`, ignoring case.
+fn strip_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
+    let at = text.len().checked_sub(end.len()).filter(|at| text.is_char_boundary(*at))?;
+    text[at..].eq_ignore_ascii_case(end).then(|| &text[..at])
+}
+
+fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Option<(usize, usize)> {
+    let mut at = from;
+    // Every answer is searched for every tag, and few contain one.
+    while let Some(start) = memmem::find(text.get(at..)?.as_bytes(), open.as_bytes()).map(|found| at + found) {
+        let len = open.len() + name.len() + close.len();
+        if begins(&text[start..], [open, name, close]).is_some_and(|len| start + len <= text.len()) {
+            return Some((start, start + len));
+        }
+        at = start + open.len();
+    }
+    None
+}
+
+/// The offset of `mark` in `text` from `from` on, ignoring case.
+fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
+    let Some(first) = mark.bytes().next() else { return Some(from) };
+    let rest = text.get(from..)?.as_bytes();
+    // No mark begins with a continuation byte.
+    let starts = memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), rest).map(|at| from + at);
+    let is_there = |start: &usize| {
+        let len = begins(&text[*start..], [mark, "", ""]);
+        len.is_some_and(|len| start + len <= text.len())
+    };
+    starts.filter(|start| text.is_char_boundary(*start)).find(is_there)
+}

@@ -1,4 +1,4 @@
-//! The initial data of a debate: collected material, and its agents' past results.
+//! The initial data of a debate: attachments, collected material, the agents' past results, and the chosen team.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Ids of debates and agents.
+//! Ids of debates, agents and calls, and how a call ended.
 
 use std::fmt;
 use std::sync::Arc;

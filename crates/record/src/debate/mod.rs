@@ -5,7 +5,6 @@
 //! format; field names are those of existing dialectic files.
 
 mod agreement;
-mod answer_state;
 mod change_set;
 mod check;
 mod clarification;
@@ -28,7 +27,6 @@ mod progress;
 mod prompt_source;
 mod settings;
 mod signal;
-mod similarity;
 mod solution;
 mod stage;
 mod state;
@@ -45,10 +43,9 @@ pub mod fixture;
 
 pub(crate) use agreement::mean;
 pub use agreement::{
-    Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation, RelatedPair, Relation,
-    Relations, Wording,
+    Argument, Challenge, Convergence, Decisions, Extension, Lexicon, Matter, NeglectedPoint, Observation, RelatedPair,
+    Relation, Relations, Wording,
 };
-pub use answer_state::AnswerState;
 pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
@@ -63,7 +60,7 @@ pub use gathered::{
 };
 pub use id::{AgentId, CallKey, CallStatus, DebateId};
 pub use order::shuffled;
-pub use outcome::{Outcome, OutcomeKind};
+pub use outcome::{AnswerState, Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use polls::{Dissent, PollChoice, Polls, Undecided, VoteCount, Voting};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
@@ -74,7 +71,6 @@ pub use settings::{
     TerminationKind, TerminationSettings, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
-pub use similarity::Lexicon;
 pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{

@@ -2,12 +2,16 @@
 //! rules do not change existing debates.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::points::{Ledger, Point, PointStatus};
 use dialectic_base::figures::{counted, list, thousands};
+use dialectic_base::markdown::{single_spaced, truncate};
+use dialectic_base::severity::Severity;
 
-use super::{CallKey, Contribution, Debate, ResultKind, Shortened, StageId, StopReason};
+use super::{CallKey, Contribution, Debate, Failure, ResultKind, Shortened, StageId, Status, StopReason};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -179,4 +183,272 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let failed = later.rfind(|key| yields(key.stage) == Some(ResultKind::Proposal))?;
     let text = debate.positions(last).into_iter().find(|text| text.agent_id == failed.agent_id)?;
     Some((&**text, debate.words(failed.stage).noun))
+}
+
+/// The characters shown of a requirement.
+const REQUIREMENT: usize = 80;
+/// The number of requirements and points that are named.
+const NAMED: usize = 3;
+
+/// What an answer does not achieve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerState {
+    /// The major requirements that it does not meet.
+    pub unmet: Vec<String>,
+    /// The major requirements that hold except in a named case.
+    pub partly: Vec<String>,
+    /// The numbers of the open points of severity major or higher; in a review, of the findings.
+    pub open_major: Vec<String>,
+    /// What was examined, which decides how an answer without faults is described.
+    #[serde(skip)]
+    basis: AnswerBasis,
+}
+
+/// What an answer was held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AnswerBasis {
+    /// A judge assessed it against the requirements.
+    Requirements,
+    /// Nobody did: its protocol has no assessment, or the assessment is missing.
+    Points,
+    /// It is the review of a change.
+    Change,
+}
+
+impl AnswerState {
+    /// Whether every major requirement is met and nothing major is open, as far as is known.
+    pub fn is_clean(&self) -> bool {
+        let Self { unmet, partly, open_major, .. } = self;
+        unmet.is_empty() && partly.is_empty() && open_major.is_empty()
+    }
+
+    /// The faults in a few words: `1 unmet, 2 open`; `None` without any.
+    pub fn in_brief(&self) -> Option<String> {
+        let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open_major.len(), "open")];
+        let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        Some(counts.collect::<Vec<_>>().join(", ")).filter(|brief| !brief.is_empty())
+    }
+}
+
+impl fmt::Display for AnswerState {
+    /// `1 major requirement only in part: restore under 4 h; 1 major point open (2.2)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requirements = |all: &[String], how: &str| {
+            let what = counted(all.len() as u64, "major requirement");
+            (!all.is_empty()).then(|| format!("{what} {how}: {}", named(all, shortened)))
+        };
+        let points = counted(self.open_major.len() as u64, "major point");
+        let findings = counted(self.open_major.len() as u64, "major finding");
+        let what = if self.basis == AnswerBasis::Change { findings } else { format!("{points} open") };
+        let open =
+            (!self.open_major.is_empty()).then(|| format!("{what} ({})", named(&self.open_major, str::to_owned)));
+        let faults = [requirements(&self.unmet, "not met"), requirements(&self.partly, "only in part"), open];
+        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        if !faults.is_empty() {
+            return f.write_str(&faults.join("; "));
+        }
+        f.write_str(match self.basis {
+            AnswerBasis::Requirements => "every major requirement met, nothing major open",
+            AnswerBasis::Points => "not assessed against the requirements, nothing major open",
+            AnswerBasis::Change => "no major finding",
+        })
+    }
+}
+
+/// The first of several texts, and the number of the others.
+fn named(all: &[String], shown: impl Fn(&str) -> String) -> String {
+    let separator = if all.iter().any(|one| one.contains(',')) { " / " } else { ", " };
+    let first = all.iter().take(NAMED).map(|one| shown(one)).collect::<Vec<_>>().join(separator);
+    match all.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// A requirement on one line, cut at a word.
+fn shortened(text: &str) -> String {
+    let line = single_spaced(text);
+    let line = line.trim_end_matches('.');
+    let kept = truncate(line, REQUIREMENT);
+    if kept.len() == line.len() {
+        return line.to_owned();
+    }
+    let is_whole = line[kept.len()..].starts_with(' ');
+    let whole = if is_whole { kept } else { kept.rsplit_once(' ').map_or(kept, |(words, _)| words) };
+    format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c)))
+}
+
+impl Debate {
+    /// What its answer does not achieve; `None` without an answer, or if nothing is known to be open because no findings
+    /// or critiques could be read.
+    pub fn answer_state(&self) -> Option<AnswerState> {
+        self.final_solution.as_ref()?;
+        self.answer_state_in(&Ledger::shown(self))
+    }
+
+    /// The same, by the points of this ledger.
+    pub(super) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
+        let solution = self.final_solution.as_ref()?;
+        let is_major = |severity: Severity| severity <= Severity::Major;
+        let (basis, open_major) = if self.change.is_some() {
+            let mut texts = self.texts_yielding(ResultKind::Findings);
+            if !texts.any(|text| text.reading.as_ref().is_some_and(|reading| reading.findings.is_some())) {
+                return None;
+            }
+            let findings = self.findings().into_iter().filter(|one| !one.is_dismissed() && is_major(one.severity));
+            (AnswerBasis::Change, findings.map(|one| one.number).collect())
+        } else {
+            let is_assessed = solution.confidence.is_some() && solution.parse_error.is_none();
+            let basis = if is_assessed { AnswerBasis::Requirements } else { AnswerBasis::Points };
+            let open = ledger.in_order().into_iter().filter(|one| {
+                one.status() == PointStatus::Open && is_major(one.point.severity) && self.is_about_answer(one)
+            });
+            (basis, open.map(Point::number).collect())
+        };
+        let state = AnswerState {
+            unmet: solution.unfulfilled_major_requirements.clone(),
+            partly: solution.partly_fulfilled.iter().map(|one| one.requirement.clone()).collect(),
+            open_major,
+            basis,
+        };
+        (self.has_points_on_record() || !state.is_clean()).then_some(state)
+    }
+
+    /// Whether its critiques, if it has any, were read for points when they were recorded.
+    fn has_points_on_record(&self) -> bool {
+        let critiques = || self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Critique));
+        critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
+    }
+
+    /// Whether a point is about the answer rather than about a text that lost a vote.
+    fn is_about_answer(&self, point: &Point) -> bool {
+        let base = self.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
+        point.draft.is_some() || point.ruling().is_some() || base.is_none_or(|base| *base == point.target_id)
+    }
+
+    /// Whether the run is complete, in words: `complete`, `incomplete: 2 critiques missing`, `stopped by the user`,
+    /// `failed`. Before the end, its status.
+    pub fn run_in_words(&self) -> String {
+        match self.outcome.as_ref().map(|outcome| outcome.kind) {
+            _ if self.status == Status::Failed => "failed".to_owned(),
+            Some(OutcomeKind::Full) => "complete".to_owned(),
+            Some(OutcomeKind::Degraded) => format!("incomplete: {}", self.missing_in_words()),
+            Some(OutcomeKind::Stopped) => match self.stop_reason {
+                Some(StopReason::User) => "stopped by the user".to_owned(),
+                Some(StopReason::Budget) => format!("stopped by {}", self.limit_in_words()),
+                None => "stopped".to_owned(),
+            },
+            // The older program recorded no outcome.
+            None if self.status == Status::Completed => "finished".to_owned(),
+            None => self.status.name().to_owned(),
+        }
+    }
+
+    /// What is missing in an incomplete run: `2 critiques missing, and 1 more`.
+    fn missing_in_words(&self) -> String {
+        let reasons = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
+        let mut stages: Vec<(StageId, u64)> = Vec::new();
+        for Failure { key, .. } in &self.failures {
+            match stages.iter_mut().find(|(stage, _)| *stage == key.stage) {
+                Some((_, count)) => *count += 1,
+                None => stages.push((key.stage, 1)),
+            }
+        }
+        let missing: Vec<String> = stages
+            .iter()
+            .map(|(stage, count)| {
+                let words = self.words(*stage);
+                format!("{count} {}", if *count == 1 { words.noun } else { words.plural })
+            })
+            .collect();
+        let others = reasons.len().saturating_sub(self.failures.len());
+        match (missing.is_empty(), others) {
+            (false, 0) => format!("{} missing", list(&missing)),
+            (false, more) => format!("{} missing, and {more} more", list(&missing)),
+            (true, _) => {
+                let first = reasons.first().map(|one| shortened(one)).unwrap_or_default();
+                let more = if others > 1 { format!(" (and {} more)", others - 1) } else { String::new() };
+                first + &more
+            }
+        }
+    }
+
+    /// Whether its run is complete and its answer has no known fault; false if either is unknown.
+    pub fn is_clean(&self) -> bool {
+        self.is_full() == Some(true) && self.answer_state().is_some_and(|answer| answer.is_clean())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::debate::fixture::{argued, debate};
+    use crate::debate::{Outcome, PartlyFulfilled};
+
+    use super::*;
+
+    #[test]
+    fn the_run_is_one_statement_and_the_answer_another() {
+        let mut debate = debate();
+        assert_eq!(debate.run_in_words(), "incomplete: 1 critique missing, and 5 more");
+        debate.failures.clear();
+        debate.outcome = Some(Outcome { kind: OutcomeKind::Degraded, reasons: vec!["x failed".to_owned(); 3] });
+        assert_eq!(debate.run_in_words(), "incomplete: x failed (and 2 more)");
+        debate.outcome = Some(Outcome { kind: OutcomeKind::Full, reasons: Vec::new() });
+        assert_eq!(debate.run_in_words(), "complete");
+        debate.outcome = Some(Outcome { kind: OutcomeKind::Stopped, reasons: Vec::new() });
+        debate.stop_reason = Some(StopReason::User);
+        assert_eq!(debate.run_in_words(), "stopped by the user");
+        debate.outcome = None;
+        assert_eq!(debate.run_in_words(), "finished", "an older record does not say");
+        assert_eq!(debate.answer_state(), None, "there is no answer");
+        assert!(!debate.is_clean());
+        debate.status = Status::Failed;
+        assert_eq!(debate.run_in_words(), "failed");
+    }
+
+    #[test]
+    fn an_answer_names_what_it_does_not_achieve() {
+        let mut debate = argued();
+        debate.outcome = Some(Outcome { kind: OutcomeKind::Full, reasons: Vec::new() });
+        let open = "3 major points open (1.1, 1.3, 1.6)";
+        assert_eq!(debate.answer_state().unwrap().to_string(), open);
+        assert!(!debate.is_clean());
+        let solution = debate.final_solution.as_mut().unwrap();
+        solution.partly_fulfilled = vec![PartlyFulfilled {
+            requirement: "restore under 4 h.".to_owned(),
+            holds: "always".to_owned(),
+            fails: "at night".to_owned(),
+        }];
+        let said = debate.answer_state().unwrap();
+        assert_eq!(said.to_string(), format!("1 major requirement only in part: restore under 4 h; {open}"));
+        assert_eq!(said.in_brief().as_deref(), Some("1 in part, 3 open"));
+        assert_eq!(
+            serde_json::to_value(&said).unwrap(),
+            serde_json::json!({"unmet": [], "partly": ["restore under 4 h."], "openMajor": ["1.1", "1.3", "1.6"]})
+        );
+        let solution = debate.final_solution.as_mut().unwrap();
+        solution.partly_fulfilled.clear();
+        solution.rulings.clear();
+        for round in &mut debate.rounds {
+            round.contributions.retain(|one| one.target_agent_id.is_none());
+        }
+        let clean = debate.answer_state().unwrap();
+        assert_eq!(clean.to_string(), "every major requirement met, nothing major open");
+        assert!(debate.is_clean() && clean.in_brief().is_none());
+        debate.final_solution.as_mut().unwrap().confidence = None;
+        let unassessed = debate.answer_state().unwrap().to_string();
+        assert_eq!(unassessed, "not assessed against the requirements, nothing major open");
+    }
+
+    #[test]
+    fn a_point_against_a_text_that_lost_is_not_about_the_answer() {
+        let mut debate = argued();
+        let solution = debate.final_solution.as_mut().unwrap();
+        solution.rulings.clear();
+        solution.base = Some("agent-kiss".into());
+        assert_eq!(debate.answer_state().unwrap().open_major, Vec::<String>::new());
+        debate.final_solution.as_mut().unwrap().base = Some("agent-architect".into());
+        assert!(!debate.answer_state().unwrap().open_major.is_empty());
+    }
 }

@@ -1,4 +1,4 @@
-//! The audience's votes, and how the debate changed them.
+//! Votes: their count, the audience's polls, and how the debate changed them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

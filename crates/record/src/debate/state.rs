@@ -1,4 +1,4 @@
-//! The saved state of a debate.
+//! The saved state of a debate, with the questions asked after it.
 
 use std::collections::BTreeMap;
 use std::fmt;

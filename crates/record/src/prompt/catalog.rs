@@ -1,4 +1,4 @@
-//! The environment of templates, and the parts that they share.
+//! The catalog of prompts: the environment of templates, files of the user's own, and the version of the whole.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

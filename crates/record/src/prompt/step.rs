@@ -1,4 +1,4 @@
-//! The prompts of a protocol's calls.
+//! The prompts of a protocol's calls, and the values that they show.
 
 use std::sync::{LazyLock, PoisonError, RwLock};
 

@@ -4,7 +4,6 @@
 //! replaces its contents. So no watcher, however slow, can delay a debate or grow its memory. Recorded events are never
 //! lost: a [`Follower`] reads those in a gap from the journal.
 
-mod follower;
 mod subscription;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::debate::{PanelInfo, Progress, Signal};
 
-pub use follower::{EventLog, Followed, Follower};
-pub use subscription::{Gap, Subscription, Update};
+pub use subscription::{EventLog, Followed, Follower, Gap, Subscription, Update};
 
 use subscription::Queue;
 

@@ -1,4 +1,4 @@
-//! The debates directory: ids, look-up and listing.
+//! The debates directory: ids, look-up by name or pattern, and listing.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,7 +19,7 @@ use dialectic_base::key_path::KeyPath;
 
 use super::lock::is_locked;
 use super::older::{complete, mend};
-use super::saver::read_mark;
+use super::snapshot::read_mark;
 use super::snapshot::{is_special, open_regular};
 use super::{Readers, StoreError, write_atomically};
 

@@ -6,12 +6,10 @@
 mod directory;
 mod host;
 mod journal;
-mod line;
 mod lock;
 mod older;
 mod record;
 mod saved;
-mod saver;
 mod snapshot;
 mod verify;
 

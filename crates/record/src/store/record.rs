@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
 
-use super::saver::{Saver, StateFile, read_mark, write_state};
 use super::snapshot::remove_leftovers;
+use super::snapshot::{Saver, StateFile, read_mark, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
 /// The maximum number of new ids tried.

@@ -1,4 +1,4 @@
-//! Loads a saved debate from its state file, or from its journal if that is newer.
+//! Loads, removes and restores a saved debate: from its state file, or from its journal if that is newer.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::debate::{Debate, Event, Recorded, Status, fold};
 
 use super::journal::{hold, last_event};
-use super::saver::read_mark;
+use super::snapshot::read_mark;
 use super::snapshot::remove_leftovers;
 use super::{Directory, Entry, Record, StateFileError, StoreError, read_journal, read_state};
 

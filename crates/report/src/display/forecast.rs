@@ -1,9 +1,13 @@
-//! The forecast of a debate for people.
+//! The forecast of a debate for people, and how many of its calls remain.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use dialectic_base::figures::{cost, counted, list, short_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
-use dialectic_record::debate::{Forecast, PlannedCall, Purchase, StageId};
+use dialectic_record::debate::{
+    CallKey, Event, Forecast, PanelInfo, PlannedCall, Progress, Purchase, Signal, Span, Spent, StageId,
+};
 
 use super::blocks::Layout;
 use super::table::{Cell, Table, TableColumn};
@@ -95,11 +99,146 @@ pub fn purchase(purchase: &Purchase) -> String {
     format!("The {limit} buys {buys}{held}{without}{all}.")
 }
 
+/// The remaining calls. Empty until the forecast is complete.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The number of expected calls by round and stage.
+    stages: BTreeMap<(u32, StageId), usize>,
+    to_come: BTreeMap<CallKey, ExpectedCall>,
+    /// The ended calls with their cost, if known.
+    settled: BTreeMap<CallKey, Option<Usd>>,
+    /// The ended stages.
+    over: BTreeSet<(u32, StageId)>,
+    /// The range of all calls, which only narrows.
+    calls: Option<Span<u64>>,
+    /// The forecast and the real cost of the ended calls.
+    foreseen: Span<Usd>,
+    cost: Usd,
+    /// Whether no further round begins.
+    is_closing: bool,
+}
+
+#[derive(Debug)]
+struct ExpectedCall {
+    /// The cost, if known.
+    cost: Option<Span<Usd>>,
+    is_certain: bool,
+    /// Whether it counts for the likely cost: extra rounds are possible, but unlikely.
+    is_likely: bool,
+}
+
+impl Plan {
+    /// Adds the forecast, which may arrive during the debate.
+    pub(super) fn expect(&mut self, forecast: &Forecast, progress: &Progress) {
+        let panel = progress.panel();
+        for call in &forecast.calls {
+            if call.is_certain {
+                *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
+            }
+            let is_likely = call.is_certain || call.key.round <= panel.rounds;
+            let expected = ExpectedCall { cost: call.cost, is_certain: call.is_certain, is_likely };
+            self.to_come.insert(call.key.clone(), expected);
+        }
+        for (key, cost) in self.settled.clone() {
+            self.settle(&key, cost, panel);
+        }
+        self.narrow(progress);
+    }
+
+    /// Follows `signal`, which `progress` has already seen.
+    pub(super) fn see(&mut self, signal: &Signal, progress: &Progress) {
+        let panel = progress.panel();
+        match signal {
+            Signal::StageEnded { stage, round, .. } => {
+                self.over.insert((*round, *stage));
+            }
+            Signal::Recorded(recorded) => {
+                let event = &recorded.event;
+                if let Some((key, _)) = event.settles() {
+                    let cost = event.call().and_then(|call| call.cost_usd);
+                    self.settled.insert(key.clone(), cost);
+                    self.settle(key, cost, panel);
+                }
+                if let Event::StageEntered { stage } = event {
+                    let is_behind_rounds =
+                        panel.stage(*stage).is_some_and(|stage| !stage.in_round && stage.yields.is_some());
+                    self.is_closing |= is_behind_rounds && self.settled.keys().any(|key| key.round > 0);
+                }
+            }
+            _ => return,
+        }
+        self.narrow(progress);
+    }
+
+    fn settle(&mut self, key: &CallKey, cost: Option<Usd>, panel: &PanelInfo) {
+        // If rounds end early, the calls after them belong to an earlier round than foreseen.
+        let is_in_round = panel.stage(key.stage).is_none_or(|stage| stage.in_round);
+        let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
+        let found =
+            if self.to_come.contains_key(key) { Some(key) } else { self.to_come.keys().find(|one| is_same(one)) };
+        let found = found.cloned().and_then(|key| self.to_come.remove(&key));
+        if let Some((foreseen, cost)) = found.and_then(|call| call.cost).zip(cost) {
+            self.foreseen = self.foreseen + foreseen;
+            self.cost += cost;
+        }
+    }
+
+    /// Removes calls that will not be made any more, and narrows the range of all calls.
+    fn narrow(&mut self, progress: &Progress) {
+        let panel = progress.panel();
+        let in_round = |stage| panel.stage(stage).is_some_and(|stage| stage.in_round);
+        self.to_come.retain(|key, _| {
+            let is_over = self.over.contains(&(key.round, key.stage));
+            let is_past = self.is_closing && in_round(key.stage);
+            !is_over && !is_past
+        });
+        if !self.stages.is_empty() {
+            let made = progress.spent().calls;
+            let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;
+            let (low, high) = (made + certain, made + self.to_come.len() as u64);
+            let before = self.calls.unwrap_or(Span { low, high });
+            let high = high.min(before.high);
+            self.calls = Some(Span { low: low.max(before.low).min(high), high });
+        }
+    }
+
+    /// The expected stages of a round, with their numbers of calls.
+    pub(super) fn stages(&self, round: u32) -> impl Iterator<Item = (StageId, usize)> {
+        let of_round = self.stages.iter().filter(move |((of, _), _)| *of == round);
+        of_round.map(|((_, stage), calls)| (*stage, *calls))
+    }
+
+    /// The range of the number of all calls; `None` without a forecast.
+    pub(super) fn calls(&self) -> Option<Span<u64>> {
+        self.calls
+    }
+
+    /// The likely final cost. Extrapolates the length of answers from finished ones; `None` before the first one, or if
+    /// a price is unknown.
+    pub(super) fn likely(&self, spent: Spent) -> Option<Usd> {
+        let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();
+        if room <= 0.0 {
+            return None;
+        }
+        let least = self.foreseen.low.dollars();
+        // If answers are even shorter than the minimum, later ones are assumed to be as short.
+        let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
+        let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
+        let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);
+        let likely = self.to_come.values().filter(|call| call.is_likely);
+        let to_come: Option<Usd> = likely.map(|call| call.cost.as_ref().map(of)).sum();
+        Some(spent.cost? + to_come?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use dialectic_record::debate::fixture::{self, CRITIQUE, PROPOSAL, SYNTHESIS, contributed, key, panel};
+    use dialectic_record::debate::{PlannedCall, Span};
+
     use super::*;
-    use dialectic_record::debate::Span;
-    use dialectic_record::debate::fixture::{CRITIQUE, PROPOSAL, key};
 
     #[test]
     fn a_row_adds_up_the_calls_of_a_stage_with_a_model() {
@@ -133,5 +272,123 @@ mod tests {
             assert!(drawn.lines().all(|line| line.chars().count() <= width), "{drawn}");
             assert!(drawn.contains("critique") && drawn.contains("$0.1800"), "{drawn}");
         }
+    }
+
+    fn planned(key: CallKey, cents: Option<(f64, f64)>) -> PlannedCall {
+        let cost = cents
+            .map(|(low, high)| Span { low: Usd::from_dollars(low / 100.0), high: Usd::from_dollars(high / 100.0) });
+        PlannedCall {
+            key,
+            model: String::new(),
+            provider: String::new(),
+            is_certain: true,
+            input: Span::default(),
+            output: Span::default(),
+            cost,
+        }
+    }
+
+    fn foreseen_at(price: Option<(f64, f64)>) -> Forecast {
+        let key = |stage, agent| fixture::key(stage, agent, None);
+        let calls = vec![
+            planned(key(PROPOSAL, "agent-kiss"), Some((0.5, 2.5))),
+            planned(key(PROPOSAL, "agent-architect"), price),
+            planned(key(CRITIQUE, "agent-architect"), Some((1.0, 5.0))),
+            planned(key(SYNTHESIS, "judge"), Some((1.0, 5.0))),
+        ];
+        Forecast { calls, purchase: None }
+    }
+
+    /// The plan after the forecast and these signals, and the progress.
+    fn after(forecast: &Forecast, signals: &[Signal]) -> (Plan, Progress) {
+        let now = Instant::now();
+        let (mut plan, mut progress) = (Plan::default(), Progress::new(panel(), now));
+        plan.expect(forecast, &progress);
+        for signal in signals {
+            progress.see(signal, now);
+            plan.see(signal, &progress);
+        }
+        (plan, progress)
+    }
+
+    #[test]
+    fn what_is_to_come_costs_as_much_as_what_has_come_leads_to_expect() {
+        let now = Instant::now();
+        let mut progress = Progress::new(panel(), now);
+        let mut plan = Plan::default();
+        // The forecast arrives after the first call.
+        let one_cent = contributed(PROPOSAL, "agent-kiss", None);
+        progress.see(&one_cent, now);
+        plan.see(&one_cent, &progress);
+        assert_eq!(plan.likely(progress.spent()), None);
+        plan.expect(&foreseen_at(Some((1.0, 5.0))), &progress);
+        // A quarter of the range: 1 cent, and 2 for each of the three others.
+        assert_eq!(plan.likely(progress.spent()).unwrap().to_string(), "$0.0700");
+        assert_eq!(plan.stages(1).collect::<Vec<_>>(), [(CRITIQUE, 1), (PROPOSAL, 2), (SYNTHESIS, 1)]);
+        plan.see(&fixture::stage_entered(SYNTHESIS), &progress);
+        assert_eq!(plan.likely(progress.spent()).unwrap().to_string(), "$0.0300");
+    }
+
+    #[test]
+    fn a_round_that_was_not_asked_for_is_possible_and_not_likely() {
+        let mut foreseen = foreseen_at(Some((1.0, 5.0)));
+        let further = CallKey { round: panel().rounds + 1, ..fixture::key(PROPOSAL, "agent-kiss", None) };
+        foreseen.calls.push(PlannedCall { is_certain: false, ..planned(further, Some((0.0, 100.0))) });
+        let (plan, progress) = after(&foreseen, &[contributed(PROPOSAL, "agent-kiss", None)]);
+        assert_eq!(plan.likely(progress.spent()).unwrap().to_string(), "$0.0700");
+        assert_eq!(plan.calls().unwrap().counted("call"), "4 to 5 calls");
+    }
+
+    #[test]
+    fn the_range_of_calls_only_narrows_and_ends_with_the_calls_that_were_made() {
+        let mut foreseen = foreseen_at(Some((1.0, 5.0)));
+        let critique = |agent| fixture::key(CRITIQUE, agent, Some("agent-architect"));
+        // A debate that ends early has its last call in an earlier round than foreseen.
+        foreseen.calls[3].key.round = 2;
+        foreseen.calls.push(PlannedCall { is_certain: false, ..planned(critique("agent-kiss"), None) });
+        let synthesized = fixture::recorded(Event::Synthesized {
+            key: Some(fixture::key(SYNTHESIS, "judge", None)),
+            text: None,
+            solution: Box::default(),
+            call: Some(fixture::call(None)),
+        });
+        let signals = [
+            contributed(PROPOSAL, "agent-kiss", None),
+            contributed(PROPOSAL, "agent-architect", None),
+            // A carried-over text is no call.
+            fixture::carried_over(PROPOSAL, "agent-performance"),
+            fixture::stage_ended(PROPOSAL, 3, 0),
+            // Neither critique was made.
+            fixture::stage_ended(CRITIQUE, 0, 0),
+            fixture::stage_entered(SYNTHESIS),
+            synthesized,
+        ];
+        let ranges = (0..=signals.len()).map(|seen| {
+            let (plan, progress) = after(&foreseen, &signals[..seen]);
+            format!("{} of {}", progress.spent().calls, plan.calls().unwrap().counted("call"))
+        });
+        assert_eq!(
+            ranges.collect::<Vec<_>>(),
+            [
+                "0 of 4 to 5 calls",
+                "1 of 4 to 5 calls",
+                "2 of 4 to 5 calls",
+                "2 of 4 to 5 calls",
+                "2 of 4 to 5 calls",
+                "2 of 3 calls",
+                "2 of 3 calls",
+                "3 of 3 calls",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_price_that_is_not_known_makes_the_end_unknown() {
+        let kiss = contributed(PROPOSAL, "agent-kiss", None);
+        let (plan, _) = after(&foreseen_at(None), std::slice::from_ref(&kiss));
+        assert_eq!(plan.likely(Spent::default()), None);
+        let (plan, _) = after(&foreseen_at(None), &[kiss, contributed(PROPOSAL, "agent-architect", None)]);
+        assert!(plan.likely(Spent::default()).is_some());
+        assert_eq!(plan.likely(Spent { cost: None, ..Spent::default() }), None);
     }
 }

@@ -16,7 +16,7 @@ use dialectic_record::debate::{
     AgentId, Busy, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress,
 };
 
-use super::plan::Plan;
+use super::forecast::Plan;
 use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
 use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
 use super::words::last_words;

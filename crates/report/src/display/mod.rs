@@ -16,7 +16,6 @@ mod markdown;
 mod ndjson;
 mod notice;
 mod plain;
-mod plan;
 mod player;
 mod result;
 mod screen;

@@ -12,9 +12,9 @@ use dialectic_record::debate::fixture::pitching;
 use dialectic_record::protocol::DIALECTIC;
 
 use super::EventSink;
+use super::forecast::Plan;
 use super::live::{PendingControls, TerminalSize, block};
 use super::plain::PlainLines;
-use super::plan::Plan;
 use super::told::Teller;
 
 /// That no word of the default protocol is in `text`.

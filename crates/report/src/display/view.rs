@@ -17,12 +17,12 @@ use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Event, Forecast, Progress, Signal};
 use dialectic_record::signals::{Subscription, Update, now};
 
+use super::forecast::Plan;
 use super::live::{FRAME_INTERVAL, HeardKeys, LiveBlock, PendingControls, TerminalSize, block};
 use super::markdown::render_markdown;
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
 use super::plain::{GAP, PlainLines};
-use super::plan::Plan;
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Teller;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::debate::today;
-use super::super::{attachments, protocols};
+use super::super::{problem, protocols};
 use crate::cli::args::SweepPlanArgs;
 use crate::cli::dialogue::has_tools;
 use crate::cli::session::env_file;
@@ -167,7 +167,7 @@ fn attached(
 ) -> Result<Arc<[Attachment]>, Error> {
     let mut attached: Arc<[Attachment]> = [].into();
     for one in resolved {
-        attached = attachments::read_below(base, &group.attach, &one.settings, environment)?;
+        attached = problem::read_below(base, &group.attach, &one.settings, environment)?;
     }
     Ok(attached)
 }

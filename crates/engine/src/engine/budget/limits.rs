@@ -1,4 +1,4 @@
-//! Prices and output limits under a limit of cost.
+//! Prices and output limits under a limit of cost, and what a limit must cover.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;

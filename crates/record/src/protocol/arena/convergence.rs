@@ -1,12 +1,11 @@
 //! Whether the texts of a round have converged: compares decisions and challenges agreements.
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon, mean};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon, StageId, mean};
 
-use super::texts::{revised, text_before};
 use super::{
-    BudgetClass, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, OBSERVATION, OBSERVE, OutputSpec, PromptContext,
-    QUESTION, RELATE, ROUNDS_EXHAUSTED, Step, Trigger, critiques, has_timed_out, is_last_round, key, proposals,
-    revisions, rules, salt,
+    BudgetClass, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, FINAL_REFINEMENT, OBSERVATION, OBSERVE, OutputSpec,
+    PROPOSAL, PromptContext, QUESTION, RELATE, REVISION, ROUNDS_EXHAUSTED, Step, Trigger, critiques, has_timed_out,
+    is_last_round, key, proposals, revisions, rules, salt,
 };
 
 /// The maximum number of challenges per debate.
@@ -117,4 +116,38 @@ pub(super) fn outcome(debate: &Debate) -> Trigger {
         (false, true) => ROUNDS_EXHAUSTED,
         (false, false) => CONTINUE,
     }
+}
+
+/// The stages whose texts replace each other, newest first.
+const OWN_TEXTS: [StageId; 3] = [FINAL_REFINEMENT, REVISION, PROPOSAL];
+
+/// An agent's newest existing text, up to stage `last` of the current round.
+pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) -> Option<CallKey> {
+    let rank = debate.stage_rank(last);
+    let is_there = |key: &CallKey| {
+        let is_early_enough = key.round < debate.current_round || debate.stage_rank(key.stage) <= rank;
+        is_early_enough && debate.settled(key) == Some(CallStatus::Done)
+    };
+    let rounds = (1..=debate.current_round).rev();
+    rounds.flat_map(|round| OWN_TEXTS.map(|stage| CallKey::new(round, stage, &agent.id))).find(is_there)
+}
+
+/// An agent's text at the start of the current round: in the first round its proposal, which may be pending, later its
+/// newest text.
+pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
+    if debate.current_round > 1 {
+        return standing(debate, agent, PROPOSAL);
+    }
+    let proposal = CallKey::new(1, PROPOSAL, &agent.id);
+    // An agent without a proposal has no text.
+    (!debate.has_failed(&proposal)).then_some(proposal)
+}
+
+/// The agent's text after the revisions of the current round: its revision, which may be pending, otherwise its current
+/// text.
+pub(super) fn revised(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
+    let revision = CallKey::new(debate.current_round, REVISION, &agent.id);
+    let may_come =
+        debate.settled(&revision).is_none() && !has_timed_out(debate) && text_before(debate, agent).is_some();
+    if may_come { Some(revision) } else { standing(debate, agent, REVISION) }
 }

@@ -4,7 +4,7 @@
 use crate::debate::{AgentSettings, CallKey, Debate, Event, Extension, Judgement, StopReason, Verdict, Voting};
 
 use super::super::{Authorship, check, verdict, with_failure};
-use super::texts::standing;
+use super::convergence::standing;
 use super::{
     BudgetClass, EXTEND, FINAL_REFINEMENT, JUDGEMENT, OutputSpec, PromptContext, SCORE, SCORING, SOLVE, Step, Trigger,
     key, rules, salt,

@@ -3,7 +3,6 @@
 mod convergence;
 mod judgement;
 mod team;
-mod texts;
 mod voting;
 
 use crate::debate::{
@@ -19,7 +18,7 @@ use super::{
     kind_of_call, no_steps, nothing, proposal_info,
 };
 
-use texts::{standing, text_before};
+use convergence::{standing, text_before};
 
 const GATHERING: StageId = StageId::new("context-gathering");
 const SELECTION: StageId = StageId::new("team-selection");

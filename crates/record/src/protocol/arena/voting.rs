@@ -8,7 +8,7 @@ use crate::debate::{
     AgentId, AgentSettings, CallKey, Contribution, Debate, Dissent, Event, Undecided, VoteCount, Voting,
 };
 
-use super::texts::standing;
+use super::convergence::standing;
 use super::{
     BudgetClass, FINAL_REFINEMENT, OutputSpec, PromptContext, REVISION, Step, VOTE, VOTING, has_timed_out, key, rules,
     salt,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::debate::Recorded;
 use crate::signals::EventLog;
-use crate::store::line::{read_line, unchecked};
+use crate::store::journal::{read_line, unchecked};
 use crate::store::snapshot::open_regular;
 
 /// Reads the events of a journal once in order, for subscribers that missed them. Hashes are not checked, since the

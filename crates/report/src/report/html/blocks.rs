@@ -1,4 +1,4 @@
-//! Blocks on the page.
+//! Blocks and tables on the page.
 
 use maud::{Markup, Render, html};
 

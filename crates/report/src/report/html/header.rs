@@ -1,4 +1,4 @@
-//! The header: title, outcome and main figures.
+//! The header: title, outcome and main figures, and the problem.
 
 use maud::{Markup, html};
 

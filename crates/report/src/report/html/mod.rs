@@ -13,7 +13,6 @@ mod participants;
 mod solution;
 mod story;
 mod text;
-mod vote;
 
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};
@@ -59,7 +58,7 @@ pub fn html(view: &View<'_>) -> String {
         course("scores", "Scores", of(&subject::scores(debate))),
         course("agreement", "Agreement", of(&agreement)),
         course("arguments", "Kinds of argument", of(&subject::arguments(&debate.rounds))),
-        course("vote", &vote::title(debate), vote::vote(view, &participants)),
+        course("vote", &glance::title(debate), glance::vote(view, &participants)),
         course("polls", "Polls", of(&subject::polls(debate))),
         course("judgement", "Judgement", of(&subject::verdict(view))),
         course("summaries", "Summaries", contributions::summaries(view, &participants)),

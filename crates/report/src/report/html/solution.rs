@@ -1,4 +1,4 @@
-//! The answer and its author's assessment.
+//! The answer, its author's assessment, and the questions asked after it.
 
 use maud::{Markup, html};
 

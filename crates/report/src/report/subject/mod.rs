@@ -1,7 +1,6 @@
 //! The subjects of a report, each a list of blocks for every form.
 
 mod check;
-mod contest;
 mod objections;
 mod participants;
 mod usage;
@@ -9,7 +8,6 @@ mod verdict;
 mod vote;
 
 pub(crate) use check::{check, is_unchecked, status};
-pub(crate) use contest::{agreement, arguments, challenged, material, team};
 pub(crate) use objections::{by_status, changes, counts, given_up, head, point, table, title, why_open};
 pub(crate) use participants::{agents, everybody, judge, prompts, settings};
 pub(crate) use usage::{ending, extent, scores, usage};
@@ -17,4 +15,4 @@ pub(crate) use verdict::{
     alike, change, confidence, grounds, heat, partly_fulfilled, remaining, status_line, strongest_followed,
     strongest_open, verdict, won,
 };
-pub(crate) use vote::{elected, polls, vote};
+pub(crate) use vote::{agreement, arguments, challenged, elected, material, polls, team, vote};

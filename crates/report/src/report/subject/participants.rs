@@ -1,4 +1,4 @@
-//! The participants.
+//! The participants and their settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;

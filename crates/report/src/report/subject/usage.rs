@@ -1,4 +1,4 @@
-//! The usage by model, and the judge's score of each round.
+//! The usage by model, the facts of the run, and the judge's score of each round.
 
 use crate::report::block::{Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use dialectic_base::figures::{UNKNOWN, cost, duration, score, thousands};

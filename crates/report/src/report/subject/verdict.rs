@@ -1,4 +1,4 @@
-//! The verdict: the judge's scores in each reading.
+//! The verdict: the answer, what weighs most, and the judge's scores in each reading.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
