@@ -67,9 +67,13 @@ export async function debate(main, { subscribe, go, title }, id) {
         await refresh();
     }
 
+    // Answers may overtake each other: only the last request counts.
+    let refreshes = 0;
     async function refresh() {
+        const own = ++refreshes;
         try {
-            ({ summary } = await api(`/debates/${id}`));
+            const answer = await api(`/debates/${id}`);
+            if (own === refreshes) ({ summary } = answer);
         } catch (problem) {
             parts.said.replaceChildren(problemBox(problem));
         }
@@ -546,6 +550,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         } else if (message.type === "list") {
             const own = message.rows.find((row) => row.id === id);
             if (own) {
+                refreshes += 1;
                 summary = own;
                 mark("state");
             }

@@ -67,8 +67,11 @@ pub(super) const fn final_text(facts: fn(&Debate) -> Vec<Event>) -> Stage {
 
 /// The consequences of the judge's final text, or of its failure.
 pub(super) fn finalised(debate: &Debate) -> Vec<Event> {
-    let has_failed = debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft)));
-    stands(debate, has_failed)
+    stands(debate, has_rewrite_failed(debate))
+}
+
+fn has_rewrite_failed(debate: &Debate) -> bool {
+    debate.newest_draft().is_some_and(|draft| debate.has_failed(&rewrite_key(debate, &draft)))
 }
 
 /// Whether a draft exists that should be checked.
@@ -177,11 +180,12 @@ fn rewrite(debate: &Debate) -> Option<Step> {
     Some(step.paid(BudgetClass::Check))
 }
 
-/// The consequences of an agent's text that replaces its draft: the answer or another draft. `solution` builds the
-/// solution.
+/// The consequences of an agent's text that replaces its draft: the answer or another draft. Without it, the draft
+/// stands. `solution` builds the solution.
 pub(super) fn rewritten(debate: &Debate, solution: impl Fn(&Contribution) -> Solution) -> Vec<Event> {
     match debate.final_text().filter(|_| debate.final_solution.is_none()) {
         Some(text) => vec![answer(debate, solution(text))],
+        None if has_rewrite_failed(debate) => stands(debate, true),
         None => redrafted(debate, solution),
     }
 }
