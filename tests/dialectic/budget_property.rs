@@ -426,8 +426,9 @@ fn holds_of(protocol: &'static str, few: u32) {
     });
     held.unwrap();
     let seen = seen.into_inner().unwrap();
-    // One limit in 25 is refused, which so few cases may not show; `budget` tests refusals.
-    assert!(thoroughness() == 1 || (seen.finished > 0 && seen.held > 0), "{seen:?}");
-    // An arena is stopped more rarely than so few cases show: its last round holds most of its calls.
-    assert!(thoroughness() == 1 || seen.stopped > 0 || protocol == "arena", "{seen:?}");
+    // Few cases may show none of these. One limit in 25 is refused: `budget` tests refusals. An arena is stopped more
+    // rarely still, since its last round holds most of its calls.
+    let are_many = cases >= 50;
+    assert!(!are_many || (seen.finished > 0 && seen.held > 0), "{seen:?}");
+    assert!(!are_many || seen.stopped > 0 || protocol == "arena", "{seen:?}");
 }
