@@ -6,7 +6,6 @@
 //! | [`call`] | one paid call of a model: tokens, cost, attempts |
 //! | [`encoding`] | text files and their encodings |
 //! | [`figures`] | numbers, durations and money as people read them |
-//! | [`json_text`] | where the values of a JSON text are |
 //! | [`key_path`] | the path of a value within a JSON document |
 //! | [`markdown`] | small operations on Markdown text |
 //! | [`money`] | amounts and prices |
