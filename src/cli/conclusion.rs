@@ -8,11 +8,10 @@ use crate::error::{Error, ErrorCategory, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
-use dialectic_base::severity::Severity;
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::RunEnding;
 use dialectic_record::debate::{
-    CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, StopReason,
+    CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, Severity, StopReason,
 };
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, gist, summary};

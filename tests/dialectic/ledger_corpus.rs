@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    ANSWERS_HEADING, RaisedPoint, ReadAnswers, ReadCritique, RecheckStanding, Response, read_answers, read_critique,
+    ANSWERS_HEADING, RaisedPoint, ReadAnswers, ReadCritique, RecheckStanding, Response, Severity, read_answers,
+    read_critique,
 };
 
 #[derive(Deserialize)]

@@ -14,7 +14,6 @@
 //! | [`provider`] | provider names, built-in providers and kinds of API |
 //! | [`sanitize`] | cleans text for a terminal or a page |
 //! | [`secrets`] | files that models must not see |
-//! | [`severity`] | the severity of an objection |
 
 pub mod call;
 pub mod encoding;
@@ -27,4 +26,3 @@ pub mod problem;
 pub mod provider;
 pub mod sanitize;
 pub mod secrets;
-pub mod severity;

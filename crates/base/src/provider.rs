@@ -9,7 +9,8 @@ pub const OFFLINE: &str = "offline";
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
-/// The provider whose requests whoever runs the debate answers, and the model's name unless it has another.
+/// The provider that stands for the host, the person or agent that runs the debate and answers its calls. Also the
+/// host's default model name.
 pub const HOST: &str = "host";
 
 /// Whether a provider's calls go to a server or a program.

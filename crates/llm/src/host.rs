@@ -1,4 +1,4 @@
-//! The provider `host`: whoever runs a debate answers its requests. Nothing is sent anywhere.
+//! The provider `host`: the person or agent that runs the debate answers its calls. Nothing is sent.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -31,7 +31,7 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// Whether it stands for whoever runs the debate, whose requests are shown instead of sent.
+    /// Whether this is the host: its requests are shown, not sent.
     fn is_host(&self) -> bool {
         false
     }

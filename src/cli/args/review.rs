@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use dialectic_base::money::Usd;
-use dialectic_base::severity::Severity;
+use dialectic_record::debate::Severity;
 
 use super::{CallsArgs, ModelArgs, RunArgs, dollars};
 

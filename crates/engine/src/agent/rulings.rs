@@ -10,11 +10,10 @@ use serde_json::{Map, Value, json};
 
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::single_spaced;
-use dialectic_base::severity::Severity;
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
     AgentId, Debate, Decision, FindingDecision, FindingRuling, Point, RaisedPoint, Response, ReviewedFinding, Ruling,
-    Solution, Statement, clean_title, describe_review,
+    Severity, Solution, Statement, clean_title, describe_review,
 };
 use dialectic_record::protocol::{OutputSpec, Step};
 

@@ -8,13 +8,12 @@ use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::tools::specs;
 use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
-use dialectic_base::severity::Severity;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
     Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, Debate, Evaluation,
     Event, Found, GivenUp, Judgement, Ledger, Metadata, Point, PointId, RaisedPoint, Reading, RecheckStanding,
-    Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Solution, StageId, Stance, Statement,
-    Summary, SummaryMetadata, Timestamp,
+    Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Severity, Solution, StageId, Stance,
+    Statement, Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 

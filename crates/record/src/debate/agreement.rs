@@ -72,7 +72,7 @@ pub struct Convergence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
     /// The agreement at which texts have converged.
-    #[serde(serialize_with = "super::number::serialize")]
+    #[serde(serialize_with = "super::wire::serialize_number")]
     pub threshold: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matters: Vec<Matter>,

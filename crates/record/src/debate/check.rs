@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::debate::Severity;
 use dialectic_base::figures::list;
-use dialectic_base::severity::Severity;
 
 use super::{CallKey, Contribution, Debate, Found, Ledger, Point, RaisedPoint, Response, ResultKind};
 

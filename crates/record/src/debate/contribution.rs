@@ -73,7 +73,7 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub carried_over: bool,
     /// The voter's confidence, 0 to 100 (ballots only).
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::wire::serialize_optional_number")]
     pub confidence: Option<f64>,
     /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
     /// [`interrupted`](Self::interrupted).

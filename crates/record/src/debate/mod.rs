@@ -18,7 +18,6 @@ mod gathered;
 mod history;
 mod id;
 mod named_texts;
-mod number;
 mod order;
 mod outcome;
 mod participants;
@@ -30,10 +29,10 @@ mod signal;
 mod solution;
 mod stage;
 mod state;
-mod time;
 mod timeline;
 mod title;
 mod verdict;
+mod wire;
 
 /// A fictitious debate for tests.
 #[cfg(any(test, feature = "fixtures"))]
@@ -77,15 +76,15 @@ pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,
     Summary, SummaryMetadata, UnknownEnd,
 };
-pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use title::clean_title;
 pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
+pub use wire::Timestamp;
 
 pub use crate::points::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
     Move, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers, ReadCritique, Reading,
     Reads, RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling,
-    Stance, Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique, read_decisions,
-    read_findings, read_given_up, read_opinions, read_review,
+    Severity, Stance, Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique,
+    read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };

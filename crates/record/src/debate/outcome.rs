@@ -6,10 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::debate::Severity;
 use crate::points::{Ledger, Point, PointStatus};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::markdown::{single_spaced, truncate};
-use dialectic_base::severity::Severity;
 
 use super::{CallKey, Contribution, Debate, Failure, ResultKind, Shortened, StageId, Status, StopReason};
 

@@ -165,7 +165,11 @@ pub struct Dissent {
     pub preferred: AgentId,
     pub reason: String,
     /// The voter's confidence, 0 to 100.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "super::wire::serialize_optional_number"
+    )]
     pub confidence: Option<f64>,
 }
 

@@ -288,7 +288,7 @@ pub struct TerminationSettings {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// The score at which the debate ends.
-    #[serde(serialize_with = "super::number::serialize")]
+    #[serde(serialize_with = "super::wire::serialize_number")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
     /// The minimum number of rounds.

@@ -23,10 +23,14 @@ pub struct Solution {
     #[serde(default)]
     pub recommendations: Vec<String>,
     /// The judge's confidence, 0 to 100; absent if unreadable.
-    #[serde(default, serialize_with = "super::number::serialize_option")]
+    #[serde(default, serialize_with = "super::wire::serialize_optional_number")]
     pub confidence: Option<f64>,
     /// The stated confidence if [`confidence`](Self::confidence) was limited.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "super::wire::serialize_optional_number"
+    )]
     pub stated_confidence: Option<f64>,
     /// The judge's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]

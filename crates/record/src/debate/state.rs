@@ -80,7 +80,11 @@ pub struct Debate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
     /// The user's rating. 1: good; -1: bad.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "super::wire::serialize_optional_number"
+    )]
     pub user_feedback: Option<f64>,
     /// The reason for the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -286,10 +290,10 @@ pub struct Evaluation {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// 0 to 100; null if unreadable.
-    #[serde(serialize_with = "super::number::serialize_option")]
+    #[serde(serialize_with = "super::wire::serialize_optional_number")]
     pub score: Option<f64>,
     /// The score at which the debate ends.
-    #[serde(serialize_with = "super::number::serialize")]
+    #[serde(serialize_with = "super::wire::serialize_number")]
     pub threshold: f64,
 }
 

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use dialectic_base::severity::Severity;
-
-use crate::debate::{AgentId, CallKey, Contribution, Debate, ResultKind, StageInfo};
+use crate::debate::{AgentId, CallKey, Contribution, Debate, ResultKind, Severity, StageInfo};
 
 use super::{Change, GivenUp, Point, PointId, RecheckStanding, RemarkTime, Response};
 

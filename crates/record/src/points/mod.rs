@@ -22,7 +22,7 @@ pub use parser::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_check, read_critique,
     read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };
-pub use point::{Decision, Point, PointHistory, PointId, PointStatus, RaisedPoint, Ruling};
+pub use point::{Decision, Point, PointHistory, PointId, PointStatus, RaisedPoint, Ruling, Severity};
 pub use reading::{Change, GivenUp, Reading, Reads};
 pub use remark::{Found, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Stance, Statement};
 pub use tally::Tally;

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
-use dialectic_base::severity::Severity;
 
 use crate::debate::AgentId;
 
@@ -20,6 +19,19 @@ use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Respo
 const PLACE: usize = 60;
 /// Shown for an empty value.
 const NOTHING: &str = "-";
+
+dialectic_base::named! {
+    /// The severity of a point, the gravest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Severity {
+        /// A major requirement fails.
+        Blocking = "blocking",
+        /// A major requirement is at risk, or a minor one fails. Also the default for texts without a severity.
+        Major = "major",
+        /// Anything less.
+        Minor = "minor",
+    }
+}
 
 /// The permanent id of a point: `r1/agent-kiss/agent-architect/2` is the second point of `agent-kiss` against
 /// `agent-architect` in round 1, `check1/facts/agent-kiss/2` its second point against the first draft. Findings are

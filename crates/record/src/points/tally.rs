@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
+use crate::debate::Severity;
 use dialectic_base::figures::counted;
-use dialectic_base::severity::Severity;
 
 use super::{Ledger, Move, Point, PointStatus, RecheckStanding, RemarkTime, Response};
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use dialectic_base::severity::Severity;
+use crate::debate::{AgentId, CallKey, Debate, Severity, StageId};
 
 use super::*;
-use crate::debate::{AgentId, CallKey, Debate, StageId};
 
 /// A debate of rounds of contributions: who, about whom (or nobody), and what was read.
 fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {

@@ -158,8 +158,8 @@ mod tests {
 
     use crate::protocol::{ANSWER, PROTOCOLS};
 
+    use super::super::evaluator;
     use super::super::step::BEGINNING;
-    use super::super::{evaluator, pairwise};
     use super::*;
 
     /// Every Markdown file below `directory`, relative to `root`.
@@ -187,7 +187,10 @@ mod tests {
         known.insert(ANSWER.file.to_owned());
         known.extend(["README.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
-        known.extend([pairwise::SYSTEM, pairwise::CHECKLIST, pairwise::RULING].map(|(file, _)| file.to_owned()));
+        known.extend(
+            [evaluator::PAIRWISE_SYSTEM, evaluator::PAIRWISE_CHECKLIST, evaluator::PAIRWISE_RULING]
+                .map(|(file, _)| file.to_owned()),
+        );
         assert_eq!(on_disk, known);
     }
 

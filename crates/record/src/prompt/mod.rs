@@ -20,7 +20,6 @@ macro_rules! prompt {
 
 mod catalog;
 mod evaluator;
-mod pairwise;
 mod role;
 mod step;
 
@@ -30,8 +29,10 @@ mod tests;
 use std::sync::Arc;
 
 pub use catalog::{PromptError, PromptFileError, read_prompt, read_whole_prompt, version};
-pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
-pub use pairwise::{pairwise_checklist, pairwise_ruling, pairwise_system};
+pub use evaluator::{
+    EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, pairwise_checklist, pairwise_ruling,
+    pairwise_system,
+};
 pub use role::{Role, RoleError};
 pub use step::{
     ASSESS, AnsweredQuestion, AskedItem, Asker, Assess, Attached, Authored, BEGINNING, Beginning, Candidate,

@@ -7,8 +7,7 @@ use anstyle::{AnsiColor, Style};
 use console::measure_text_width;
 
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Ledger, Point};
+use dialectic_record::debate::{Ledger, Point, Severity};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::{View, subject};

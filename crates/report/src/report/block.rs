@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::AgentId;
+use dialectic_record::debate::{AgentId, Severity};
 
 /// Words on one line.
 pub(crate) type Phrase<'a> = Vec<Piece<'a>>;

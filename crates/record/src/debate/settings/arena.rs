@@ -56,7 +56,7 @@ pub struct TeamSettings {
 #[schemars(rename = "Convergence")]
 pub struct ConvergenceSettings {
     /// The percentage of matters on which all texts must agree.
-    #[serde(serialize_with = "crate::debate::number::serialize")]
+    #[serde(serialize_with = "crate::debate::wire::serialize_number")]
     #[schemars(range(min = 0, max = 100))]
     pub threshold: f64,
 }

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::debate::{ChangeSet, Debate, Placed, Severity};
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
-use dialectic_base::severity::Severity;
 
-use crate::debate::{ChangeSet, Debate, Placed};
 use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
 
 /// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.

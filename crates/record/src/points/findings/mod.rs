@@ -6,11 +6,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Lines, Placed, ResultKind, Severity};
 use dialectic_base::figures::list;
 use dialectic_base::provider::family;
-use dialectic_base::severity::Severity;
-
-use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Lines, Placed, ResultKind};
 
 use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
 

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use dialectic_base::severity::Severity;
+use crate::debate::{Lines, Severity};
 
 use super::blocks::Page;
 use super::entries::{Entries, after_separator, strip_word, tidy};
 use super::list::{self, Form};
-use crate::debate::Lines;
 use crate::points::{Place, PointId, RaisedPoint, Stance, Statement};
 
 const FORM: Form = Form {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dialectic_base::severity::Severity;
+use crate::debate::Severity;
 
 use super::blocks::{BlockKind, BlockLine, Page};
 use super::entries::{after_separator, belongs, spoken, strip_word, tidy};

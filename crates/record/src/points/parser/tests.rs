@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use dialectic_base::severity::Severity;
+use crate::debate::Severity;
 
 use super::*;
 

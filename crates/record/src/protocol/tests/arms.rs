@@ -2,8 +2,7 @@
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Status, StopReason};
-use dialectic_base::severity::Severity;
+use crate::debate::{Severity, Status, StopReason};
 
 const FAULTY: &str = "1. [major] Clocks: they drift. Resolved by: one clock.";
 

@@ -1,10 +1,9 @@
 //! The check of what is delivered: who reads a draft, what follows from what they find, and what is left unread.
 
-use dialectic_base::severity::Severity;
+use crate::debate::{Lens, OutcomeKind, Severity, StopReason};
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Lens, OutcomeKind, StopReason};
 
 const CHECKED: [&Protocol; 3] = [&DIALECTIC, &COUNCIL, &ARENA];
 

@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use crate::debate::{
     Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate,
     DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome,
-    RaisedPoint, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason,
-    Summary, SummaryMetadata, Timestamp, fold, fork,
+    RaisedPoint, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Severity, Solution, StageId,
+    StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
-use dialectic_base::severity::Severity;
 
 use super::super::{Delivery, Next, OutputSpec, Protocol, Step, Trigger};
 

@@ -8,9 +8,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, settings};
-use dialectic_base::severity::Severity;
-
-use crate::debate::{Position, Relation, Status, StopReason, TerminationKind};
+use crate::debate::{Position, Relation, Severity, Status, StopReason, TerminationKind};
 
 /// A debate to run.
 #[derive(Debug, Clone)]

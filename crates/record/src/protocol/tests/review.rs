@@ -1,13 +1,12 @@
 //! A change that is reviewed: who is asked, what becomes of findings, and how the review ends.
 
-use dialectic_base::severity::Severity;
+use crate::debate::{
+    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Severity, Stance, Status,
+    StopReason, Voices,
+};
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{
-    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Stance, Status, StopReason,
-    Voices,
-};
 
 /// A review by three agents, the one with the number `n` saying `texts[n - 1]`.
 fn review(texts: [&str; 3], opinion: impl Fn(&Step) -> Option<String>) -> Course {

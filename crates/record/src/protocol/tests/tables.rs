@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use dialectic_base::severity::Severity;
+use crate::debate::{Position, Relation, Severity};
 
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
-use crate::debate::{Position, Relation};
 
 /// What every protocol begins with, up to where all is clear.
 fn with_beginning(next: &str, rest: &str) -> String {

@@ -3,8 +3,7 @@
 use maud::{Markup, Render, html};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Point, PointStatus, Timestamp};
+use dialectic_record::debate::{Point, PointStatus, Severity, Timestamp};
 
 use super::participants::Participants;
 use super::text::{markdown, name, verbatim};

@@ -2,13 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::report::View;
-use crate::report::subject;
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Tally};
+use crate::report::{View, subject};
+use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Severity, Tally};
 
-use super::blocks::{ColumnHeading, table};
-use super::blocks::{anchor, blocks, line, severity};
+use super::blocks::{ColumnHeading, anchor, blocks, line, severity, table};
 use super::participants::{PanelMember, Participants};
 use super::story::parties;
 use super::text::beginning;

@@ -9,9 +9,9 @@ use crate::report::prose::{self, gist};
 use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
-use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Contribution, Debate, Ledger, Point, PointStatus, Polls, Response, ResultKind, StageId, Status, Tally,
+    AgentId, Contribution, Debate, Ledger, Point, PointStatus, Polls, Response, ResultKind, Severity, StageId, Status,
+    Tally,
 };
 
 use super::blocks::{anchor, blocks, line};

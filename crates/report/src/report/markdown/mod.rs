@@ -5,23 +5,6 @@
 //! report's headings, tables and blocks.
 
 pub(super) mod blocks;
-mod objections;
-mod rounds;
-mod run;
-
-use std::{fmt, io};
-
-use chrono::Local;
-
-use dialectic_base::figures::UNKNOWN;
-use dialectic_base::markdown::{fence, heading, inline};
-use dialectic_record::debate::{Answerer, Ledger, Point, PointStatus};
-
-use super::block::{Block, ListItem, TableBlock, foreign, line};
-use super::decision::below;
-use super::prose::gist;
-use super::stages::{self, capitalized};
-use super::{View, subject};
 
 /// The shown facts about each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,13 +35,13 @@ pub fn markdown(view: &View<'_>, detail: ReportDetail, out: &mut dyn io::Write) 
     participants(&mut out, "## Agents", &subject::agents(view));
     clarifications(&mut out, view);
     participants(&mut out, "## Judge", &subject::judge(view));
-    run::write(&mut out, view);
-    rounds::write(&mut out, view, detail);
+    write_run(&mut out, view);
+    write_rounds(&mut out, view, detail);
     if is_older {
         solution(&mut out, view);
     }
     // By its heading the final solution belongs to the rounds, so this follows both.
-    objections::write(&mut out, view);
+    write_objections(&mut out, view);
     follow_ups(&mut out, view);
     out.written
 }
@@ -222,3 +205,153 @@ fn id(id: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+
+use std::{fmt, io};
+
+use chrono::Local;
+
+use dialectic_base::figures::{UNKNOWN, thousands};
+use dialectic_base::markdown::{fence, heading, inline};
+use dialectic_record::debate::{
+    Answerer, CallKey, Contribution, Debate, Failure, Ledger, Point, PointStatus, ResultKind,
+};
+
+use super::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
+use super::decision::below;
+use super::prose::gist;
+use super::stages::{self, StageSection, capitalized, sections};
+use super::{View, subject};
+
+/// Writes nothing about a missing check, nor about objections of older records without readings: their reports stay
+/// unchanged.
+fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
+    let check = subject::check(view.debate);
+    if !check.is_empty() {
+        out.line("\n## Check\n");
+        blocks::write(out, &check);
+    }
+    let ledger = &Ledger::of(view.debate);
+    if ledger.is_empty() {
+        return;
+    }
+    out.line("\n## Objections\n");
+    blocks::write(out, &subject::counts(view.debate, ledger));
+    blocks::write(out, &[Block::Table(subject::table(ledger))]);
+    for one in &ledger.objections {
+        blocks::write(out, &[subject::title(one)]);
+        blocks::write(out, &subject::point(one));
+    }
+    blocks::write(out, &subject::given_up(view.debate));
+    blocks::write(out, &subject::changes(ledger));
+}
+
+fn write_rounds(out: &mut Document<'_>, view: &View<'_>, detail: ReportDetail) {
+    out.line("## Rounds\n");
+    if view.debate.rounds.is_empty() {
+        out.line("No rounds yet.\n");
+    }
+    for round in &view.debate.rounds {
+        out.line(format_args!("### Round {}\n", round.round_number));
+        for section in sections(view.debate, round) {
+            write_section(out, view.debate, &section, detail);
+        }
+    }
+}
+
+fn write_section(out: &mut Document<'_>, debate: &Debate, section: &StageSection<'_>, detail: ReportDetail) {
+    out.line(format_args!("#### {}", heading(&section.title)));
+    if section.contributions.is_empty() {
+        out.line(format_args!("{}\n", inline(&section.empty)));
+    }
+    for contribution in &section.contributions {
+        out.line(format_args!("{}{}:", who(debate, contribution), took(contribution, detail)));
+        out.fenced(&contribution.content);
+        out.line("");
+    }
+}
+
+/// The author, and the target or choice.
+fn who(debate: &Debate, contribution: &Contribution) -> String {
+    let agent = id(contribution.agent_id.as_str());
+    let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
+    let yields = debate.yield_of(contribution);
+    let is_ballot = yields == Some(ResultKind::Ballot);
+    match target {
+        // A review of several texts has no single target.
+        None if yields == Some(ResultKind::Critique) && contribution.reading.is_some() => format!("Agent {agent}"),
+        target if is_ballot || yields == Some(ResultKind::Critique) => {
+            format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
+        }
+        Some(target) if yields.is_none_or(|yields| yields == ResultKind::Speech) => {
+            format!("{agent} &rarr; {target}")
+        }
+        _ => format!("Agent {agent}"),
+    }
+}
+
+fn took(contribution: &Contribution, detail: ReportDetail) -> String {
+    let known =
+        |figure: Option<u64>, unit: &str| figure.map_or_else(|| UNKNOWN.to_owned(), |figure| format!("{figure}{unit}"));
+    let metadata = &contribution.metadata;
+    match detail {
+        ReportDetail::Plain => String::new(),
+        ReportDetail::Verbose => {
+            format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
+        }
+    }
+}
+
+/// Writes nothing for older debates, which did not save these.
+fn write_run(out: &mut Document<'_>, view: &View<'_>) {
+    let debate = view.debate;
+    let kept = debate.settings.is_some() || debate.outcome.is_some();
+    if !kept && debate.failures.is_empty() && debate.usage.is_empty() {
+        return;
+    }
+    out.line("## Run\n");
+    blocks::write(out, &[Block::List([subject::ending(debate), subject::extent(debate)].concat())]);
+    let noun = |yields, otherwise: &'static str| {
+        stages::first(debate, yields).map_or_else(|| otherwise.to_owned(), |stage| capitalized(&stage.words.noun))
+    };
+    let vote = stages::first(debate, ResultKind::Ballot)
+        .map_or_else(|| "Vote".to_owned(), |stage| capitalized(&stage.words.noun));
+    let subjects = [
+        ("Usage".to_owned(), subject::usage(debate)),
+        ("Scores".to_owned(), subject::scores(debate)),
+        ("Team".to_owned(), subject::team(debate)),
+        ("Agreement".to_owned(), subject::agreement(&debate.rounds, &debate.extensions)),
+        ("Kinds of argument".to_owned(), subject::arguments(&debate.rounds)),
+        (vote, debate.voting.as_ref().map(subject::vote).unwrap_or_default()),
+        ("Polls".to_owned(), subject::polls(debate)),
+        (noun(ResultKind::Verdict, "Verdict"), subject::verdict(view)),
+        ("Failures".to_owned(), failures(&debate.failures)),
+    ];
+    for (title, said) in subjects.into_iter().filter(|(_, said)| !said.is_empty()) {
+        blocks::write(out, &[Block::Heading(line![foreign(title)])]);
+        blocks::write(out, &said);
+    }
+    out.line("");
+}
+
+fn failures(failures: &[Failure]) -> Vec<Block<'_>> {
+    let rows = failures.iter().map(|failure| {
+        let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
+        let target: Phrase<'_> = target_agent_id.as_ref().map(|target| line![" of ", target]).unwrap_or_default();
+        vec![
+            line![agent_id],
+            [line![foreign(stage.as_str())], target].concat(),
+            line![figure(round)],
+            line![figure(thousands(failure.attempts.into()))],
+            line![foreign(&*failure.error)],
+        ]
+    });
+    let columns = [
+        TableHead::words("Agent"),
+        TableHead::words("Call"),
+        TableHead::figures("Round"),
+        TableHead::figures("Attempts"),
+    ];
+    let columns = columns.into_iter().chain([TableHead::words("Error")]);
+    let table = TableBlock::new("failures", "Calls that failed for good", columns, rows);
+    if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
+}

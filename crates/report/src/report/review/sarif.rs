@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use dialectic_base::markdown::single_spaced;
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Debate, ReviewedFinding, Stance, Status, Voices};
+use dialectic_record::debate::{Debate, ReviewedFinding, Severity, Stance, Status, Voices};
 
 use super::{pretty, shown};
 

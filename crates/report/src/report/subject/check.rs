@@ -1,8 +1,7 @@
 //! The check of the answer.
 
 use dialectic_base::figures::{counted, list};
-use dialectic_base::severity::Severity;
-use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, ResultKind, Tally};
+use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, ResultKind, Severity, Tally};
 
 use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 

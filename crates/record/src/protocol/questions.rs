@@ -1,9 +1,10 @@
-//! The first stages of every protocol: the start, questions to the user, and the wait for answers.
+//! Questions: the first stages of every protocol (the start, the agents' questions, and the wait for answers), and the
+//! user's questions about a finished debate, which its judge answers.
 
-use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, ResultKind, StageId, StageInfo};
+use crate::debate::{AgentId, AgentSettings, CallKey, CallStatus, Debate, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
 
-use super::{BudgetClass, Next, OutputSpec, Row, Stage, Step, Trigger, no_steps, nothing};
+use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, no_steps, nothing};
 
 /// The start of every debate.
 const INITIALIZATION: StageId = StageId::new("initialization");
@@ -102,4 +103,20 @@ fn questions(debate: &Debate) -> Vec<Step> {
     }
     let answer = OutputSpec::Questions { most: rules.clarifications_max_per_agent };
     in_pass(pass).map(|agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(BudgetClass::Extra)).collect()
+}
+
+/// The stage of follow-up answers.
+const FOLLOW_UP: StageId = StageId::new("follow-up");
+
+pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
+
+/// The words for such a call. No record lists it among its stages.
+pub const fn follow_up_info() -> StageInfo {
+    StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
+}
+
+/// The judge's call that answers question `number`, from 1.
+pub fn follow_up(judge: &AgentId, number: u8) -> Step {
+    let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
+    Step::new(key, &ANSWER, OutputSpec::FollowUp).showing(PromptContext::Record).paid(BudgetClass::Closing)
 }
