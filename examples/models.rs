@@ -15,7 +15,7 @@
 //! 2. Run `make`. It refuses a file whose hash is not pinned and prints the hash. Pin it and run it again.
 //! 3. Read the difference, compare some figures with the providers, and correct the sample in
 //!    `crates/llm/src/models/tests.rs` by hand from the source file.
-//! 4. Review the default models in `crates/base/src/provider/presets.rs`: a test refuses a model that is about to be
+//! 4. Review the default models in `crates/base/src/provider.rs`: a test refuses a model that is about to be
 //!    retired, is expensive, or reads little.
 //! 5. Run `UPDATE_DOCS=1 cargo test --test dialectic docs`.
 

@@ -146,7 +146,7 @@ impl PastDecision {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
         let ledger = Ledger::of(debate);
         let (evidence, mut dissent): (Vec<_>, Vec<_>) = ledger.objections.iter().partition(|one| is_evidence(one));
-        dissent.retain(|one| one.is_open() || one.response() == Some(Response::Rejected) || one.is_unmet());
+        dissent.retain(|one| one.is_undecided() || one.response() == Some(Response::Rejected) || one.is_unmet());
         let against = ballots(debate).filter(|ballot| {
             let winner = solution.base.as_ref().or(debate.voting.as_ref().and_then(|voting| voting.winner.as_ref()));
             winner.is_some() && ballot.target_agent_id.as_ref() != winner
@@ -167,7 +167,7 @@ impl PastDecision {
 fn is_evidence(one: &Point) -> bool {
     match one.ruling() {
         Some(ruling) => ruling.decision != Decision::Dismissed && !ruling.leaves_something(),
-        None => matches!(one.response(), Some(Response::Accepted | Response::Partly)) && !one.is_open(),
+        None => matches!(one.response(), Some(Response::Accepted | Response::Partly)) && !one.is_undecided(),
     }
 }
 

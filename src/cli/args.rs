@@ -169,7 +169,7 @@ pub(super) struct DebateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
-    /// The model of all agents and the judge: a name, `provider/model`, or the program `claude` or `codex`
+    /// The model of all agents and the judge: a name, `provider/model`, the program `claude` or `codex`, or `host`: you answer (`dialectic requests`)
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
@@ -203,7 +203,7 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
-    /// Exit with 5 unless the run is complete, every major requirement is met, and no major point is open
+    /// Exit with 5 if the run is incomplete, a major requirement is unmet or only partly met, or a major point is open
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
@@ -236,7 +236,7 @@ pub(super) struct VouchArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`. Without it, the
+    /// The debate: a state file, an id, a unique beginning or ending of one, or `latest`. Without it, the
     /// newest debate that can be resumed, if you agree
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
@@ -272,7 +272,7 @@ pub(super) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArgs {
-    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
+    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest, on a
     /// terminal]
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
@@ -332,7 +332,7 @@ pub(super) struct VerifyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest]
+    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
@@ -14,7 +13,7 @@ use dialectic_record::debate::{
     CallStatus, Debate, DebateId, Failure, ForkPoint, OutcomeKind, ReviewedFinding, Severity, StopReason,
 };
 use dialectic_record::store::Entry;
-use dialectic_report::display::{Ended, StreamEnd, gist, summary};
+use dialectic_report::display::{StreamEnd, gist, summary};
 use dialectic_report::report::{review_github, review_json, review_sarif};
 
 use super::args::{ReviewFormat, RunArgs};
@@ -36,8 +35,6 @@ pub(super) struct Files<'a> {
     pub(super) saved_to: &'a Path,
     /// The path of the report, if wanted.
     pub(super) report: Option<&'a Path>,
-    /// The duration of the run.
-    pub(super) took: Duration,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
     /// How a review ends.
@@ -185,7 +182,7 @@ fn finish(
             terminal.solution(answer, !files.is_first)
         }
     };
-    tell_outcome(debate, files.took, args.quiet, terminal);
+    tell_outcome(debate, args.quiet, terminal);
     if let Some(review) = files.review {
         return printed.and_then(|()| review.verdict(debate));
     }
@@ -209,7 +206,6 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
     }
 }
 
-/// Whether the run is complete and the answer has no known fault. What an older record does not say counts as neither.
 /// The run is incomplete, or the answer has a fault, under `--strict` or in a review.
 fn unclean(debate: &Debate) -> Error {
     let id = &debate.id;
@@ -319,11 +315,11 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
 }
 
 /// Prints the reasons why a finished debate is not full.
-fn tell_outcome(debate: &Debate, took: Duration, quiet: bool, terminal: &mut Terminal) {
+fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
     if terminal.shows_footer(quiet) {
-        return terminal.footer(Ended { debate, took, is_offline: debate.is_offline() }, &name);
+        return terminal.footer(debate, &name);
     }
     if debate.is_offline() {
         terminal.notice("This was a rehearsal: no model was called. For a real debate, begin with `dialectic init`.");

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
@@ -166,7 +165,6 @@ impl<'a> Session<'a> {
             ready
         };
         let served = server.map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
-        let begun = Instant::now();
         let saved_to = ready.state_path().to_owned();
         if args.verbose {
             terminal.notice(&participants(ready.debate()));
@@ -232,8 +230,7 @@ impl<'a> Session<'a> {
             // Everything was written, or its reader has stalled.
             end_soon();
         }
-        let took = begun.elapsed();
-        let files = Files { saved_to: &saved_to, report: report.as_deref(), took, is_first, review };
+        let files = Files { saved_to: &saved_to, report: report.as_deref(), is_first, review };
         let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {

@@ -15,7 +15,7 @@ use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
 use dialectic_record::debate::Debate;
 use dialectic_report::display::{
-    ColorMode, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, gist, render_markdown,
+    ColorMode, DisplayOptions, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
 
 use super::args::When;
@@ -172,10 +172,10 @@ impl Terminal {
     }
 
     /// Prints the end of a debate on a terminal, with its result in three lines. `name` is its short name.
-    pub(super) fn footer(&mut self, ended: Ended<'_>, name: &str) {
+    pub(super) fn footer(&mut self, debate: &Debate, name: &str) {
         let columns = console::Term::stderr().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
         let columns = columns.saturating_sub(1);
-        let text = format!("{}\n\n{}", footer(ended, columns), gist(ended.debate, name, Some(columns.min(TEXT_WIDTH))));
+        let text = format!("{}\n\n{}", footer(debate, columns), gist(debate, name, Some(columns.min(TEXT_WIDTH))));
         let mut out = AutoStream::new(io::stderr().lock(), self.color.choice(&io::stderr()));
         // A closed standard error is not a reason to fail.
         drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));

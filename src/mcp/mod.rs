@@ -5,11 +5,10 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `server.rs` | runs the tools; in `server/`, `handler.rs` answers the protocol's requests |
+//! | `server.rs` | runs the tools; `server/` answers the protocol's requests |
 //! | `tools.rs` | the tools and their parameters |
 //! | `command.rs` | runs the program for one command |
 //! | `limits.rs` | the limits of a debate |
-//! | `words.rs` | marks the words of models |
 
 mod command;
 mod limits;

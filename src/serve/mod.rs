@@ -9,7 +9,6 @@
 //! | `access.rs` | access control |
 //! | `operations.rs` | the table of operations, for the router and the OpenAPI document |
 //! | `api.rs` | handles requests |
-//! | `extract.rs`, `response.rs` | bodies, query parameters and responses |
 //! | `request.rs`, `settings.rs` | the contents of requests, and debates within the server's limits |
 //! | `registry.rs` | the running and queued debates |
 //! | `catalogue.rs` | the list of the saved debates |

@@ -52,8 +52,8 @@ fn the_help_of_debate() {
                                  working directory]
 
     Who debates:
-      -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, or the
-                             program `claude` or `codex`
+      -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, the
+                             program `claude` or `codex`, or `host`: you answer (`dialectic requests`)
           --mixed            Use models of all vendors whose keys are set, or of the programs that are
                              installed
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of

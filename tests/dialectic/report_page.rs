@@ -264,7 +264,7 @@ fn objections_are_filtered_without_a_script() {
 fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
     let debate = offline(&json!({"protocol": "arena"}), &[], &[]);
     let voted = page(&debate);
-    assert_eq!(voted.matches("<span class=\"pill offline\">offline</span>").count(), 1);
+    assert_eq!(voted.matches("<span class=\"pill offline\">rehearsal</span>").count(), 1);
     assert!(!voted.contains("<dt>Confidence</dt>") && !voted.contains(" % sure"), "{voted}");
     let debate = offline(&json!({}), &[], &[]);
     assert_eq!(debate.final_solution.as_ref().unwrap().confidence, None);

@@ -11,7 +11,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// The debates: state files, ids, beginnings or last four characters of ids, `latest`, or patterns such as
+    /// The debates: state files, ids, unique beginnings or endings of ids, `latest`, or patterns such as
     /// './debates/*.json'
     #[arg(value_name = "PATH-OR-ID")]
     debates: Vec<String>,

@@ -30,7 +30,7 @@ const STATUSES: [&str; 11] = [
 /// A debate.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DebateArg {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
+    /// The debate: a state file, an id, a unique beginning or ending of one, or `latest`
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: String,
 }
@@ -38,7 +38,7 @@ pub(in crate::cli) struct DebateArg {
 /// A debate, by default the newest.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct NewestArg {
-    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest]
+    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 }
@@ -119,7 +119,7 @@ pub(in crate::cli) enum DebatePart {
     Agent,
     /// All texts of a stage, round by round
     Stage,
-    /// All critiques of an agent's texts
+    /// All critiques
     Critiques,
     /// The points by status, open ones first
     Points,
@@ -166,7 +166,7 @@ fn is_point_number(text: &str) -> bool {
 #[derive(Debug, Args)]
 #[command(override_usage = "dialectic ask [OPTIONS] [PATH-OR-ID] <QUESTION>")]
 pub(in crate::cli) struct AskArgs {
-    /// The debate: a state file, an id, or the beginning or the last four characters of one [default: latest, on a
+    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest, on a
     /// terminal]
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
@@ -195,7 +195,7 @@ pub(in crate::cli) struct AskArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RmArgs {
-    /// The debates: ids, beginnings or last four characters of ids, `latest`, or files in ./debates
+    /// The debates: ids, unique beginnings or endings of ids, `latest`, or files in ./debates
     #[arg(value_name = "PATH-OR-ID", required = true)]
     pub(in crate::cli) debates: Vec<String>,
 

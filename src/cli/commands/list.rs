@@ -261,9 +261,9 @@ fn first_word(text: &str) -> &str {
     text.split([' ', ':']).next().unwrap_or(text)
 }
 
-/// `clean`, or what does not hold: `1 unmet, 2 open`.
+/// `clean`, `rehearsal`, or what does not hold: `1 unmet, 2 open`.
 fn answer_in_brief(answer: Option<&AnswerState>) -> String {
-    answer.map_or_else(|| NOTHING.to_owned(), |answer| answer.in_brief().unwrap_or_else(|| "clean".to_owned()))
+    answer.map_or_else(|| NOTHING.to_owned(), AnswerState::in_brief)
 }
 
 /// The colour of a run. A complete one is green only if its answer is clean, too.

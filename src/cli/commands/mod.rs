@@ -104,7 +104,7 @@ commands! {
         ];
         /// Fork a past debate: change something and continue from there
         Fork(Box<ForkArgs>) = fork with run, [
-            "dialectic fork latest --at 2.critique --set debate.rounds=4",
+            "dialectic fork latest --at 2.critiques --set debate.rounds=4",
             "dialectic fork latest --at start --model openai/gpt-5.6-luna",
         ];
         /// Show, start and steer debates in a browser, or through an HTTP API

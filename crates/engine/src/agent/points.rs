@@ -85,7 +85,7 @@ impl ListedPoints {
         let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
         let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
         let is_meant = |one: &&Point| {
-            (one.is_open() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
+            (one.is_undecided() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
         };
         let mut points: Vec<&Point> = ledger.objections.iter().filter(is_meant).collect();
         let number = debate.text_numbers();

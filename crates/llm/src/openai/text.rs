@@ -1,5 +1,4 @@
-//! Repairs malformed text: invalid characters are replaced, since the answer is worth more than one of them.
-//! Reads JSON that contains what JSON does not allow.
+//! Repairs malformed text, and reads JSON with syntax that JSON does not allow.
 
 use std::borrow::Cow;
 

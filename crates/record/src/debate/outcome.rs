@@ -214,6 +214,8 @@ enum AnswerBasis {
     Points,
     /// It is the review of a change.
     Change,
+    /// No model was called.
+    Rehearsal,
 }
 
 impl AnswerState {
@@ -223,11 +225,15 @@ impl AnswerState {
         unmet.is_empty() && partly.is_empty() && open_major.is_empty()
     }
 
-    /// The faults in a few words: `1 unmet, 2 open`; `None` without any.
-    pub fn in_brief(&self) -> Option<String> {
+    /// The faults in a few words: `1 unmet, 2 open`; without any, `clean`, or `rehearsal` if no model was called.
+    pub fn in_brief(&self) -> String {
         let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open_major.len(), "open")];
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        Some(counts.collect::<Vec<_>>().join(", ")).filter(|brief| !brief.is_empty())
+        match (counts.collect::<Vec<_>>().join(", "), self.basis) {
+            (faults, _) if !faults.is_empty() => faults,
+            (_, AnswerBasis::Rehearsal) => "rehearsal".to_owned(),
+            (_, AnswerBasis::Requirements | AnswerBasis::Points | AnswerBasis::Change) => "clean".to_owned(),
+        }
     }
 }
 
@@ -252,6 +258,7 @@ impl fmt::Display for AnswerState {
             AnswerBasis::Requirements => "every major requirement met, nothing major open",
             AnswerBasis::Points => "not assessed against the requirements, nothing major open",
             AnswerBasis::Change => "no major finding",
+            AnswerBasis::Rehearsal => "a rehearsal, no model was called",
         })
     }
 }
@@ -301,11 +308,10 @@ impl Debate {
         } else {
             let is_assessed = solution.confidence.is_some() && solution.parse_error.is_none();
             let basis = if is_assessed { AnswerBasis::Requirements } else { AnswerBasis::Points };
-            let open = ledger.in_order().into_iter().filter(|one| {
-                one.status() == PointStatus::Open && is_major(one.point.severity) && self.is_about_answer(one)
-            });
+            let open = self.open_points(ledger).into_iter().filter(|one| is_major(one.point.severity));
             (basis, open.map(Point::number).collect())
         };
+        let basis = if self.is_offline() { AnswerBasis::Rehearsal } else { basis };
         let state = AnswerState {
             unmet: solution.unfulfilled_major_requirements.clone(),
             partly: solution.partly_fulfilled.iter().map(|one| one.requirement.clone()).collect(),
@@ -319,6 +325,13 @@ impl Debate {
     fn has_points_on_record(&self) -> bool {
         let critiques = || self.contributions().filter(|(_, one)| self.yield_of(one) == Some(ResultKind::Critique));
         critiques().next().is_none() || critiques().any(|(_, one)| one.reading.is_some())
+    }
+
+    /// The open points of the answer, the most severe first; not those about a text that lost a vote.
+    pub fn open_points<'l>(&self, ledger: &'l Ledger) -> Vec<&'l Point> {
+        let mut points = ledger.in_order();
+        points.retain(|one| one.status() == PointStatus::Open && self.is_about_answer(one));
+        points
     }
 
     /// Whether a point is about the answer rather than about a text that lost a vote.
@@ -345,7 +358,7 @@ impl Debate {
         }
     }
 
-    /// What is missing in an incomplete run: `2 critiques missing, and 1 more`.
+    /// What is missing in an incomplete run: `2 critiques missing, 1 other problem`.
     fn missing_in_words(&self) -> String {
         let reasons = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
         let mut stages: Vec<(StageId, u64)> = Vec::new();
@@ -365,7 +378,7 @@ impl Debate {
         let others = reasons.len().saturating_sub(self.failures.len());
         match (missing.is_empty(), others) {
             (false, 0) => format!("{} missing", list(&missing)),
-            (false, more) => format!("{} missing, and {more} more", list(&missing)),
+            (false, more) => format!("{} missing, {}", list(&missing), counted(more as u64, "other problem")),
             (true, _) => {
                 let first = reasons.first().map(|one| shortened(one)).unwrap_or_default();
                 let more = if others > 1 { format!(" (and {} more)", others - 1) } else { String::new() };
@@ -390,7 +403,7 @@ mod tests {
     #[test]
     fn the_run_is_one_statement_and_the_answer_another() {
         let mut debate = debate();
-        assert_eq!(debate.run_in_words(), "incomplete: 1 critique missing, and 5 more");
+        assert_eq!(debate.run_in_words(), "incomplete: 1 critique missing, 5 other problems");
         debate.failures.clear();
         debate.outcome = Some(Outcome { kind: OutcomeKind::Degraded, reasons: vec!["x failed".to_owned(); 3] });
         assert_eq!(debate.run_in_words(), "incomplete: x failed (and 2 more)");
@@ -422,7 +435,7 @@ mod tests {
         }];
         let said = debate.answer_state().unwrap();
         assert_eq!(said.to_string(), format!("1 major requirement only in part: restore under 4 h; {open}"));
-        assert_eq!(said.in_brief().as_deref(), Some("1 in part, 3 open"));
+        assert_eq!(said.in_brief(), "1 in part, 3 open");
         assert_eq!(
             serde_json::to_value(&said).unwrap(),
             serde_json::json!({"unmet": [], "partly": ["restore under 4 h."], "openMajor": ["1.1", "1.3", "1.6"]})
@@ -435,7 +448,7 @@ mod tests {
         }
         let clean = debate.answer_state().unwrap();
         assert_eq!(clean.to_string(), "every major requirement met, nothing major open");
-        assert!(debate.is_clean() && clean.in_brief().is_none());
+        assert!(debate.is_clean() && clean.in_brief() == "clean");
         debate.final_solution.as_mut().unwrap().confidence = None;
         let unassessed = debate.answer_state().unwrap().to_string();
         assert_eq!(unassessed, "not assessed against the requirements, nothing major open");

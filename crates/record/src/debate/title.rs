@@ -49,7 +49,7 @@ pub fn clean_title(text: &str) -> Option<String> {
 /// The words up to the end of their last phrase. `next` is the word after them.
 fn phrase(words: &[&str], next: &str) -> String {
     let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
-    if let Some(end) = words.iter().rposition(ends).filter(|end| *end > 0) {
+    if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST) {
         return words[..=end].join(" ").trim_end_matches([',', ';', ':', '–', '—', '-', ' ']).to_owned();
     }
     let kept = without_introduction(words);

@@ -256,7 +256,7 @@ impl<'a> Fold<'a> {
         let due = criticised
             .all()
             .enumerate()
-            .filter(|(index, known)| known.is_open() && known.draft.is_none() && !answered.contains(index));
+            .filter(|(index, known)| known.is_undecided() && known.draft.is_none() && !answered.contains(index));
         let unanswered: Vec<PointId> = due.map(|(_, known)| known.id.clone()).collect();
         let all = |wanted| {
             let replies = reading.answers.iter().filter(move |reply| reply.verdict == wanted);

@@ -101,7 +101,7 @@ impl Ledger {
 
     /// The open points grouped by text, most severe first, then the points of the check.
     pub fn to_rule(&self, debate: &Debate) -> Vec<&Point> {
-        let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_open()).collect();
+        let mut open: Vec<_> = self.objections.iter().filter(|one| one.is_undecided()).collect();
         let number = debate.text_numbers();
         open.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
         open
@@ -109,7 +109,7 @@ impl Ledger {
 
     /// The open points of severity major or higher, most severe first.
     pub fn to_decide(&self) -> Vec<&Point> {
-        let grave = self.objections.iter().filter(|one| one.is_open() && one.point.severity <= Severity::Major);
+        let grave = self.objections.iter().filter(|one| one.is_undecided() && one.point.severity <= Severity::Major);
         let mut grave: Vec<_> = grave.collect();
         grave.sort_by_key(|one| one.point.severity);
         grave
@@ -175,7 +175,7 @@ impl Ledger {
 
     /// The open points against an author's text, which it must answer.
     pub fn to_answer(&self, author: &AgentId) -> Vec<&Point> {
-        self.against(author).filter(|one| one.draft.is_none() && one.is_open()).collect()
+        self.against(author).filter(|one| one.draft.is_none() && one.is_undecided()).collect()
     }
 }
 
@@ -200,7 +200,8 @@ impl Debate {
             let mut read = critiques
                 .map(|one| one.reading.as_ref().is_some_and(|reading| reading.points.is_some() && reading.unread == 0));
             let was_criticised = read.next().is_some_and(|first| first && read.all(|it| it));
-            was_criticised && !ledger.against(author).any(|one| one.is_open() && one.point.severity <= Severity::Major)
+            was_criticised
+                && !ledger.against(author).any(|one| one.is_undecided() && one.point.severity <= Severity::Major)
         };
         !positions.is_empty() && positions.iter().all(|one| is_settled(&one.agent_id))
     }

@@ -376,8 +376,8 @@ impl Point {
         self.number.clone()
     }
 
-    /// Whether it needs a change or a decision.
-    pub fn is_open(&self) -> bool {
+    /// Whether the judge must still rule on it: no stated change, withdrawal, check or ruling closed it.
+    pub fn is_undecided(&self) -> bool {
         self.state().open
     }
 

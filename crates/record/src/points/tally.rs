@@ -180,7 +180,7 @@ mod tests {
     fn open_points_come_first_and_the_most_severe_of_them_lead() {
         let ledger = Ledger::shown(&argued());
         let order: Vec<_> =
-            ledger.in_order().into_iter().map(|one| (one.is_open(), one.point.severity.name())).collect();
+            ledger.in_order().into_iter().map(|one| (one.is_undecided(), one.point.severity.name())).collect();
         insta::assert_debug_snapshot!(order, @r#"
         [
             (

@@ -57,7 +57,7 @@ fn lives(ledger: &Ledger) -> Vec<String> {
             "{} {} {critic} {}",
             one.id,
             one.response().map_or("unanswered", Response::name),
-            if one.is_open() { "open" } else { "closed" }
+            if one.is_undecided() { "open" } else { "closed" }
         )
     };
     ledger.objections.iter().map(life).collect()
@@ -155,7 +155,7 @@ fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
     let silent: [&[(&str, Option<&str>, Value)]; 2] =
         [&[("a", Some("b"), points(&["major"]))], &[("c", Some("b"), points(&["minor"]))]];
     let ledger = Ledger::of(&debate(&silent));
-    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].is_open());
+    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].is_undecided());
     // Nobody but `a` and `c` spoke, who have the numbers 1 and 2; `b` has none.
     assert_eq!(ledger.objections.iter().map(Point::number).collect::<Vec<_>>(), ["0.1", "0.2"]);
 }
@@ -224,7 +224,7 @@ fn accepted_in(section: &str) -> Value {
 fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nOne lease with a token.", "verified");
     let point = &ledger.objections[0];
-    assert!(!point.is_claimed() && !point.is_open() && point.is_settled());
+    assert!(!point.is_claimed() && !point.is_undecided() && point.is_settled());
     assert_eq!(point.remarks.last().and_then(Remark::section), Some("Storage"));
     assert_eq!(point.story_in_words(), "r1 raised → r1 accepted → r2 verified");
     assert_eq!(point.status(), PointStatus::Fixed);
@@ -237,7 +237,9 @@ fn a_point_is_verified_in_a_text_that_has_changed_and_in_no_other() {
 
     let ledger = rechecked(accepted_in("Storage"), "# Text\n\nAnother lease.", "maintained");
     assert!(
-        ledger.objections[0].is_open() && ledger.objections[0].is_maintained() && !ledger.objections[0].is_claimed()
+        ledger.objections[0].is_undecided()
+            && ledger.objections[0].is_maintained()
+            && !ledger.objections[0].is_claimed()
     );
 }
 
@@ -283,8 +285,8 @@ fn an_acceptance_closes_a_point_only_where_it_names_a_section() {
         let debate = debate(&[&[("b", None, json!({})), ("a", Some("b"), points(&["blocking"])), ("b", None, answer)]]);
         Ledger::of(&debate).objections.remove(0)
     };
-    assert!(!first(accepted_in("Storage")).is_open());
-    assert!(first(accepted_in("")).is_open() && is_bare(&first(accepted_in(" "))));
+    assert!(!first(accepted_in("Storage")).is_undecided());
+    assert!(first(accepted_in("")).is_undecided() && is_bare(&first(accepted_in(" "))));
 }
 
 #[test]
@@ -295,7 +297,7 @@ fn after_a_ruling_a_point_is_open_as_far_as_something_remains() {
         ruling["point"] = json!("r1/a/b/1");
         debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
         let point = Ledger::of(&debate).objections.remove(0);
-        (point.is_open(), point.ruling().unwrap().in_words(), point.is_unmet())
+        (point.is_undecided(), point.ruling().unwrap().in_words(), point.is_unmet())
     };
     assert_eq!(open(json!({"decision": "met", "where": "Storage"})), (false, "met", false));
     assert_eq!(open(json!({"decision": "partly", "remains": "the rest"})), (true, "partly met", false));

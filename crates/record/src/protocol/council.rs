@@ -31,7 +31,7 @@ pub static COUNCIL: Protocol = Protocol {
     name: "council",
     about: "agents propose, each reviews all others at once, the judge drafts one answer, and the draft is checked",
     suits: "a first debate, and any question that needs several views in few calls",
-    calls: "2·n + 1, and 4 for the check",
+    calls: "2·n + 1, and 3 to 8 for the check",
     check,
     default_rounds: ROUNDS,
     default_check: DebateSettings::DEFAULT_CHECK,

@@ -45,7 +45,7 @@ pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
     about: "agents propose, criticise each other and refine, round by round; the judge writes the answer",
     suits: "a design question that deserves several perspectives",
-    calls: "n + r·n² + 1, and 4 for the check",
+    calls: "n + r·n² + 1, and 3 to 8 for the check",
     check: |_| Ok(()),
     default_rounds: 3,
     default_check: DebateSettings::DEFAULT_CHECK,

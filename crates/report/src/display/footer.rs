@@ -1,7 +1,6 @@
 //! The last line of a debate on a terminal: its outcome and its cost.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, truncate_str};
@@ -25,30 +24,20 @@ const INDENT: &str = "  ";
 const REASON_ROWS: usize = 2;
 const CASE_ROWS: usize = 3;
 
-/// A debate that has ended with an answer.
-#[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
-    pub debate: &'a Debate,
-    /// The duration of its run, if the record does not say it.
-    pub took: Duration,
-    /// Whether no model was called: nothing was paid, and there is no confidence.
-    pub is_offline: bool,
-}
-
 /// Two statements, coloured and wrapped: whether the run is complete, with its figures; and what the answer is worth.
 /// ```text
 ///   Run: complete · 3 rounds · 38 calls · 43 s · $0.21
 /// ! Answer: 1 major requirement only in part: restore under 4 h
 /// ```
-pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> String {
+pub fn footer(debate: &Debate, columns: usize) -> String {
+    let is_offline = debate.is_offline();
     let usage = debate.total_usage();
     let cost = match usage.cost_usd {
         _ if is_offline => "offline".to_owned(),
         Some(cost) => usage.cost_in_words(short_cost(cost)),
         None => usage.cost_in_words("cost unknown".to_owned()),
     };
-    let took = debate.took_ms().unwrap_or_else(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-    let is_clean = debate.is_clean();
+    let is_clean = debate.is_clean() && !is_offline;
     let marked = |is_fault: bool, text: &str| {
         let (style, mark) = match (is_clean, is_fault) {
             (true, _) => (FULL, "✓ "),
@@ -61,7 +50,7 @@ pub fn footer(Ended { debate, took, is_offline }: Ended<'_>, columns: usize) -> 
     let figures = [
         Some(counted(debate.current_round.into(), "round")),
         Some(counted(usage.requests, "call")),
-        Some(duration(took)),
+        debate.took_ms().map(duration),
         Some(cost),
         crate::report::subject::status(debate),
     ];
@@ -109,8 +98,7 @@ mod tests {
     use dialectic_record::debate::{Outcome, OutcomeKind, fixture};
 
     fn shown(debate: &Debate, columns: usize) -> String {
-        let ended = Ended { debate, took: Duration::from_secs(43), is_offline: false };
-        strip_str(&footer(ended, columns)).to_string()
+        strip_str(&footer(debate, columns)).to_string()
     }
 
     #[test]

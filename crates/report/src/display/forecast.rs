@@ -197,7 +197,8 @@ impl Plan {
             let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;
             let (low, high) = (made + certain, made + self.to_come.len() as u64);
             let before = self.calls.unwrap_or(Span { low, high });
-            let high = high.min(before.high);
+            // Tool turns and second chances are calls that no forecast counts.
+            let high = high.min(before.high).max(made);
             self.calls = Some(Span { low: low.max(before.low).min(high), high });
         }
     }

@@ -25,8 +25,9 @@ pub fn gist(debate: &Debate, name: &str, columns: Option<usize>) -> String {
 pub fn essence(debate: &Debate, columns: Option<usize>) -> String {
     let debate = &debate.with_named_texts();
     let broken = |line: String| columns.map_or_else(|| line.clone(), |columns| rows("", &line, columns).join("\n"));
-    // The findings of a review are its answer.
-    let objection = (debate.change.is_none() && was_criticised(debate)).then(|| objection(debate));
+    // The findings of a review are its answer, and a rehearsal has no objections.
+    let objection =
+        (debate.change.is_none() && was_criticised(debate) && !debate.is_offline()).then(|| objection(debate));
     let lines = [Some(answer(debate)), objection].into_iter().flatten();
     lines.map(broken).collect::<Vec<_>>().join("\n")
 }
@@ -49,12 +50,12 @@ fn answer(debate: &Debate) -> String {
     }
 }
 
-/// `Strongest open objection (2.3, blocking), Kiss to Architect: “A write is lost.”`; without an open one, the
+/// `Strongest open objection (2.3, blocking), Kiss on Architect: “A write is lost.”`; without an open one, the
 /// strongest that changed the answer, and what it changed.
 fn objection(debate: &Debate) -> String {
     let ledger = Ledger::shown(debate);
     let first = |groups: Vec<Vec<&Point>>| groups.first().and_then(|group| group.first().copied()).cloned();
-    let open = first(subject::strongest_open(&ledger));
+    let open = first(subject::strongest_open(debate, &ledger));
     let followed = || first(subject::strongest_followed(&ledger));
     if let Some(one) = open {
         return format!("Strongest open objection {}", quoted(debate, &one));
@@ -76,12 +77,12 @@ fn objection(debate: &Debate) -> String {
     }
 }
 
-/// `(2.3, blocking), Kiss to Architect: “A write is lost.”`
+/// `(2.3, blocking), Kiss on Architect: “A write is lost.”`
 fn quoted(debate: &Debate, one: &Point) -> String {
     let view = View::new(debate, None);
     let [critic, target] = [&one.critic_id, &one.target_id].map(|id| one_line(view.name_of(id)));
     let said = inner_quotes(&cut(&first_sentence(&one.point.in_words()), SENTENCE));
-    format!("({}, {}), {critic} to {target}: “{said}”", one.number(), one.point.severity.name())
+    format!("({}, {}), {critic} on {target}: “{said}”", one.number(), one.point.severity.name())
 }
 
 /// The next commands, not wrapped, so that they can be copied.
@@ -126,7 +127,7 @@ mod tests {
     fn three_lines_say_what_came_out_what_was_fought_over_and_what_is_next() {
         insta::assert_snapshot!(gist(&argued(), "vhkp", None), @r#"
         Design it: One store, one leader.
-        Strongest open objection (1.1, blocking), Simplicity Advocate to System Architect: “Failover: A write that is in flight while the leader changes is lost.”
+        Strongest open objection (1.1, blocking), Simplicity Advocate on System Architect: “Failover: A write that is in flight while the leader changes is lost.”
         Next: dialectic show vhkp points · dialectic ask vhkp "Why not …?" · dialectic report vhkp --open
         "#);
     }

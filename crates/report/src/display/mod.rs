@@ -31,7 +31,7 @@ mod tests;
 
 pub use blocks::{Layout, objections, story};
 pub use events::{EventStream, StreamEnd};
-pub use footer::{Ended, footer};
+pub use footer::footer;
 pub use forecast::{forecast, price_tag, purchase};
 pub use gist::{essence, gist};
 pub use markdown::render_markdown;

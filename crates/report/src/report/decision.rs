@@ -85,7 +85,7 @@ fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         list(out, "## Next Steps", items(&solution.recommendations).into_iter())?;
         list(out, "## Open Questions", items(&solution.open_questions).into_iter())?;
         let unverified = solution.unverified.iter().map(|text| with_points(text, &ledger));
-        let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+        let open = debate.open_points(&ledger);
         list(out, "## Open Points", subject::alike(&open).iter().map(|points| open_point(points)).chain(unverified))?;
     }
     list(out, "## Rejected Objections", rejected(view, &ledger).into_iter())?;
@@ -194,8 +194,8 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     let own = option.is_none().then(title).filter(|title| !title.is_empty());
     let why = match won(view).filter(|_| winner.is_some()) {
         Some(won) => format!("it won: {}", won.trim_end_matches('.')),
-        None if own.is_none() && options.len() < 2 => "no other was proposed".to_owned(),
-        None => "the judge finds it best after the objections".to_owned(),
+        None if own.is_none() && options.len() < 2 => "it was the only option proposed".to_owned(),
+        None => "the judge considers it the best after the objections".to_owned(),
     };
     let state = match debate.answer_state() {
         Some(state) if !state.is_clean() => format!(", although it leaves {}", inline(&state.to_string())),
@@ -224,7 +224,7 @@ fn named(points: &[&Point]) -> String {
 
 /// A sentence that names points, and these points.
 fn with_points(text: &str, ledger: &Ledger) -> String {
-    let is_named = |one: &&Point| text.split([' ', ',', '.']).any(|word| word == one.number());
+    let is_named = |one: &&Point| text.split([' ', ',']).any(|word| word.trim_end_matches('.') == one.number());
     let points = ledger.objections.iter().filter(is_named).map(|one| format!("\n  - {}", named(&[one])));
     format!("{}{}", inline(&plain(text)), points.collect::<String>())
 }

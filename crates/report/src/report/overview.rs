@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Point, PointStatus, Round, Tally, Winner, WonBy};
+use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Round, Tally, Winner, WonBy};
 
 use super::decision::{below, without_assessment};
 use super::prose::brief;
@@ -26,11 +26,11 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     let mut page = format!("# {}\n\n{}", heading(&debate.title()), facts(view));
     let ledger = Ledger::shown(debate);
     decided(&mut page, view);
-    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let open = debate.open_points(&ledger);
     let points = open.iter().map(|one| {
         let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
         let (number, severity) = (one.number(), one.point.severity.name());
-        format!("{number} [{severity}] {critic} to {target}: {}", brief(&one.point.in_words(), ITEM))
+        format!("{number} [{severity}] {critic} on {target}: {}", brief(&one.point.in_words(), ITEM))
     });
     list(&mut page, "Open points", points.collect());
     let rest = view.problem_below_title().trim();

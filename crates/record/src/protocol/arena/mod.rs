@@ -70,7 +70,7 @@ pub static ARENA: Protocol = Protocol {
     about: "proposals compete: they are revised until they agree or are voted on; the judge scores them and \
          builds on the winner",
     suits: "a decision between real alternatives that must be defended later",
-    calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check",
+    calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 3 to 8 for the check",
     check,
     default_rounds: 3,
     default_check: DebateSettings::DEFAULT_CHECK,

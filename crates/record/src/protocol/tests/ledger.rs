@@ -89,7 +89,7 @@ fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
     };
     let rejected = until_resolved(1, gives_in, |_| REJECTED);
     assert_eq!(rejected.debate.rounds.len(), 3);
-    assert!(Ledger::of(&rejected.debate).objections.iter().all(|one| !one.is_open()));
+    assert!(Ledger::of(&rejected.debate).objections.iter().all(|one| !one.is_undecided()));
     assert_eq!(until_resolved(1, |_| POINT, |_| REJECTED).debate.rounds.len(), 4);
     assert_eq!(until_resolved(1, |_| POINT, |_| "# B").debate.rounds.len(), 4);
     // An acceptance out of politeness is none.

@@ -251,18 +251,18 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 settings.agents.iter().filter(|agent| motion::side(&settings, &agent.id) != Position::Neutral);
             let (n, r, d) = (agents, rounds, u32::try_from(debaters.count()).unwrap());
             let expected = match protocol.calls {
-                "n + r·n² + 1, and 4 for the check" => n + r * n * n + 1 + 4,
-                "2·n + 1, and 4 for the check" => 2 * n + 1 + 4,
+                "n + r·n² + 1, and 3 to 8 for the check" => n + r * n * n + 1 + 4,
+                "2·n + 1, and 3 to 8 for the check" => 2 * n + 1 + 4,
                 "d·r + 2·(n - d) + 2, where d of the n agents are on a side" => d * r + 2 * (n - d) + 2,
                 "at most n + n·(n - 1) + 1" => n + n * (n - 1) + 1,
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
-                "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 4 for the check" => {
+                "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 3 to 8 for the check" => {
                     n * n + 2 * n + r * (n + 1) + 3 + 4
                 }
-                "1, and 4 for the check" => 1 + 4,
-                "at most 2·r + 1, and 4 for the check" => 2 * r + 1 + 4,
-                "n + 1, and 4 for the check" => n + 1 + 4,
+                "1, and 3 to 8 with `--check 3`" => 1 + 4,
+                "at most 2·r + 1, and 3 to 8 with `--check 3`" => 2 * r + 1 + 4,
+                "n + 1, and 3 to 8 with `--check 3`" => n + 1 + 4,
                 other => {
                     panic!("a line above is to say how many calls are {other:?}, the `calls` of {}", protocol.name)
                 }

@@ -23,14 +23,14 @@ const CHANGE: usize = 140;
 
 /// The part above the answer.
 pub(super) fn glance(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
-    let open = subject::strongest_open(ledger);
+    let open = subject::strongest_open(view.debate, ledger);
     let followed = if open.is_empty() { subject::strongest_followed(ledger) } else { Vec::new() };
     let parts = [
-        ("Decided", answer(view, participants)),
-        ("Does not hold", faults(view)),
+        ("Decision", answer(view, participants)),
+        ("Not met", faults(view)),
         ("Still open", objections(&open, participants, ledger)),
-        ("Fought over", objections(&followed, participants, ledger)),
-        ("Questions", questions(view)),
+        ("Main objections", objections(&followed, participants, ledger)),
+        ("Open questions", questions(view)),
         ("Confidence", html! { @if let Some(said) = subject::confidence(view) { p { (said) } } }),
     ];
     html! {
@@ -200,7 +200,7 @@ mod tests {
         let glance = glance.split("</dl>").next().unwrap();
         let parts = glance.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
         let text = parts.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        insta::assert_snapshot!(text, @"Decided One store, one leader. All of it Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect . The judge, not met: A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect . The judge, partly met: Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect . All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
+        insta::assert_snapshot!(text, @"Decision One store, one leader. All of it Still open 1.1 blocking Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect . The judge, not met: A client may be gone. 1.3 major Nobody knows what a lease costs. Simplicity Advocate on System Architect . The judge, partly met: Reads are most of it. 1.6 major Operation: Who is called at night? Simplicity Advocate on System Architect . All 8 points Confidence 60 % chance that it meets every major requirement, the judge estimates");
         assert_eq!(glance.matches("<li>").count(), STRONGEST);
     }
 
@@ -225,7 +225,7 @@ mod tests {
             (ruling.decision, ruling.missing) = (dialectic_record::debate::Decision::Met, false);
         }
         let ledger = Ledger::shown(&debate);
-        assert_eq!(subject::strongest_open(&ledger).len(), 2, "minor ones have no ruling");
+        assert_eq!(subject::strongest_open(&debate, &ledger).len(), 2, "minor ones have no ruling");
         let followed = subject::strongest_followed(&ledger);
         assert_eq!(followed.first().and_then(|group| group.first()).map(|one| one.number()).as_deref(), Some("1.1"));
     }

@@ -38,14 +38,15 @@ pub(super) fn header(view: &View<'_>, glance: &Markup) -> Markup {
 fn verdict(view: &View<'_>) -> Markup {
     let debate = view.debate;
     let answer = debate.answer_state();
+    let is_good = debate.is_clean() && !debate.is_offline();
     let of_run = match debate.status {
         Status::Failed => "bad",
-        Status::Completed if debate.is_clean() => "good",
+        Status::Completed if is_good => "good",
         Status::Completed if debate.is_full() != Some(false) => "plain",
         Status::Completed | Status::Pending | Status::Running | Status::Paused => "warn",
     };
     let of_answer = |answer: &AnswerState| match answer {
-        _ if debate.is_clean() => "good",
+        _ if is_good => "good",
         AnswerState { unmet, .. } if !unmet.is_empty() => "bad",
         answer if answer.is_clean() => "plain",
         _ => "warn",
@@ -64,7 +65,7 @@ fn verdict(view: &View<'_>) -> Markup {
 fn offline(debate: &Debate) -> Markup {
     html! {
         @if debate.is_offline() {
-            " " span.pill.offline { "offline" }
+            " " span.pill.offline { "rehearsal" }
         }
     }
 }

@@ -10,8 +10,7 @@ use crate::report::stages::capitalized;
 use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_record::debate::{
-    AgentId, Contribution, Debate, Ledger, Point, PointStatus, Polls, Response, ResultKind, Severity, StageId, Status,
-    Tally,
+    AgentId, Contribution, Debate, Ledger, Point, Polls, Response, ResultKind, Severity, StageId, Status, Tally,
 };
 
 use super::blocks::{anchor, blocks, line};
@@ -33,9 +32,9 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &L
     let parts = [
         ("Proposed", proposed(view, participants)),
         ("Argued", argued(view, participants)),
-        ("Fought over", fought),
+        ("Main objections", fought),
         ("Changed", changed(view, participants, ledger)),
-        ("Decided", decided(view, participants)),
+        ("Decision", decided(view, participants)),
         ("Checked", checked(view.debate)),
         ("Ended", ended(view.debate)),
         ("Still open", still_open(view, participants, ledger, &named)),
@@ -323,7 +322,7 @@ fn ended(debate: &Debate) -> Markup {
 }
 
 fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Point]) -> Markup {
-    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let open = view.debate.open_points(ledger);
     let others: Vec<&Point> = open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
     let others = subject::alike(&others);
     let counts = Tally::of(&ledger.objections);
@@ -406,7 +405,7 @@ mod tests {
     fn it_tells_what_the_ledger_holds() {
         insta::assert_snapshot!(story_of(&argued()), @r"
         Proposed Two agents wrote proposals. System Architect : text Simplicity Advocate : text
-        Fought over The critics raised 8 points, one of them blocking: 5 open, 1 claimed, 1 fixed, 1 rejected. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : open. A client may be gone. Nobody knows what a lease costs. Simplicity Advocate on System Architect : open. Reads are most of it. The header has no name. System Architect on Simplicity Advocate : rejected by Simplicity Advocate . It needs none.
+        Main objections The critics raised 8 points, one of them blocking: 5 open, 1 claimed, 1 fixed, 1 rejected. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : open. A client may be gone. Nobody knows what a lease costs. Simplicity Advocate on System Architect : open. Reads are most of it. The header has no name. System Architect on Simplicity Advocate : rejected by Simplicity Advocate . It needs none.
         Changed System Architect left its text as it was, though it accepted two of the six points against it and one more in part. Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
         Still open Five points are open: 1 blocking, 2 major, 2 minor. Operation: Who is called at night? Simplicity Advocate on System Architect : open. Names: A bucket is a window elsewhere. Simplicity Advocate on System Architect : open. The table has no index. Simplicity Advocate on System Architect : open.
         ");
@@ -420,7 +419,7 @@ mod tests {
         }
         bare.final_solution = None;
         let told = story_of(&bare);
-        assert!(!told.contains("Fought over") && !told.contains("Still open"), "{told}");
+        assert!(!told.contains("Main objections") && !told.contains("Still open"), "{told}");
         bare.status = Status::Failed;
         assert!(
             story_of(&bare).contains("Ended The debate failed in round 2. There is no answer."),
@@ -442,7 +441,7 @@ mod tests {
             }
         }
         assert!(
-            story_of(&silent).contains("Fought over Four critiques were written, and none raised an objection."),
+            story_of(&silent).contains("Main objections Four critiques were written, and none raised an objection."),
             "{}",
             story_of(&silent)
         );

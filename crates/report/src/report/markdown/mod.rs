@@ -78,7 +78,7 @@ fn verdict(out: &mut Document<'_>, view: &View<'_>) {
         None => out.line("There is no answer.\n"),
     }
     let ledger = Ledger::of(debate);
-    let open: Vec<&Point> = ledger.in_order().into_iter().filter(|one| one.status() == PointStatus::Open).collect();
+    let open = debate.open_points(&ledger);
     if !open.is_empty() {
         out.line("## Open Points\n");
         let items = open.into_iter().map(|one| {
@@ -212,9 +212,7 @@ use chrono::Local;
 
 use dialectic_base::figures::{UNKNOWN, thousands};
 use dialectic_base::markdown::{fence, heading, inline};
-use dialectic_record::debate::{
-    Answerer, CallKey, Contribution, Debate, Failure, Ledger, Point, PointStatus, ResultKind,
-};
+use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure, Ledger, ResultKind};
 
 use super::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 use super::decision::below;

@@ -7,8 +7,8 @@ use crate::report::View;
 use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
 use dialectic_base::figures::{list, percent, score};
 use dialectic_record::debate::{
-    AgentId, Decision, Judgement, Ledger, PartlyFulfilled, Point, PointStatus, Position, RecheckStanding, Remark,
-    Response, Ruling, Solution, Verdict, Winner, WonBy,
+    AgentId, Debate, Decision, Judgement, Ledger, PartlyFulfilled, Point, PointStatus, Position, RecheckStanding,
+    Remark, Response, Ruling, Solution, Verdict, Winner, WonBy,
 };
 
 use super::is_unchecked;
@@ -193,17 +193,17 @@ pub(crate) fn alike<'l>(points: &[&'l Point]) -> Vec<Vec<&'l Point>> {
 }
 
 /// The open points, merged, the most severe and most disputed first.
-pub(crate) fn strongest_open(ledger: &Ledger) -> Vec<Vec<&Point>> {
-    strongest(ledger, |status| status == PointStatus::Open)
+pub(crate) fn strongest_open<'l>(debate: &Debate, ledger: &'l Ledger) -> Vec<Vec<&'l Point>> {
+    strongest(debate.open_points(ledger))
 }
 
 /// The points that changed the answer, merged, the most severe and most disputed first.
 pub(crate) fn strongest_followed(ledger: &Ledger) -> Vec<Vec<&Point>> {
-    strongest(ledger, |status| matches!(status, PointStatus::Fixed | PointStatus::Claimed))
+    let followed = |one: &&Point| matches!(one.status(), PointStatus::Fixed | PointStatus::Claimed);
+    strongest(ledger.objections.iter().filter(followed).collect())
 }
 
-fn strongest(ledger: &Ledger, is_meant: impl Fn(PointStatus) -> bool) -> Vec<Vec<&Point>> {
-    let mut points: Vec<&Point> = ledger.objections.iter().filter(|one| is_meant(one.status())).collect();
+fn strongest(mut points: Vec<&Point>) -> Vec<Vec<&Point>> {
     points.sort_by_key(|one| (one.point.severity, Reverse(heat(one))));
     alike(&points)
 }
