@@ -327,11 +327,6 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-#[cfg(test)]
-mod streaming_tests;
-#[cfg(test)]
-mod tests;
-
 /// The account that pays for a call's attempts. The cost of an attempt must be recorded at once: a call that waits for
 /// its next attempt may be abandoned.
 pub trait Account: Send + Sync {
@@ -354,3 +349,8 @@ pub struct Reserved {
     /// The output limit to send, in tokens; `None` if the cost requires none.
     pub max_tokens: Option<u32>,
 }
+
+#[cfg(test)]
+mod streaming_tests;
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,13 @@
 //! Reasoning is only recognized at the beginning of an answer: further down, a tag is part of the answer's subject.
 //! Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and llama.cpp.
 
+use memchr::{memchr2_iter, memmem};
+use serde::de::IgnoredAny;
+
+use super::marks::without_end_of_turn;
+
+use Certainty::{Certain, WithEnd};
+
 /// Some servers begin texts with it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -100,15 +107,6 @@ fn is_in_fence(text: &str) -> bool {
     let fences = text.lines().map(str::trim_start).filter(|line| line.starts_with("```") || line.starts_with("~~~"));
     fences.count() % 2 == 1
 }
-
-#[cfg(test)]
-mod tests;
-
-use Certainty::{Certain, WithEnd};
-use memchr::{memchr2_iter, memmem};
-use serde::de::IgnoredAny;
-
-use super::marks::without_end_of_turn;
 
 /// Passes on the words of a streamed answer, without its leading reasoning.
 pub(in crate::openai) struct Spoken {
@@ -432,3 +430,6 @@ fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
     };
     starts.filter(|start| text.is_char_boundary(*start)).find(is_there)
 }
+
+#[cfg(test)]
+mod tests;

@@ -380,9 +380,6 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
     Ok((contents, None))
 }
 
-#[cfg(test)]
-mod tests;
-
 /// A line to write.
 pub(super) struct Sealed {
     /// The line with its line break.
@@ -531,3 +528,6 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) fn hex(hasher: Sha256) -> String {
     hexadecimal(&hasher.finalize())
 }
+
+#[cfg(test)]
+mod tests;

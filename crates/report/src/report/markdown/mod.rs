@@ -6,6 +6,20 @@
 
 pub(super) mod blocks;
 
+use std::{fmt, io};
+
+use chrono::Local;
+
+use dialectic_base::figures::{UNKNOWN, thousands};
+use dialectic_base::markdown::{fence, heading, inline};
+use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure, Ledger, ResultKind};
+
+use super::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
+use super::decision::below;
+use super::prose::gist;
+use super::stages::{self, StageSection, capitalized, sections};
+use super::{View, subject};
+
 /// The shown facts about each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportDetail {
@@ -203,23 +217,6 @@ fn id(id: &str) -> String {
     if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }
 }
 
-#[cfg(test)]
-mod tests;
-
-use std::{fmt, io};
-
-use chrono::Local;
-
-use dialectic_base::figures::{UNKNOWN, thousands};
-use dialectic_base::markdown::{fence, heading, inline};
-use dialectic_record::debate::{Answerer, CallKey, Contribution, Debate, Failure, Ledger, ResultKind};
-
-use super::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
-use super::decision::below;
-use super::prose::gist;
-use super::stages::{self, StageSection, capitalized, sections};
-use super::{View, subject};
-
 /// Writes nothing about a missing check, nor about objections of older records without readings: their reports stay
 /// unchanged.
 fn write_objections(out: &mut Document<'_>, view: &View<'_>) {
@@ -353,3 +350,6 @@ fn failures(failures: &[Failure]) -> Vec<Block<'_>> {
     let table = TableBlock::new("failures", "Calls that failed for good", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }
+
+#[cfg(test)]
+mod tests;
