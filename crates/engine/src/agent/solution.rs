@@ -5,7 +5,9 @@ use std::fmt::Write;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use dialectic_record::debate::{AgentId, PartlyFulfilled, Point, Ruling, Solution, clean_title, limited_confidence};
+use dialectic_record::debate::{
+    ASSESSMENT, AgentId, PartlyFulfilled, Point, Ruling, Solution, clean_title, limited_confidence,
+};
 
 use super::rulings::{RawPointRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
@@ -98,7 +100,7 @@ impl Written {
         let limited = limited.map(|why| format!(" ({why})")).unwrap_or_default();
         let mut description = solution.trim_end().to_owned();
         if confidence.is_some() || ruled.is_some() || lists.iter().any(|(_, items)| !items.is_empty()) {
-            description.push_str("\n\n---\n\n## Judge Assessment\n\n");
+            description.push_str(ASSESSMENT);
         }
         if let Some(confidence) = confidence {
             // Writing to a string cannot fail.

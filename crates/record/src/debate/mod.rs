@@ -70,7 +70,7 @@ pub use settings::{
     TerminationKind, TerminationSettings, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
-pub use solution::{PartlyFulfilled, Shortened, Solution, limited_confidence};
+pub use solution::{ASSESSMENT, PartlyFulfilled, Shortened, Solution, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, PanelInfo, RaisedPoint, Reading, Settings, Solution, Statement};
+use super::{
+    ASSESSMENT, AgentId, Contribution, Debate, PanelInfo, RaisedPoint, Reading, Settings, Solution, Statement,
+};
 
 /// The words before a number in prompts: a text of a debate, a reader of a review.
 const LABELS: [&str; 2] = ["Text", "Reader"];
@@ -43,14 +45,10 @@ impl PanelInfo {
 
 /// Replaces the score in a description, whose form is that of the older program.
 fn explain_confidence(solution: &mut Solution) {
-    const HEADING: &str = "\n## Judge Assessment\n\n";
-
-    let has_faults = !solution.unfulfilled_major_requirements.is_empty() || !solution.partly_fulfilled.is_empty();
-    let which = if has_faults { "every other" } else { "every" };
-    let found = solution.description.rsplit_once(HEADING).and_then(|(before, after)| {
+    let found = solution.description.rsplit_once(ASSESSMENT).and_then(|(before, after)| {
         let (score, after) = after.strip_prefix("**Confidence Score**: ")?.split_once("/100")?;
-        let chance = format!("{score} % chance that it meets {which} major requirement, the judge estimates");
-        Some(format!("{before}{HEADING}Confidence: {chance}{after}"))
+        let chance = solution.chance_in_words(&format!("{score} %"));
+        Some(format!("{before}{ASSESSMENT}Confidence: {chance}{after}"))
     });
     if let Some(explained) = found {
         solution.description = explained;
@@ -207,12 +205,13 @@ mod tests {
     fn a_confidence_says_what_it_is_the_chance_of() {
         let mut solution = Solution {
             description:
-                "One store.\n\n## Judge Assessment\n\n**Confidence Score**: 60/100 (limited)\n\n### Trade-offs".into(),
+                "One store.\n\n---\n\n## Judge Assessment\n\n**Confidence Score**: 60/100 (limited)\n\n### Trade-offs"
+                    .into(),
             ..Solution::default()
         };
         explain_confidence(&mut solution);
         let chance = "60 % chance that it meets every major requirement, the judge estimates (limited)";
-        let explained = format!("One store.\n\n## Judge Assessment\n\nConfidence: {chance}\n\n### Trade-offs");
+        let explained = format!("One store.\n\n---\n\n## Judge Assessment\n\nConfidence: {chance}\n\n### Trade-offs");
         assert_eq!(solution.description, explained);
     }
 

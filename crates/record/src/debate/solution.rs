@@ -66,7 +66,22 @@ pub struct Solution {
     pub shortened: Option<Shortened>,
 }
 
+/// The heading of the judge's assessment, which follows the answer in a description.
+pub const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n\n";
+
 impl Solution {
+    /// The description without the judge's assessment.
+    pub fn without_assessment(&self) -> &str {
+        self.description.rsplit_once(ASSESSMENT).map_or(&*self.description, |(answer, _)| answer)
+    }
+
+    /// `60 % chance that it meets every major requirement, the judge estimates`
+    pub fn chance_in_words(&self, chance: &str) -> String {
+        let has_faults = !self.unfulfilled_major_requirements.is_empty() || !self.partly_fulfilled.is_empty();
+        let which = if has_faults { "every other" } else { "every" };
+        format!("{chance} chance that it meets {which} major requirement, the judge estimates")
+    }
+
     /// The note on a limited confidence: `the judge said 72; limited because a major requirement is not fulfilled`.
     pub fn limited_confidence(&self) -> Option<String> {
         limited_confidence(self.stated_confidence, !self.unfulfilled_major_requirements.is_empty())

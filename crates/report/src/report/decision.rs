@@ -9,11 +9,11 @@ use std::io;
 use comrak::nodes::{Node, NodeCodeBlock, NodeValue};
 use comrak::{Arena, format_commonmark, parse_document};
 
-use dialectic_base::figures::{self, counted, named_cost, score};
+use dialectic_base::figures::{self, counted, named_cost};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Response, ResultKind, Solution};
+use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Response, ResultKind};
 
 use super::block::Block;
 use super::html::{hash, title as title_of};
@@ -23,8 +23,6 @@ use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, pla
 use super::stages::{capitalized, said_in};
 use super::{ParticipantView, View, subject};
 
-/// The beginning of the judge's assessment after the solution; this record has separate places for its lists.
-const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
 /// The characters of an option's first sentences, and the number of its named parts.
 const SKETCH: usize = 300;
 const LEADS: usize = 5;
@@ -189,7 +187,7 @@ fn decision(view: &View<'_>, options: &[Choice<'_>]) -> (String, Option<String>)
     let winner = debate.winner().map(|winner| winner.agent_id);
     let base = winner.or(solution.base.as_ref());
     let option = options.iter().find(|option| Some(option.author) == base);
-    let (title, text) = titled(without_assessment(&solution.description));
+    let (title, text) = titled(solution.without_assessment());
     let title = || title.or_else(|| solution.title.clone()).unwrap_or_else(|| name_of(text));
     let own = option.is_none().then(title).filter(|title| !title.is_empty());
     let why = match won(view).filter(|_| winner.is_some()) {
@@ -297,10 +295,8 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
     }
     let course = [subject::ending(debate), subject::extent(debate)].concat();
     writeln!(out, "{}", for_readers(&[Block::List(course)], view).trim_end())?;
-    if let Some(confidence) = view.confidence() {
-        let limited = view.debate.final_solution.as_ref().and_then(Solution::limited_confidence);
-        let limited = limited.map(|why| format!(" ({why})")).unwrap_or_default();
-        writeln!(out, "- Confidence of the judge: {} of 100{limited}", score(confidence))?;
+    if let Some(confidence) = subject::confidence(view) {
+        writeln!(out, "- Confidence: {confidence}")?;
     }
     for round in &debate.rounds {
         let tally = ledger.tally(round.round_number).map(|tally| format!("; {tally}")).unwrap_or_default();
@@ -311,11 +307,6 @@ fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Re
         writeln!(out, "- {} ({}): {model}", inline(&one.name), inline(&one.role))?;
     }
     writeln!(out, "\n</details>")
-}
-
-/// A solution's text without the judge's assessment.
-pub(super) fn without_assessment(text: &str) -> &str {
-    text.rsplit_once(ASSESSMENT).map_or(text, |(text, _)| text)
 }
 
 /// Markdown with headings below the record's, and with HTML as text. Drops control characters, which would become

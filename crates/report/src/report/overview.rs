@@ -6,7 +6,7 @@ use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
 use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Round, Tally, Winner, WonBy};
 
-use super::decision::{below, without_assessment};
+use super::decision::below;
 use super::prose::brief;
 use super::stages::said_in;
 use super::{View, subject};
@@ -127,7 +127,7 @@ fn decided(page: &mut String, view: &View<'_>) {
         section(page, "Who won", &won);
     }
     let Some(solution) = &debate.final_solution else { return };
-    section(page, "The solution begins", &beginning(without_assessment(&solution.description)));
+    section(page, "The solution begins", &beginning(solution.without_assessment()));
     let items = |texts: &[String]| texts.iter().map(|text| brief(text, ITEM)).collect();
     list(page, "Trade-offs", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));

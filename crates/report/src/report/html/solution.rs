@@ -9,8 +9,6 @@ use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, St
 use super::participants::Participants;
 use super::text::{markdown, name, noun, plain};
 
-/// The beginning of the judge's assessment in a description, which is shown from its own fields.
-const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 /// The section after the assessment that names the labelled texts.
 const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
@@ -80,10 +78,8 @@ fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
         &solution.open_questions,
     ];
     let assessed = solution.confidence.is_some() || lists.iter().any(|list| !list.is_empty());
-    let text = match solution.description.rsplit_once(ASSESSMENT) {
-        Some((answer, _)) if assessed => answer,
-        _ => &solution.description,
-    };
+    // The assessment is shown from its own fields.
+    let text = if assessed { solution.without_assessment() } else { &solution.description };
     below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
 }
 

@@ -146,8 +146,6 @@ pub(crate) fn remaining(ledger: &Ledger) -> Vec<String> {
 pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     let chance = percent(view.confidence()?);
     let solution = view.debate.final_solution.as_ref()?;
-    let has_faults = !solution.unfulfilled_major_requirements.is_empty() || !solution.partly_fulfilled.is_empty();
-    let other = if has_faults { "every other" } else { "every" };
     let limited = solution.limited_confidence().map(|why| format!(" ({why})")).unwrap_or_default();
     let is_unchecked = is_unchecked(view.debate);
     let caveats = [
@@ -157,7 +155,7 @@ pub(crate) fn confidence(view: &View<'_>) -> Option<String> {
     ];
     let caveats: Vec<String> = caveats.iter().filter(|(holds, _)| *holds).map(|(_, what)| (*what).to_owned()).collect();
     let caveats = if caveats.is_empty() { String::new() } else { format!("; {}", list(&caveats)) };
-    Some(format!("{chance} chance that it meets {other} major requirement, the judge estimates{limited}{caveats}"))
+    Some(format!("{}{limited}{caveats}", solution.chance_in_words(&chance)))
 }
 
 /// A text without its full stop, which is added later.
