@@ -229,15 +229,15 @@ pub(super) struct VouchArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// A directory outside the working directory that the record's tools may read
+    /// Let the debate's tools read this directory outside the working directory
     #[arg(long, value_name = "DIR")]
     pub(super) context: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The debate: a state file, an id, a unique beginning or ending of one, or `latest`. Without it, the
-    /// newest debate that can be resumed, if you agree
+    /// The debate: a state file, an id, a unique beginning or ending of one, or `latest` [default: the newest resumable
+    /// debate, after confirmation]
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 
@@ -283,7 +283,7 @@ pub(super) struct ForkArgs {
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
     pub(super) at: Option<String>,
 
-    /// Follow another protocol. It takes over the proposals of the first round if it begins with proposals itself
+    /// Continue under another protocol, reusing the first proposals if it can
     #[arg(long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
@@ -348,7 +348,7 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// The form of the report [default: by the file's ending]
+    /// The format of the report [default: from the file's extension]
     #[arg(long, value_name = "FORM", value_parser = report_format())]
     pub(super) format: Option<&'static ReportFormat>,
 

@@ -220,7 +220,7 @@ impl RunRegistry {
         before.map_or(Whereabouts::Elsewhere, Whereabouts::Waiting)
     }
 
-    /// The signals of a running or queued debate. Do not keep them: a run ends when no one holds them.
+    /// The signals of a running or queued debate. Do not store the handle: a run lives as long as any handle to it.
     pub(super) fn signals(&self, id: &DebateId) -> Option<Signals> {
         let state = self.state();
         let waiting = || state.waiting.iter().map(|waiting| &waiting.ready).find(|ready| ready.debate().id == *id);

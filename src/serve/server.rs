@@ -74,7 +74,7 @@ impl App {
     ) -> Result<T, ProblemDetails> {
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
-        done.map_err(|_| ProblemDetails::internal("the program has a defect; please report it"))
+        done.map_err(|_| ProblemDetails::internal("internal error; please report it"))
     }
 
     /// A slot for a watcher.

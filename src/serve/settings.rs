@@ -316,7 +316,7 @@ impl DebateInputs {
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
             if let Some(role) = member.text("role").filter(|role| !roles.contains(*role)) {
                 let roles: Vec<String> = roles.into_iter().collect();
-                let detail = format!("`{role}` is not a role here; the roles are {}", roles.join(", "));
+                let detail = format!("unknown role `{role}`; available: {}", roles.join(", "));
                 return Err(ProblemDetails::key(format!("{place}.role"), detail));
             }
             let named = |of: &ModelInfo| {

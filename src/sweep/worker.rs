@@ -74,7 +74,7 @@ impl Worker {
         Ok(Self { store, machine, services, name, directory, stop, cut_off })
     }
 
-    /// Checks a debate of each variant, before anything is paid.
+    /// Checks one debate of every variant before spending anything.
     ///
     /// # Errors
     /// An unfinished debate cannot run on this machine.

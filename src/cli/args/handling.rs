@@ -258,7 +258,7 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) file: Option<PathBuf>,
 
-    /// Skip every question that is not answered here, and allow no further ones
+    /// Skip all other questions, and ask no more
     #[arg(long)]
     pub(in crate::cli) skip_rest: bool,
 

@@ -113,7 +113,7 @@ impl Engine {
                     self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
                 }
                 if let Some(cut) = solution.cut {
-                    self.warn(format!("the judge's solution was cut {}", cut.how()));
+                    self.warn(format!("the judge's answer was cut {}", cut.how()));
                 }
                 let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
                 let shortened = (room < length).then_some(Shortened { from: length, to: room });

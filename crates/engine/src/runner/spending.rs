@@ -67,7 +67,7 @@ pub enum SpendingError {
         source: io::Error,
     },
     /// Another process has held the lock for too long.
-    #[error("another process keeps {0} locked")]
+    #[error("{0} is locked by another process")]
     Held(PathBuf),
 }
 

@@ -266,7 +266,7 @@ pub struct Asker<'a> {
     pub items: Vec<AskedItem<'a>>,
 }
 
-/// A question of an agent, with its id.
+/// An agent's question and its id.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AskedItem<'a> {
     /// The recorded id.

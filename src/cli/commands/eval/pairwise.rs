@@ -213,7 +213,7 @@ fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let answers = [Answered::read(names[0])?, Answered::read(names[1])?];
     let (name, problem) = problem_of(args, &answers)?;
     if answers[0].text.trim() == answers[1].text.trim() {
-        return Err(UserError::input("the two answers are the same text").into());
+        return Err(UserError::input("the two answers are identical").into());
     }
     let debates = || answers.iter().filter_map(|one| one.debate.as_ref()?.settings.as_ref());
     let authors = debates().flat_map(Settings::everybody).cloned().collect();

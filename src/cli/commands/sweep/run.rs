@@ -67,7 +67,7 @@ fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, 
         let last = debates.len().saturating_sub(1);
         let debate = debates
             .get(index)
-            .ok_or_else(|| UserError::input(format!("the plan has no debate {index}: the indices are 0 to {last}")))?;
+            .ok_or_else(|| UserError::input(format!("no debate {index} in this plan (0 to {last})")))?;
         return Ok(vec![debate.clone()]);
     }
     let is_chosen = |debate: &&PlannedDebate| args.shard.is_none_or(|shard| shard.has(debate.index));
