@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::mixed;
 use super::task::PlayedAgent;
-use super::text::UNWEIGHED;
+use super::text::NOT_ASSESSED;
 
 /// The maximum number of characters quoted from a line.
 const QUOTED: usize = 60;
@@ -19,8 +19,8 @@ impl PlayedAgent<'_> {
         let other = others.get(usize::try_from(turn).unwrap_or_default());
         let finding = |(number, (path, line, text)): (usize, &(&str, u32, String))| {
             format!(
-                "{number}. [minor] {path}:{line}: in a rehearsal nobody reads `{text}`; a model would say here what \
-                 goes wrong. To see it: review the change with a model."
+                "{number}. [minor] {path}:{line}: no model read `{text}`; a real review would describe the defect here. \
+                 To see it: review the change with a model."
             )
         };
         (1..).zip([first].into_iter().chain(other)).map(finding).collect::<Vec<_>>().join("\n")
@@ -30,7 +30,7 @@ impl PlayedAgent<'_> {
     pub(super) fn opinions(&self) -> String {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
-        let opinion = |number| format!("- {number} left: in a rehearsal nobody follows the code.");
+        let opinion = |number| format!("- {number} left: no model followed the code.");
         numbers.map(opinion).collect::<Vec<_>>().join("\n")
     }
 
@@ -38,10 +38,9 @@ impl PlayedAgent<'_> {
     pub(super) fn finding_rulings(&self) -> Value {
         let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
         let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
-        let ruling =
-            |number: &str| json!({ "finding": number, "reason": UNWEIGHED, "decision": "open", "severity": "minor" });
+        let ruling = |number: &str| json!({ "finding": number, "reason": NOT_ASSESSED, "decision": "open", "severity": "minor" });
         let rulings: Vec<Value> = listed.lines().filter(is_number).map(ruling).collect();
-        json!({ "rulings": rulings, "summary": UNWEIGHED, "title": "" })
+        json!({ "rulings": rulings, "summary": NOT_ASSESSED, "title": "" })
     }
 }
 

@@ -6,7 +6,7 @@ use super::mixed;
 use super::problem::{Gap, asked_in, gap_of, gaps};
 use super::prompt::Fenced;
 use super::task::{PlayedAgent, TEXTS};
-use super::text::{COLOPHON, ListedPoint, QUESTIONS, UNWEIGHED, listed, numbered, paragraphs};
+use super::text::{COLOPHON, ListedPoint, NOT_ASSESSED, QUESTIONS, listed, numbered, paragraphs};
 
 /// The score for all debaters if a protocol requires one.
 const EQUAL: u8 = 50;
@@ -20,18 +20,13 @@ impl<'a> PlayedAgent<'a> {
                 let question = self.own().first().filter(|gap| !is_asked(gap.ask)).map(|gap| gap.ask);
                 json!({ "questions": question.map(|text| json!({ "id": "q1", "text": text })).into_iter().collect::<Value>() })
             }
-            "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": UNWEIGHED }),
-            "poll" => {
-                let has_begun = self.prompt.of_kinds(&["contribution"]).next().is_some();
-                let choices = if has_begun { ["for", "against"] } else { ["undecided"; 2] };
-                let choice = choices[usize::from(mixed(self.seed, self.role).is_multiple_of(2))];
-                json!({ "choice": choice, "reason": UNWEIGHED })
-            }
+            "vote" => json!({ "choice": self.chosen().map(|(label, _)| label), "reason": NOT_ASSESSED }),
+            "poll" => json!({ "choice": "undecided", "reason": NOT_ASSESSED }),
             "judge the debate" => {
                 let open =
                     gaps().find(|gap| self.problem.lacks(gap)).map_or("What does the problem not say?", |gap| gap.ask);
                 json!({
-                    "score": EQUAL, "winner": "none", "assessment": UNWEIGHED, "reasoning": UNWEIGHED, "measure": open,
+                    "score": EQUAL, "winner": "none", "assessment": NOT_ASSESSED, "reasoning": NOT_ASSESSED, "measure": open,
                     "adoptIf": format!("The answer to “{open}” favours the motion."),
                     "rejectIf": format!("The answer to “{open}” speaks against it."),
                 })
@@ -51,10 +46,10 @@ impl<'a> PlayedAgent<'a> {
             "assess" => self.assessment(self.at_hand().text),
             // Evaluators may have their own prompts; the schema shows the requested scores.
             _ if schema.to_string().contains("\"functional_completeness\"") => {
-                json!({ "score": null, "overall_score": null, "reasoning": UNWEIGHED })
+                json!({ "score": null, "overall_score": null, "reasoning": NOT_ASSESSED })
             }
-            "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": UNWEIGHED }),
-            _ => json!({ "score": EQUAL, "reason": UNWEIGHED, "reasoning": UNWEIGHED }),
+            "score the consensus" | "score the best solution" => json!({ "confidence": EQUAL, "reason": NOT_ASSESSED }),
+            _ => json!({ "score": EQUAL, "reason": NOT_ASSESSED, "reasoning": NOT_ASSESSED }),
         };
         instance("", schema, &known)
     }
@@ -94,7 +89,7 @@ fn ruling(ListedPoint { number, text }: &ListedPoint, solution: &str) -> Value {
         Some((gap, true)) => ("dismissed", "", "", gap.why),
         Some((gap, false)) if solution.contains(gap.ask) => ("met", QUESTIONS, "", "The answer asks it."),
         Some((gap, false)) => ("notMet", "", gap.ask, "The answer does not ask it."),
-        None => ("notMet", "", "All of it.", UNWEIGHED),
+        None => ("notMet", "", "All of it.", NOT_ASSESSED),
     };
     json!({ "point": number, "where": place, "remains": remains, "reason": reason, "decision": decision })
 }
@@ -130,7 +125,7 @@ fn instance(name: &str, schema: &Value, known: &Value) -> Value {
         "integer" | "number" if name != "confidence" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
         "integer" | "number" | "null" => Value::Null,
-        _ => json!(UNWEIGHED),
+        _ => json!(NOT_ASSESSED),
     }
 }
 

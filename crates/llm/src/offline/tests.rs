@@ -11,7 +11,7 @@ use dialectic_base::markdown::fenced;
 
 use super::problem::{Figure, ProblemReading, gaps, role};
 use super::task::PlayedAgent;
-use super::text::{UNWEIGHED, listed};
+use super::text::{NOT_ASSESSED, listed};
 
 const EXPORT: &str = "Our nightly export takes five hours. It must be done in one. How?";
 const ASSESSMENT: &str = "```json\n{\"tradeoffs\":[],\"unfulfilledMajorRequirements\":[],\"confidence\":0}\n```";
@@ -62,13 +62,13 @@ fn assessed(answer: &str) -> Value {
 #[test]
 fn each_role_lists_what_the_problem_does_not_say() {
     for (role, gaps) in [
-        ("Architect", "failure, load, data, way back"),
+        ("Architect", "failure, load, data, rollback"),
         ("Performance", "load"),
         ("Simplicity", "deadline, budget, operator"),
         ("Security", "access, sensitive data, abuse, retention"),
         ("Testing", "acceptance, failure, consistency"),
         ("Data Modeling", "data, consistency, retention, access"),
-        ("Operations", "operator, way back, load, failure"),
+        ("Operations", "operator, rollback, load, failure"),
         ("Generalist", "failure, deadline, acceptance"),
     ] {
         let text = ask(role, "propose\n\nEnd it with `## Requirements Coverage`.", "");
@@ -84,7 +84,7 @@ fn each_role_lists_what_the_problem_does_not_say() {
     assert!(ask("Poet", "propose", "").contains("does not state: "));
     let all = "It takes 300 ms a day today. We keep records; on failure the on call team rolls back within a week. Its \
                cost, access, abuse and what may be lost are measured. No personal data.";
-    assert!(gaps().all(|gap| gap.title == "Way back" || !ProblemReading::new(all, "").lacks(gap)));
+    assert!(gaps().all(|gap| gap.title == "Rollback" || !ProblemReading::new(all, "").lacks(gap)));
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn an_unknown_task_gets_a_text_that_says_so_and_an_instance_of_its_schema() {
         },
     });
     let expected = json!({
-        "mood": "calm", "why": UNWEIGHED, "inner": { "count": 0 }, "none": [], "share": 1, "is_final": false,
+        "mood": "calm", "why": NOT_ASSESSED, "inner": { "count": 0 }, "none": [], "share": 1, "is_final": false,
     });
     assert_eq!(fill("", "rank", "", &schema), expected);
 }

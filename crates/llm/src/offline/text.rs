@@ -1,7 +1,7 @@
 //! Pieces of texts, and the points in lists.
 
 pub(super) const COLOPHON: &str = "*Rehearsal: no model was called.*";
-pub(super) const UNWEIGHED: &str = "Rehearsal: no model weighed this.";
+pub(super) const NOT_ASSESSED: &str = "Rehearsal: no model assessed this.";
 pub(super) const QUESTIONS: &str = "Questions to answer first";
 pub(super) const RESPONSE: &str = "Response to critiques";
 pub(super) const CHECKED: &str = "Response to the check";
