@@ -198,8 +198,10 @@ pub struct AnswerState {
     pub unmet: Vec<String>,
     /// The major requirements that hold except in a named case.
     pub partly: Vec<String>,
-    /// The numbers of the open points of severity major or higher; in a review, of the findings.
-    pub open_major: Vec<String>,
+    /// The numbers of the open points of severity major or higher; in a review, of the findings. Absent if no critique
+    /// was read for points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_major: Option<Vec<String>>,
     /// What was examined, which decides how an answer without faults is described.
     #[serde(skip)]
     basis: AnswerBasis,
@@ -221,13 +223,16 @@ enum AnswerBasis {
 impl AnswerState {
     /// Whether every major requirement is met and nothing major is open, as far as is known.
     pub fn is_clean(&self) -> bool {
-        let Self { unmet, partly, open_major, .. } = self;
-        unmet.is_empty() && partly.is_empty() && open_major.is_empty()
+        self.unmet.is_empty() && self.partly.is_empty() && self.open().is_empty()
+    }
+
+    fn open(&self) -> &[String] {
+        self.open_major.as_deref().unwrap_or_default()
     }
 
     /// The faults in a few words: `1 unmet, 2 open`; without any, `clean`, or `rehearsal` if no model was called.
     pub fn in_brief(&self) -> String {
-        let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open_major.len(), "open")];
+        let counts = [(self.unmet.len(), "unmet"), (self.partly.len(), "in part"), (self.open().len(), "open")];
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         match (counts.collect::<Vec<_>>().join(", "), self.basis) {
             (faults, _) if !faults.is_empty() => faults,
@@ -244,11 +249,10 @@ impl fmt::Display for AnswerState {
             let what = counted(all.len() as u64, "major requirement");
             (!all.is_empty()).then(|| format!("{what} {how}: {}", named(all, shortened)))
         };
-        let points = counted(self.open_major.len() as u64, "major point");
-        let findings = counted(self.open_major.len() as u64, "major finding");
+        let points = counted(self.open().len() as u64, "major point");
+        let findings = counted(self.open().len() as u64, "major finding");
         let what = if self.basis == AnswerBasis::Change { findings } else { format!("{points} open") };
-        let open =
-            (!self.open_major.is_empty()).then(|| format!("{what} ({})", named(&self.open_major, str::to_owned)));
+        let open = (!self.open().is_empty()).then(|| format!("{what} ({})", named(self.open(), str::to_owned)));
         let faults = [requirements(&self.unmet, "not met"), requirements(&self.partly, "only in part"), open];
         let faults: Vec<String> = faults.into_iter().flatten().collect();
         if !faults.is_empty() {
@@ -304,12 +308,12 @@ impl Debate {
                 return None;
             }
             let findings = self.findings().into_iter().filter(|one| !one.is_dismissed() && is_major(one.severity));
-            (AnswerBasis::Change, findings.map(|one| one.number).collect())
+            (AnswerBasis::Change, Some(findings.map(|one| one.number).collect()))
         } else {
             let is_assessed = solution.confidence.is_some() && solution.parse_error.is_none();
             let basis = if is_assessed { AnswerBasis::Requirements } else { AnswerBasis::Points };
             let open = self.open_points(ledger).into_iter().filter(|one| is_major(one.point.severity));
-            (basis, open.map(Point::number).collect())
+            (basis, self.has_points_on_record().then(|| open.map(Point::number).collect()))
         };
         let basis = if self.is_offline() { AnswerBasis::Rehearsal } else { basis };
         let state = AnswerState {
@@ -318,7 +322,7 @@ impl Debate {
             open_major,
             basis,
         };
-        (self.has_points_on_record() || !state.is_clean()).then_some(state)
+        (state.open_major.is_some() || !state.is_clean()).then_some(state)
     }
 
     /// Whether its critiques, if it has any, were read for points when they were recorded.
@@ -460,8 +464,8 @@ mod tests {
         let solution = debate.final_solution.as_mut().unwrap();
         solution.rulings.clear();
         solution.base = Some("agent-kiss".into());
-        assert_eq!(debate.answer_state().unwrap().open_major, Vec::<String>::new());
+        assert_eq!(debate.answer_state().unwrap().open_major, Some(Vec::new()));
         debate.final_solution.as_mut().unwrap().base = Some("agent-architect".into());
-        assert!(!debate.answer_state().unwrap().open_major.is_empty());
+        assert!(!debate.answer_state().unwrap().is_clean());
     }
 }
