@@ -81,7 +81,7 @@ fn without_a_terminal_the_solution_is_printed_and_progress_is_plain_lines() {
     Run: complete
     Answer: every major requirement met, nothing major open
     Design a queue: Keep the order.
-    Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index request quorum batch.”
+    Strongest open objection (2.1, minor), The architect on The kiss: “Snapshot worker index request quorum batch.”
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
     "#);
 }

@@ -330,7 +330,7 @@ fn a_rehearsal_and_a_dry_run_cost_nothing() {
     let sandbox = repository(Sandbox::new(), &[("a.py", BEFORE)]);
     commit(&sandbox, &[("a.py", AFTER)]);
     let run = sandbox.run(["review", "--offline", "--fail-on", "major"]).expect_code(0);
-    assert!(run.stdout.contains("[minor] `a.py:2`") && run.stdout.contains("rehearsal"), "{}", run.stdout);
+    assert!(run.stdout.contains("[minor] `a.py:2`") && run.stdout.contains("Rehearsal"), "{}", run.stdout);
     let run = sandbox.run(["review", "--offline", "--dry-run"]).expect_code(0);
     assert!(run.stdout.starts_with("10 calls, at no cost"), "{}", run.stdout);
 }
