@@ -108,8 +108,10 @@ export async function form(main, { go, title }) {
         const models = new Set([...agents(), panel.judge()].map(({ model }) => model));
         panelSummary.textContent = offline.checked ? `Panel: ${plural(agents().length, "agent")} and a judge` : `Panel: ${plural(agents().length, "agent")} and a judge, with ${[...models].join(", ")}`;
         // A field that is left fires another event for what was typed.
-        if (checked && JSON.stringify(checked) === JSON.stringify(request())) return;
+        if (checked && !unfit.length && JSON.stringify(checked) === JSON.stringify(request())) return;
         checked = null;
+        // A forecast that is still under way is of what the form said before.
+        latest++;
         start.disabled = true;
         clearTimeout(timer);
         timer = setTimeout(foresee, 350);

@@ -115,7 +115,7 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
       the answer
 
     Design a queue: Keep the order, and ack.
-    Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index
+    Strongest open objection (2.1, minor), The architect on The kiss: “Snapshot worker index
     request quorum batch.”
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
@@ -202,7 +202,7 @@ fn warnings_stand_above_the_block_and_stay() {
       incomplete and nobody checked the answer
 
     Design a queue: Keep the order, and ack.
-    Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index
+    Strongest open objection (2.1, minor), The architect on The kiss: “Snapshot worker index
     request quorum batch.”
     Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
           dialectic report [id] --open
@@ -272,7 +272,7 @@ fn the_end_fits_every_width() {
 
             Design a queue: Keep the order, and ack.
             Strongest open objection (2.1, minor), The
-            architect to The kiss: “Snapshot worker index
+            architect on The kiss: “Snapshot worker index
             request quorum batch.”
             Next: dialectic show [id] points
                   dialectic ask [id] "Why not …?"
@@ -295,7 +295,7 @@ fn the_end_fits_every_width() {
               nobody checked the answer
 
             Design a queue: Keep the order, and ack.
-            Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot
+            Strongest open objection (2.1, minor), The architect on The kiss: “Snapshot
             worker index request quorum batch.”
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?"
                   dialectic report [id] --open
@@ -315,7 +315,7 @@ fn the_end_fits_every_width() {
               82 % chance that it meets every major requirement, the judge estimates; nobody checked the answer
 
             Design a queue: Keep the order, and ack.
-            Strongest open objection (2.1, minor), The architect to The kiss: “Snapshot worker index request
+            Strongest open objection (2.1, minor), The architect on The kiss: “Snapshot worker index request
             quorum batch.”
             Next: dialectic show [id] points · dialectic ask [id] "Why not …?" · dialectic report [id] --open
             "#),
@@ -457,12 +457,12 @@ fn a_first_debate_can_be_watched_and_says_what_is_next() {
     assert_eq!(code, 0, "{output}");
     assert!(begun.elapsed() > Duration::from_secs(1), "nothing of it could be seen");
     let shown = screen.text();
-    assert!(shown.contains("Strongest ") && shown.contains("Next: dialectic show "), "{shown}");
+    assert!(shown.contains("a rehearsal, no model was called") && shown.contains("Next: dialectic show "), "{shown}");
     assert!(!shown.contains("Config not found") && !shown.contains("$0.0000"), "{shown}");
     // In a pipe it is as fast as it is, and says the same.
     let piped = Sandbox::new().run(arguments).expect_code(0);
     let last: Vec<&str> = piped.stderr.lines().rev().take(3).collect();
-    assert!(last[0].starts_with("Next: dialectic show ") && last[1].starts_with("Strongest "), "{piped}");
+    assert!(last[0].starts_with("Next: dialectic show ") && last[2].starts_with("Answer: a rehearsal"), "{piped}");
     let quiet = Sandbox::new().run([&arguments[..], &["--quiet"]].concat()).expect_code(0);
     assert!(!quiet.stderr.contains("Next: "), "{quiet}");
 }

@@ -328,7 +328,7 @@ fn what_cannot_run_is_said_before_anything_is_paid() {
         let ended = sandbox.run(with(arguments)).expect_code(code);
         assert!(ended.stderr.contains(said), "{ended}");
     };
-    refused(&["--index", "2"], 2, "the plan has no debate 2: the indices are 0 to 1");
+    refused(&["--index", "2"], 2, "no debate 2 in this plan (0 to 1)");
     refused(&["--store", "gs://bucket"], 2, "is not a store");
     sandbox.run(with(&["--index", "0"])).expect_code(0);
     let before = server.requests().len();
