@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_today};
-use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::debate::{Debate, DebateId, Settings};
 use dialectic_record::store::{Directory, Entry};
 
 /// The polling interval until a command has taken a debate.
@@ -90,11 +90,15 @@ impl Limits {
         debate: &Debate,
     ) -> Result<Leave, LimitError> {
         let lock = SpendingLock::take(directory)?;
+        let own = debate.settings.as_ref().and_then(Settings::max_cost);
+        if entry.is_held() {
+            // Its run has permission already.
+            return Ok(Leave { most: self.debate.into_iter().chain(own).min(), lock });
+        }
         let spent = spent_by(entry);
         if let Some(most) = self.debate.filter(|most| spent >= *most) {
             return Err(LimitError::Debate { most, spent });
         }
-        let own = debate.settings.as_ref().and_then(dialectic_record::debate::Settings::max_cost);
         let today = self.left_today(directory)?.map(|left| spent + left);
         let most = [self.debate, today, own].into_iter().flatten().min();
         if most.is_some() {
@@ -127,14 +131,9 @@ impl Leave {
         tokio::select! {
             biased;
             done = &mut command => return done,
-            () = is_held => self.end(),
+            () = is_held => drop(self),
         }
         command.await
-    }
-
-    /// Releases the permission, since the debate's record counts now.
-    pub(super) fn end(self) {
-        drop(self.lock);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::support::{Content, Incoming, MockServer, Reply, Sandbox, config, shor
 use crate::timing::without_times;
 
 /// A panel whose agents with these roles, and the judge, are the host.
-fn hosted(roles: &[&str], of_host: &[&str], debate: &Value) -> Value {
+pub(crate) fn hosted(roles: &[&str], of_host: &[&str], debate: &Value) -> Value {
     let mut config = config(roles, debate);
     for agent in config["agents"].as_array_mut().unwrap() {
         if of_host.contains(&agent["role"].as_str().unwrap()) {

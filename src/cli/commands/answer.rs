@@ -10,7 +10,6 @@ use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::figures::list;
-use dialectic_base::money::BudgetLimit;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_config::capture_environment;
 use dialectic_record::debate::{Answerer, Debate, DebateId};
@@ -38,8 +37,7 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
         entry: &entry,
         is_agreed: false,
         finish: false,
-        limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
-        vouch: &args.vouch,
+        going_on: &args.going_on,
         run: &args.run,
         answers: Some(&typed),
         on_questions: if can_ask { OnQuestions::Ask } else { OnQuestions::Leave },

@@ -14,8 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::money::{Price, Usd};
-use dialectic_base::provider::ApiKind;
-use dialectic_base::provider::ProgramSettings;
+use dialectic_base::provider::{ApiKind, ProgramSettings, calls_models};
 
 use super::{AgentId, Lens};
 
@@ -60,6 +59,11 @@ impl Settings {
     /// The agents and the judge.
     pub fn everybody(&self) -> impl Iterator<Item = &AgentSettings> + Clone {
         self.agents.iter().chain([&self.judge])
+    }
+
+    /// Whether an agent or the judge is a model that costs something.
+    pub fn calls_models(&self) -> bool {
+        self.everybody().any(|agent| calls_models(&agent.provider))
     }
 
     /// The cost limit.
