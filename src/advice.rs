@@ -7,7 +7,7 @@ use dialectic_config::{ConfigError, EnvError, EvaluatorsError, NoKey, SyntaxFaul
 use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
 use dialectic_engine::agent::PanelError;
 use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};
-use dialectic_engine::runner::{AttachmentError, RunnerError, ServicesError, SpendingError};
+use dialectic_engine::runner::{AttachmentError, ReplyFault, RunnerError, ServicesError, SpendingError};
 use dialectic_llm::command::{ProgramFault, program_preset};
 use dialectic_llm::openai::{ClientError, HttpClientError};
 use dialectic_record::protocol::Unfit;
@@ -117,6 +117,7 @@ impl Diagnostic for EvaluatorsError {
                 | ConfigError::Invalid { .. }
                 | ConfigError::Syntax { fault: SyntaxFault::Empty, .. },
             ) => advise(Arguments, "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}"),
+            Self::HostJudge => advise(Arguments, "name a file of evaluators with --config"),
             Self::Config(error) => (Arguments, error.hint()),
         }
     }
@@ -207,11 +208,21 @@ impl Diagnostic for SpendingError {
     }
 }
 
+impl Diagnostic for ReplyFault {
+    fn advice(&self) -> Advice {
+        match self {
+            Self::NotWanted => (Arguments, None),
+            Self::Unusable(_) => advise(Arguments, "the request is still open: send the complete, corrected answer"),
+            Self::Runner(error) => error.advice(),
+        }
+    }
+}
+
 impl Diagnostic for FollowUpError {
     fn advice(&self) -> Advice {
         const SAVED: &str = "the question is saved; to repeat it, ask it again in the same words";
         match self {
-            Self::TooMany(_) => (Arguments, None),
+            Self::TooMany(_) | Self::HostJudge => (Arguments, None),
             Self::TooDear { .. } => advise(Arguments, "set a limit for this question with --max-cost"),
             Self::NoCallLeft => advise(Arguments, "set a limit for this question with --max-calls"),
             Self::Failed { .. } => advise(Provider, SAVED),

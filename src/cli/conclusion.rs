@@ -40,6 +40,8 @@ pub(super) struct Files<'a> {
     pub(super) took: Duration,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
+    /// Whether the debate was begun before.
+    pub(super) is_continued: bool,
     /// How a review ends.
     pub(super) review: Option<ReviewEnd>,
 }
@@ -122,14 +124,6 @@ pub(super) fn conclude(
         terminal.text(&listed(&questions))?;
         return Err(asks(&debate.id));
     }
-    if ending == RunEnding::HostAsked {
-        if !args.events.as_deref().is_some_and(is_stdout) {
-            terminal.text(debate.id.as_str())?;
-        }
-        let requests = open_requests(&Entry::of_state(files.saved_to));
-        terminal.notice(listed_requests(&debate.id, &requests).trim());
-        return Ok(());
-    }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
@@ -166,7 +160,13 @@ fn finish(
 ) -> Result<(), Error> {
     match ending {
         RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(debate.id.clone())),
-        RunEnding::HostAsked => return Err(asks_host(&debate.id)),
+        RunEnding::HostAsked => {
+            let requests = open_requests(&Entry::of_state(files.saved_to))?;
+            terminal.notice(listed_requests(&debate.id, &requests).trim());
+            let has_outputs = args.output.is_some() || args.report.is_some() || args.events.is_some();
+            let wants_end = has_outputs || args.strict || files.is_continued || files.review.is_some();
+            return if wants_end { Err(asks_host(&debate.id)) } else { terminal.text(debate.id.as_str()) };
+        }
         RunEnding::LimitReached => return Err(limit_reached(&debate.id)),
         RunEnding::ServerGone => return Err(server_gone(&debate.id)),
         RunEnding::Failed => return Err(failure(debate)),

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::error::{Error, UserError};
-use crate::status::TRY_AGAIN;
+use crate::status::{ASKS, TRY_AGAIN};
 use dialectic_engine::runner::Ready;
 use dialectic_record::store::Entry;
 
@@ -55,7 +55,7 @@ pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
     command.args(max_cost.iter().flat_map(|most| ["--max-cost".to_owned(), most.dollars().to_string()]));
     command.args(calls.max_calls.iter().flat_map(|most| ["--max-calls".to_owned(), most.to_string()]));
     match begun(&mut command)? {
-        Begun::Runs(_) | Begun::Ended(0) => Ok(true),
+        Begun::Runs(_) | Begun::Ended(0 | ASKS) => Ok(true),
         Begun::Ended(TRY_AGAIN) => Ok(false),
         Begun::Ended(code) => Err(Error::Said { code }),
     }

@@ -97,7 +97,7 @@ pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String
     let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
     let shown = shown.join("\n");
     format!(
-        "\nRequests that wait for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
+        "\nWaiting for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
          Answer it: dialectic reply {id} <request> <file>\n"
     )
 }

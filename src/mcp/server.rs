@@ -225,7 +225,7 @@ impl Server {
         let (begun, mut told) = (Instant::now(), None::<Instant>);
         let is_at_work = || {
             let entry = Entry::of_state(&entry.state);
-            spawn_blocking(move || is_worth_waiting(&entry, begun))
+            spawn_blocking(move || is_worth_waiting(&entry))
         };
         while is_at_work().await.unwrap_or_default() && begun.elapsed() < most && !context.ct.is_cancelled() {
             if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {

@@ -238,7 +238,7 @@ impl From<FollowUpError> for ProblemDetails {
     fn from(error: FollowUpError) -> Self {
         match error {
             FollowUpError::TooDear { .. } | FollowUpError::NoCallLeft => Self::cost(error.to_string()),
-            FollowUpError::TooMany(_) => Self::conflict(error.to_string()),
+            FollowUpError::TooMany(_) | FollowUpError::HostJudge => Self::conflict(error.to_string()),
             FollowUpError::Failed { .. } | FollowUpError::Interrupted | FollowUpError::Engine(_) => {
                 Self { hint: None, ..Self::diagnosed(&error) }
             }

@@ -281,7 +281,7 @@ pub(in crate::cli) struct RequestsArgs {
     /// Only this request
     pub(in crate::cli) request: Option<String>,
 
-    /// Wait no longer than this, and exit with 124 if there is no request [default: wait for one, or for the debate's end]
+    /// Wait at most this long, then exit with 124 [default: until a request opens or the debate ends]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) wait: Option<u64>,
 

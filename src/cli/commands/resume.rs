@@ -103,7 +103,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
         terminal.warning(&error.to_string());
     }
     let ready = if finish { ready.closing() } else { ready };
-    (session.given, session.on_questions) = (given, order.on_questions);
+    (session.given, session.on_questions, session.is_continued) = (given, order.on_questions, true);
     session.run(ready, foreseen, terminal)
 }
 

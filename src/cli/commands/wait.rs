@@ -18,19 +18,35 @@ use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
 /// The polling interval.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// When to stop waiting; `None` is never.
+pub(super) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    pub(super) fn after(seconds: Option<u64>) -> Self {
+        Self(seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))))
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.0.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Waits while a process works on the debate, unless the host has its requests.
+    pub(super) fn wait_for(&self, entry: &Entry) {
+        while is_worth_waiting(entry) && !self.is_over() {
+            sleep(POLL_INTERVAL);
+        }
+    }
+}
 
 pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
-    let deadline = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    let begun = Instant::now();
-    while is_worth_waiting(&entry, begun) && deadline.is_none_or(|deadline| Instant::now() < deadline) {
-        sleep(LOOK);
-    }
+    Deadline::after(args.timeout).wait_for(&entry);
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
-    let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?);
+    let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?)?;
     let is_asked = !status.requests.is_empty();
     if before.is_any() {
         // Even with an answer, if its reports are not written yet.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic_base::money::Price;
+use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_llm::{Caller, Timeouts};
@@ -165,6 +166,9 @@ fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
 /// The configured price of an agent's model, otherwise the list price, which applies only to the provider's own
 /// address.
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
+    if !calls_models(&agent.provider) {
+        return built_in_price(&agent.provider, &agent.model);
+    }
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
         is_own.then(|| built_in_price(&agent.provider, &agent.model)).flatten()

@@ -164,6 +164,18 @@ impl Calls {
         self.in_flight.contains_key(key)
     }
 
+    /// Makes a call in its own task.
+    pub(super) fn spawn(
+        &mut self,
+        step: Step,
+        length: usize,
+        call: impl Future<Output = Result<RequestResult, FailedCall>> + Send + 'static,
+    ) {
+        let (sender, key) = (self.sender.clone(), step.key.clone());
+        let task = self.tasks.spawn(async move { drop(sender.send(Message::Finished(key, Box::new(call.await)))) });
+        self.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
+    }
+
     /// The next event. Messages precede task ends, so that a finished task is not mistaken for a dead one.
     pub(super) async fn next(&mut self) -> TaskEvent {
         tokio::select! {
@@ -223,8 +235,8 @@ impl Engine {
         if let Some(notice) = &step.notice {
             self.warn(notice.clone());
         }
-        if agent.caller.chat.is_host() {
-            self.ask_host(agent, call);
+        if agent.caller.is_host() {
+            self.request_from_host(call);
             return Ok(());
         }
         let tools = if step.answer == dialectic_record::protocol::OutputSpec::Text {
@@ -247,19 +259,19 @@ impl Engine {
         let past = self.past.get(&key).cloned().unwrap_or_default();
         let sender = self.calls.sender.clone();
         let on_reply: OnReply = {
-            let (sender, key) = (sender.clone(), key.clone());
+            let sender = sender.clone();
             // The receiver is only dropped when the calls are abandoned.
             Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
         };
         let connection = Arc::new(Connection {
             step: step.clone(),
-            sender: sender.clone(),
+            sender,
             signals: self.signals.clone(),
             limit: self.limit(),
             replica: self.record.replica().cloned(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
-        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round && !caller.chat.is_host());
+        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round && !caller.is_host());
         let caller = Caller {
             account: Some(Arc::clone(&connection) as Arc<dyn Account>),
             observer: Some(connection as Arc<dyn CallObserver>),
@@ -267,12 +279,10 @@ impl Engine {
             ..caller
         };
         let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
-        let task = self.calls.tasks.spawn(async move {
+        self.calls.spawn(step, length, async move {
             let ask = Ask { caller, request: call.request.clone(), past, on_reply, tools };
-            let result = answer(ask, &call, &judge).await;
-            drop(sender.send(Message::Finished(key, Box::new(result))));
+            answer(ask, &call, &judge).await
         });
-        self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
     }
 
     /// Handles an event; returns a finished call.

@@ -47,14 +47,15 @@ pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
 pub(crate) use follow_up::forecast_follow_up;
 pub use forecast::{ForecastError, forecast, planned_json_calls};
+pub(crate) use host::replying;
 pub use outage::OnOutage;
 pub use windows::{WindowError, check_problem, check_windows, telling_rounds};
 
 use budget::Budget;
 use calls::Calls;
-use commands::{check_before_closing, has_something_to_check};
 use host::Host;
 use outage::Outage;
+use run_loop::{check_before_closing, has_something_to_check};
 
 /// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -308,7 +309,7 @@ impl Engine {
 
     /// Reports a model that answers under another name than in the previous run.
     fn compare_served_model(&mut self, call: &CallRecord) {
-        let Some(now) = call.served_model.as_ref().filter(|_| !call.hosted) else { return };
+        let Some(now) = call.served_model.as_ref().filter(|_| !call.is_hosted()) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
         if let Some(before) = before.filter(|before| is_another_model(&call.model, before, now)) {
             self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));

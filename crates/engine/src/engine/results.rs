@@ -216,6 +216,7 @@ impl Engine {
     /// Records that the debate failed.
     pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
         self.append(Event::Failed { error: error.into() })?;
+        self.withdraw_host_requests()?;
         Ok(Trigger::FAILED)
     }
 
@@ -239,7 +240,10 @@ impl Engine {
         let tries = if *attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
         let message = format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage);
         self.signal(Signal::Warning { message, failed: Some(key.clone()) });
+        let key = key.clone();
         self.append(Event::CallFailed { failure, call })?;
+        // Another run may repeat the call, which then needs another reply.
+        self.record.entry().forget_host_reply(&key);
         Ok(())
     }
 

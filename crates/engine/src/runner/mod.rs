@@ -36,6 +36,7 @@ use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreEr
 pub use follow_up::PreparedQuestion;
 pub use gather::{AttachmentError, Attachments};
 pub use prepared::{Prepared, Ready};
+pub use reply::ReplyFault;
 pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Hooks, Run};
 pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
@@ -234,6 +235,7 @@ impl Runner {
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
+            entry.forget_host();
             return Err(RunnerError::IsFinished { id: debate.id.clone(), warnings });
         }
         let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };

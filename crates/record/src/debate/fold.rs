@@ -472,7 +472,7 @@ impl Debate {
             let tokens = call.tokens.unwrap_or_default();
             usage.requests += u64::from(call.attempts > 0);
             usage.silent_calls += u64::from(call.is_silent());
-            usage.hosted |= call.hosted;
+            usage.hosted |= call.is_hosted();
             usage.input_tokens = usage.input_tokens.saturating_add(tokens.input_tokens);
             usage.cached_input_tokens = usage.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
             usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);

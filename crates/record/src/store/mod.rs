@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
-pub use host::{HostRequest, SavedReply};
+pub use host::{HostRequest, HostRequests, SavedReply};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use lock::{FileLock, is_locked, try_lock};
 pub use record::{Record, Replica, ReplicaError};

@@ -124,7 +124,7 @@ fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal)
         choice.callable()?;
         terminal.notice(&choice.to_string());
     }
-    Ok(judge_as_evaluator(loaded.settings, loaded.warnings))
+    Ok(judge_as_evaluator(loaded.settings, loaded.warnings)?)
 }
 
 /// The debates to evaluate. Skips unfinished ones among several, since a pattern may match them.
