@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use dialectic_base::figures::{counted, list, named_cost};
@@ -149,8 +150,9 @@ impl OpenQuestion {
 }
 
 /// A request that waits for the host, without its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OpenRequest {
+    /// The id within the debate.
     pub id: String,
     /// Who is to write what.
     pub about: String,

@@ -330,10 +330,9 @@ impl ModelResolver<'_> {
             [] => "name its provider".to_owned(),
             several => format!("choose among {}", several.join(", ")),
         };
-        if let Some(near) = near.or_else(|| nearest(model, default_models().map(|(_, model)| model))) {
-            return Err(format!("names `{model}`, which no known provider serves: did you mean `{near}`?").into());
-        }
-        let message = format!("names `{model}`, which no known provider serves: {choices}");
+        let near = near.or_else(|| nearest(model, default_models().map(|(_, model)| model)));
+        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? If not, "));
+        let message = format!("names `{model}`, which no known provider serves: {near}{choices}");
         Err(Fault { message, needs_provider: true })
     }
 

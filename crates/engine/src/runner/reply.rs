@@ -70,9 +70,7 @@ impl Runner {
         if let Some(error) = asks_again.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(ReplyFault::Unusable(error));
         }
-        match read.map_err(|failed| ReplyFault::Unusable(failed.to_string()))?.value {
-            Value::Unreadable(error) => Err(ReplyFault::Unusable(error.to_string())),
-            _ => Ok(()),
-        }
+        let value = read.map_err(|failed| ReplyFault::Unusable(failed.to_string()))?.value;
+        if let Value::Unreadable(error) = value { Err(ReplyFault::Unusable(error.to_string())) } else { Ok(()) }
     }
 }
