@@ -7,7 +7,7 @@ use dialectic_config::{ConfigError, EnvError, EvaluatorsError, NoKey, SyntaxFaul
 use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
 use dialectic_engine::agent::PanelError;
 use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};
-use dialectic_engine::runner::{AttachmentError, ReplyFault, RunnerError, ServicesError, SpendingError};
+use dialectic_engine::runner::{AttachmentError, RunnerError, ServicesError, SpendingError};
 use dialectic_llm::command::{ProgramFault, program_preset};
 use dialectic_llm::openai::{ClientError, HttpClientError};
 use dialectic_record::protocol::Unfit;
@@ -117,7 +117,6 @@ impl Diagnostic for EvaluatorsError {
                 | ConfigError::Invalid { .. }
                 | ConfigError::Syntax { fault: SyntaxFault::Empty, .. },
             ) => advise(Arguments, "a minimal file is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}"),
-            Self::HostJudge => advise(Arguments, "name a file of evaluators with --config"),
             Self::Config(error) => (Arguments, error.hint()),
         }
     }
@@ -154,7 +153,12 @@ impl Diagnostic for RunnerError {
             Self::Window(error) => error.advice(),
             Self::Trust(error) => error.advice(),
             Self::NotAnswerable { id, .. } => advise(Arguments, format!("finish it first: dialectic resume {id}")),
-            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => (Arguments, None),
+            Self::ReplyUnusable(_) => {
+                advise(Arguments, "the request is still open: send the complete, corrected answer")
+            }
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } | Self::ReplyNotWanted => {
+                (Arguments, None)
+            }
         }
     }
 }
@@ -204,16 +208,6 @@ impl Diagnostic for SpendingError {
             Self::Unreadable { .. } | Self::Lock { .. } => {
                 advise(General, "make sure that it is a readable and writable file")
             }
-        }
-    }
-}
-
-impl Diagnostic for ReplyFault {
-    fn advice(&self) -> Advice {
-        match self {
-            Self::NotWanted => (Arguments, None),
-            Self::Unusable(_) => advise(Arguments, "the request is still open: send the complete, corrected answer"),
-            Self::Runner(error) => error.advice(),
         }
     }
 }

@@ -295,6 +295,16 @@ pub fn askers(question: &Question<'_>) -> Vec<String> {
 }
 
 impl DebateStatus {
+    /// `round 1 of 3, critique: 4 of 31 calls`
+    pub fn progress(&self) -> String {
+        let place = match (&self.stage, self.rounds) {
+            (Some(stage), Some(rounds)) if self.round > 0 => format!("round {} of {rounds}, {stage}: ", self.round),
+            (Some(stage), _) => format!("{stage}: "),
+            (None, _) => String::new(),
+        };
+        place + &self.calls.in_words()
+    }
+
     /// The status of the debate at `entry`. `runner` computes the remaining calls.
     ///
     /// # Errors

@@ -167,7 +167,10 @@ fn finish(
             let wants_end = has_outputs || args.strict || files.is_continued || files.review.is_some();
             return if wants_end { Err(asks_host(&debate.id)) } else { terminal.text(debate.id.as_str()) };
         }
-        RunEnding::LimitReached => return Err(limit_reached(&debate.id)),
+        RunEnding::LimitReached => {
+            let message = format!("usage limit reached; the debate {} was saved as paused", debate.id);
+            return Err(to_resume(message, "when your usage limit resets", &debate.id));
+        }
         RunEnding::ServerGone => return Err(server_gone(&debate.id)),
         RunEnding::Failed => return Err(failure(debate)),
         RunEnding::Completed => {}
@@ -240,11 +243,6 @@ pub(super) fn still_running(id: &DebateId) -> Error {
 /// A required server is unreachable; the debate is saved.
 pub(super) fn server_gone(id: &DebateId) -> Error {
     to_resume(format!("server unreachable; the debate {id} is saved as paused"), "when the server is back", id)
-}
-
-/// A subscription's limit is reached; the debate is saved.
-pub(super) fn limit_reached(id: &DebateId) -> Error {
-    to_resume(format!("usage limit reached; the debate {id} was saved as paused"), "when your usage limit resets", id)
 }
 
 /// The debate is saved as paused.
@@ -322,7 +320,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
 fn tell_outcome(debate: &Debate, took: Duration, quiet: bool, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
-    if terminal.shows_footer(quiet) {
+    if !quiet && terminal.is_watched() {
         return terminal.footer(Ended { debate, took, is_offline: debate.is_offline() }, &name);
     }
     if debate.is_offline() {
@@ -343,7 +341,7 @@ fn tell_outcome(debate: &Debate, took: Duration, quiet: bool, terminal: &mut Ter
     }
 }
 
-fn first_word(text: &str) -> &str {
+pub(super) fn first_word(text: &str) -> &str {
     text.split([' ', ':']).next().unwrap_or(text)
 }
 

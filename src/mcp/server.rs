@@ -47,9 +47,7 @@ pub struct Options {
     pub env_file: Option<PathBuf>,
     /// The directory for attachments and for agents' tools.
     pub context: Option<PathBuf>,
-    pub max_cost: Option<Usd>,
-    /// The cost limit per day (UTC) for all debates.
-    pub max_cost_per_day: Option<Usd>,
+    pub limits: Limits,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
     /// Whether only debates that call no model may run, since limits are missing.
@@ -69,8 +67,7 @@ pub async fn serve(options: Options) -> Result<(), UserError> {
         ContextDirectory::open(path).map_err(|source| UserError::input(message).with_source(source))
     };
     let context = options.context.as_ref().map(open).transpose()?.map(Arc::new);
-    let limits = Limits { debate: options.max_cost, day: options.max_cost_per_day };
-    let server = Server { options: Arc::new(options), program, context, limits };
+    let server = Server { options: Arc::new(options), program, context };
     let running = match server.serve(rmcp::transport::io::stdio()).await {
         Ok(running) => running,
         // No client connected.
@@ -90,7 +87,6 @@ struct Server {
     options: Arc<Options>,
     program: Program,
     context: Option<Arc<ContextDirectory>>,
-    limits: Limits,
 }
 
 /// A tool's failure, as text for the client.
@@ -146,8 +142,8 @@ impl Server {
         if self.options.is_free_only {
             return Err(Refusal(FREE_ONLY.to_owned()));
         }
-        let (limits, options) = (self.limits, Arc::clone(&self.options));
-        Ok(Some(spawn_blocking(move || take(&limits, &options.directory)).await??))
+        let options = Arc::clone(&self.options);
+        Ok(Some(spawn_blocking(move || take(&options.limits, &options.directory)).await??))
     }
 
     /// Runs a command that may continue a saved debate, with the permission that `take` gets for it. `tail` follows the
@@ -397,14 +393,8 @@ fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Refusal
 
 /// `round 1 of 3, critique: 4 of 31 calls, $0.0123`
 fn progress(status: &DebateStatus) -> String {
-    let place = match (&status.stage, status.rounds) {
-        (Some(stage), Some(rounds)) if status.round > 0 => format!("round {} of {rounds}, {stage}: ", status.round),
-        (Some(stage), _) => format!("{stage}: "),
-        (None, _) => String::new(),
-    };
-    let calls = status.calls.in_words();
     let cost = status.cost_usd.map(|_| format!(", {}", status.cost)).unwrap_or_default();
-    format!("{place}{calls}{cost}")
+    status.progress() + &cost
 }
 
 /// A result with the record's figures, without texts of models or users: unmet requirements are counted.
@@ -567,7 +557,7 @@ impl Server {
 
     /// The cost limit of a debate that needs no permission, as an option.
     fn at_most(&self, asked: Option<f64>) -> impl Iterator<Item = OsString> + use<> {
-        let most = asked.into_iter().chain(self.limits.debate.map(Usd::dollars)).reduce(f64::min);
+        let most = asked.into_iter().chain(self.options.limits.debate.map(Usd::dollars)).reduce(f64::min);
         most.into_iter().flat_map(|most| option("--max-cost", most.to_string()))
     }
 

@@ -154,7 +154,7 @@ impl ProblemDetails {
 
     /// [`Self::validation`] or a server error, by the error's blame, with its causes. Its hint may name options of the
     /// command line, which clients of the server cannot use.
-    fn diagnosed(error: &dyn Diagnostic) -> Self {
+    pub(super) fn diagnosed(error: &dyn Diagnostic) -> Self {
         let detail = in_full(error);
         match error.blame() {
             ErrorCategory::Arguments => Self::validation(detail),
@@ -215,9 +215,11 @@ impl From<RunnerError> for ProblemDetails {
     fn from(error: RunnerError) -> Self {
         match error {
             RunnerError::Store(error) => error.into(),
-            RunnerError::IsFinished { .. } | RunnerError::NotResumable { .. } | RunnerError::NotAnswerable { .. } => {
-                Self::conflict(error.to_string())
-            }
+            RunnerError::IsFinished { .. }
+            | RunnerError::NotResumable { .. }
+            | RunnerError::NotAnswerable { .. }
+            | RunnerError::ReplyNotWanted
+            | RunnerError::ReplyUnusable(_) => Self::conflict(error.to_string()),
             RunnerError::Services(ServicesError::Budget(error)) => {
                 Self { hint: error.hint(), ..Self::cost(error.to_string()) }
             }

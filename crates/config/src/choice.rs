@@ -147,11 +147,6 @@ impl ServedModel {
         let model = preset(provider).and_then(|preset| preset.model).or_else(|| usual_model(provider))?;
         Some(Self::new(provider, model))
     }
-
-    /// An agent with this provider and model.
-    pub(super) fn lent_to(&self, agent: AgentSettings) -> AgentSettings {
-        AgentSettings { provider: self.provider.clone(), model: self.model.clone(), ..agent }
-    }
 }
 
 /// The model that one layer prefers.

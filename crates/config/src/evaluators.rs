@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
-use dialectic_base::provider::{DEFAULT_PROVIDER, HOST, OFFLINE, OFFLINE_MODEL};
+use dialectic_base::provider::{DEFAULT_PROVIDER, OFFLINE, OFFLINE_MODEL};
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
 
@@ -72,8 +72,6 @@ pub enum EvaluatorsError {
     /// No evaluator is left.
     #[error("the evaluator configuration `{}` {fault}", path.display())]
     Nobody { path: PathBuf, fault: &'static str },
-    #[error("the judge of the configuration is the host, who cannot evaluate")]
-    HostJudge,
     /// The file cannot be read, or has values that cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -150,14 +148,8 @@ pub fn load_evaluators(
 }
 
 /// The judge of the user's configuration as the only evaluator, without a file of evaluators.
-///
-/// # Errors
-/// The host is the judge.
-pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> Result<EvaluationSettings, EvaluatorsError> {
+pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> EvaluationSettings {
     let Settings { judge, providers, prices, .. } = settings;
-    if judge.provider == HOST {
-        return Err(EvaluatorsError::HostJudge);
-    }
     let evaluator = EvaluatorSettings {
         id: judge.id,
         name: judge.name,
@@ -169,7 +161,7 @@ pub fn judge_as_evaluator(settings: Settings, warnings: Vec<String>) -> Result<E
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),
         max_tokens: None,
     };
-    Ok(EvaluationSettings { evaluators: vec![evaluator], providers, prices, warnings })
+    EvaluationSettings { evaluators: vec![evaluator], providers, prices, warnings }
 }
 
 fn resolved(path: &Path, document: ConfigDocument) -> Result<EvaluationSettings, EvaluatorsError> {
@@ -225,9 +217,6 @@ fn evaluator(
     };
     let provider = entry.provider.unwrap_or_else(|| DEFAULT_PROVIDER.to_owned());
     findings.check_name(path.key("provider"), Some(&provider), "provider", providers);
-    if provider == HOST {
-        findings.problem(path.key("provider"), "is `host`, who cannot evaluate");
-    }
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
         findings.warn(format!("`{path}.temperature` has no effect: evaluators always use {EVALUATOR_TEMPERATURE}"));
     }
@@ -313,7 +302,6 @@ mod tests {
             (r#"{"agents":[]}"#, "empty list"),
             (r#"{"agents":[null]}"#, "empty list"),
             (r#"{"agents":[{"id":"a","model":"m","enabled":false}]}"#, "no enabled agent"),
-            (r#"{"agents":[{"id":"a","model":"m","provider":"host"}]}"#, "cannot evaluate"),
         ] {
             let error = load(text).unwrap_err();
             assert!(error.to_string().contains(fault), "{error}");

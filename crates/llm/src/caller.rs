@@ -93,11 +93,6 @@ impl FailedCall {
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
     }
-
-    /// Whether no attempt was made, because the cost limit or the round's time did not allow one.
-    pub fn was_never_sent(&self) -> bool {
-        self.attempts == 0
-    }
 }
 
 /// The usage of attempts.

@@ -8,7 +8,7 @@ use crate::cli::limits::{check_calls, check_cost};
 use crate::cli::session::{config_files, debates, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::mcp::{Options, serve};
+use crate::mcp::{Limits, Options, serve};
 use dialectic_config::{Overrides, capture_environment};
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -35,8 +35,7 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
         config: args.config.clone(),
         env_file: args.env_file.clone(),
         context: args.context.clone(),
-        max_cost: args.max_cost,
-        max_cost_per_day: args.max_cost_per_day,
+        limits: Limits { debate: args.max_cost, day: args.max_cost_per_day },
         max_calls: args.max_calls,
         is_free_only,
     };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::thread::sleep;
+use std::time::Instant;
 
 use crate::cli::args::RequestsArgs;
 use crate::cli::conclusion::{still_running, verdict};
@@ -14,14 +15,14 @@ use dialectic_base::figures::list;
 use dialectic_record::debate::{Debate, Settings, Status};
 use dialectic_record::store::{Entry, HostRequest, HostRequests};
 
-use super::wait::{Deadline, POLL_INTERVAL};
+use super::wait::{POLL_INTERVAL, wait_for};
 
 pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
-    let (deadline, mut is_resumed) = (Deadline::after(args.wait), false);
+    let (begun, mut is_resumed) = (Instant::now(), false);
     loop {
         let entry = Entry::of_state(&entry.state);
-        deadline.wait_for(&entry);
+        let is_over = wait_for(&entry, begun, args.wait);
         let before = Presence::of(&entry);
         let open = entry.host_requests();
         if !before.is_any() {
@@ -32,14 +33,7 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
                 continue;
             }
             if open.as_ref().is_ok_and(|open| open.requests.is_empty()) {
-                if let Some(id) = &args.request {
-                    return Err(not_open(id, &[]).into());
-                }
-                if args.json {
-                    print(args, Vec::new(), terminal)?;
-                } else {
-                    terminal.notice("No requests are open.");
-                }
+                print(args, Vec::new(), terminal)?;
                 return verdict(&entry, &debate, before, false);
             }
         }
@@ -47,7 +41,7 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
         if !open.is_empty() {
             return print(args, open, terminal);
         }
-        if deadline.is_over() {
+        if is_over {
             return Err(still_running(&load(&entry)?.id));
         }
         sleep(POLL_INTERVAL);
@@ -70,7 +64,7 @@ fn is_behind(entry: &Entry, debate: &Debate, open: Option<&HostRequests>) -> boo
     }
 }
 
-fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &Terminal) -> Result<(), Error> {
+fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &mut Terminal) -> Result<(), Error> {
     if let Some(id) = &args.request {
         if !requests.iter().any(|request| request.id == *id) {
             return Err(not_open(id, &requests).into());
@@ -79,6 +73,10 @@ fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &Termina
     }
     if args.json {
         return terminal.json(&requests);
+    }
+    if requests.is_empty() {
+        terminal.notice("No requests are open.");
+        return Ok(());
     }
     terminal.text(&requests.iter().map(described).collect::<Vec<_>>().join("\n"))
 }

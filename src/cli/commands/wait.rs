@@ -20,29 +20,18 @@ use dialectic_record::store::Entry;
 /// The polling interval.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// When to stop waiting; `None` is never.
-pub(super) struct Deadline(Option<Instant>);
-
-impl Deadline {
-    pub(super) fn after(seconds: Option<u64>) -> Self {
-        Self(seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))))
+/// Waits while it is worth it, until `seconds` after `begun`. Returns whether that time is over.
+pub(super) fn wait_for(entry: &Entry, begun: Instant, seconds: Option<u64>) -> bool {
+    let is_over = || seconds.is_some_and(|seconds| begun.elapsed().as_secs() >= seconds);
+    while is_worth_waiting(entry) && !is_over() {
+        sleep(POLL_INTERVAL);
     }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.0.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
-    /// Waits while a process works on the debate, unless the host has its requests.
-    pub(super) fn wait_for(&self, entry: &Entry) {
-        while is_worth_waiting(entry) && !self.is_over() {
-            sleep(POLL_INTERVAL);
-        }
-    }
+    is_over()
 }
 
 pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
-    Deadline::after(args.timeout).wait_for(&entry);
+    wait_for(&entry, Instant::now(), args.timeout);
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
@@ -69,13 +58,8 @@ fn described(status: &DebateStatus) -> String {
     text.extend(run.into_iter().chain(answer));
     let cost = &status.cost;
     let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
-    let place = match (&status.stage, status.rounds) {
-        (Some(stage), Some(rounds)) if status.round > 0 => format!("round {} of {rounds}, {stage}: ", status.round),
-        (Some(stage), _) => format!("{stage}: "),
-        (None, _) => String::new(),
-    };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{place}{}, {cost}{limit}", status.calls.in_words());
+    let _ = writeln!(text, "{}, {cost}{limit}", status.progress());
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }

@@ -223,8 +223,7 @@ impl Completion {
 
 impl Engine {
     pub(super) fn start(&mut self, step: &Step) -> Result<(), EngineError> {
-        let agent = self.panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
-        let agent = agent.clone();
+        let agent = self.agent(&step.key.agent_id)?.clone();
         let shared = self.shared()?;
         let whole = prepare(&self.panel, &agent, &shared, self.debate(), step, usize::MAX)?;
         let call = match self.room_of(&whole) {
@@ -251,7 +250,8 @@ impl Engine {
     pub(super) fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
         let step = call.step.clone();
         let key = step.key.clone();
-        let asked = self.is_content_traced().then(|| CallDescription {
+        let rules = &self.debate().known_settings().debate;
+        let asked = (rules.trace.is_some() && rules.trace_content).then(|| CallDescription {
             system: Arc::clone(&call.request.system),
             prompt: Arc::clone(&call.request.prompt),
         });

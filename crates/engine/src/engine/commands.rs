@@ -110,18 +110,16 @@ impl Engine {
     /// # Errors
     /// A command cannot be recorded.
     pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
-        while self.debate().open_questions().next().is_some() {
+        self.told_while(|engine| engine.debate().open_questions().next().is_some()).await
+    }
+
+    /// Handles commands while the debate waits.
+    async fn told_while(&mut self, waits: impl Fn(&Self) -> bool) -> Result<UserReply, EngineError> {
+        while waits(self) {
             match self.commands.recv().await {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
                 Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
-                Some(
-                    told @ (RunCommand::Hold
-                    | RunCommand::GoOn
-                    | RunCommand::HostReplied
-                    | RunCommand::Acknowledge
-                    | RunCommand::Answer { .. }
-                    | RunCommand::EndQuestions(_)),
-                ) => self.handle_command(told)?,
+                Some(told) => self.handle_command(told)?,
             }
         }
         Ok(UserReply::GoOn)
@@ -154,23 +152,13 @@ impl Engine {
     /// # Errors
     /// A command cannot be recorded.
     pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
-        while self.is_held {
-            match self.commands.recv().await {
-                Some(RunCommand::GoOn) => {
-                    (self.is_pausing, self.is_held) = (false, false);
-                    // The pause does not count as idle time of the models.
-                    self.silence = None;
-                    return Ok(UserReply::GoOn);
-                }
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
-                    self.handle_command(told)?;
-                }
-                Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
-                Some(RunCommand::Hold | RunCommand::HostReplied) => {}
-                Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
-            }
+        if !self.is_held {
+            return Ok(UserReply::Nothing);
         }
-        Ok(UserReply::Nothing)
+        let told = self.told_while(|engine| engine.is_held).await?;
+        // The pause does not count as idle time of the models.
+        self.silence = None;
+        Ok(told)
     }
 
     fn answer(

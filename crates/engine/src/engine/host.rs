@@ -66,7 +66,7 @@ impl Engine {
 
     fn host_request(&self, call: &Call) -> Result<HostRequest, EngineError> {
         let (key, request) = (&call.step.key, &call.request);
-        let agent = self.panel.agent(&key.agent_id).ok_or_else(|| EngineError::unknown(&key.agent_id))?;
+        let agent = self.agent(&key.agent_id)?;
         Ok(HostRequest {
             id: HostRequest::id_of(key),
             key: key.clone(),
@@ -92,9 +92,9 @@ impl Engine {
                 self.host.waiting.push(call);
                 continue;
             };
-            let agent = self.panel.agent(&key.agent_id).ok_or_else(|| EngineError::unknown(&key.agent_id))?;
+            let caller = replying(self.agent(&key.agent_id)?.caller.clone(), reply);
             self.host.has_changed = true;
-            self.launch(replying(agent.caller.clone(), reply), call, None);
+            self.launch(caller, call, None);
         }
         // A reply that is being read may lead to further requests.
         let reads = |key: &CallKey| self.panel.agent(&key.agent_id).is_some_and(|agent| agent.caller.is_host());

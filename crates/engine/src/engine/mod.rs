@@ -28,7 +28,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{PaidReply, Panel, SharedPrompt};
+use crate::agent::{Agent, PaidReply, Panel, SharedPrompt};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
@@ -94,12 +94,6 @@ pub enum EngineError {
     /// The protocol calls an unknown agent.
     #[error("the protocol calls {0}, who does not take part")]
     UnknownAgent(AgentId),
-}
-
-impl EngineError {
-    fn unknown(id: &AgentId) -> Self {
-        Self::UnknownAgent(id.clone())
-    }
 }
 
 /// Collects the material of a debate.
@@ -276,6 +270,10 @@ impl Engine {
         self.record.debate()
     }
 
+    fn agent(&self, id: &AgentId) -> Result<&Agent, EngineError> {
+        self.panel.agent(id).ok_or_else(|| EngineError::UnknownAgent(id.clone()))
+    }
+
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         self.record_event(event)?;
         Ok(())
@@ -331,11 +329,6 @@ impl Engine {
         let shared = SharedPrompt::of(self.protocol, self.debate())?;
         self.shared = Some(shared.clone());
         Ok(shared)
-    }
-
-    fn is_content_traced(&self) -> bool {
-        let rules = &self.debate().known_settings().debate;
-        rules.trace.is_some() && rules.trace_content
     }
 
     fn is_round_over_time(&self) -> bool {

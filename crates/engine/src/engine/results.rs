@@ -58,13 +58,8 @@ impl Engine {
         Ok(is_stale)
     }
 
-    fn settings_of(&self, id: &AgentId) -> Result<AgentSettings, EngineError> {
-        let agent = self.panel.agent(id).ok_or_else(|| EngineError::unknown(id))?;
-        Ok(agent.settings.clone())
-    }
-
     fn record_answer(&mut self, step: &Step, length: usize, answered: &RequestResult) -> Result<bool, EngineError> {
-        let settings = self.settings_of(&step.key.agent_id)?;
+        let settings = self.agent(&step.key.agent_id)?.settings.clone();
         let (key, call) = (step.key.clone(), answered.call.clone());
         let contribution = |content, target, metadata| {
             contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
@@ -272,7 +267,7 @@ impl Engine {
             }
             self.stop_for_budget()?;
             // A call that was never sent did not fail.
-            if failed.was_never_sent() {
+            if failed.attempts == 0 {
                 return Ok(());
             }
         }

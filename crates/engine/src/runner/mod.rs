@@ -36,7 +36,6 @@ use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreEr
 pub use follow_up::PreparedQuestion;
 pub use gather::{AttachmentError, Attachments};
 pub use prepared::{Prepared, Ready};
-pub use reply::ReplyFault;
 pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Hooks, Run};
 pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
@@ -136,6 +135,12 @@ pub enum RunnerError {
         /// Warnings about repaired files.
         warnings: Vec<String>,
     },
+    /// The call of a host's reply has ended, or its stage has been left.
+    #[error("the debate no longer needs the reply")]
+    ReplyNotWanted,
+    /// The engine would ask the host again.
+    #[error("the reply cannot be used: {0}")]
+    ReplyUnusable(String),
     /// A saved debate cannot be asked.
     #[error("cannot ask about the debate {id}: {reason}")]
     NotAnswerable {

@@ -134,26 +134,16 @@ impl Run {
 
 impl Controls {
     /// Answers a question of `agent`. The debate continues when no question is open. If the question is not open, a
-    /// warning says so and the first answer stays.
-    pub fn answer(&self, agent: AgentId, question: String, answer: String) {
+    /// warning says so and the first answer stays. `by` is the program that answers for the user, if any.
+    pub fn answer(&self, by: Option<Answerer>, agent_id: AgentId, item_id: String, answer: String) {
         // A finished debate needs no answer.
-        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: None }));
+        drop(self.commands.send(RunCommand::Answer { agent_id, item_id, answer, by }));
     }
 
-    /// [`answer`](Self::answer) by a program that a model controls, on behalf of the user.
-    pub fn answer_by(&self, by: Answerer, agent: AgentId, question: String, answer: String) {
-        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: Some(by) }));
-    }
-
-    /// Ends the questions: open ones count as unanswered, and no agent asks again.
-    pub fn end_questions(&self) {
-        drop(self.commands.send(RunCommand::EndQuestions(None)));
-    }
-
-    /// Like [`end_questions`](Self::end_questions), when a program controlled by a model skips them in the user's
-    /// place.
-    pub fn end_questions_by(&self, by: Answerer) {
-        drop(self.commands.send(RunCommand::EndQuestions(Some(by))));
+    /// Ends the questions: open ones count as unanswered, and no agent asks again. `by` is the program that skips them
+    /// for the user, if any.
+    pub fn end_questions(&self, by: Option<Answerer>) {
+        drop(self.commands.send(RunCommand::EndQuestions(by)));
     }
 
     /// Starts nothing new, waits for paid calls in flight, and saves the debate as paused.

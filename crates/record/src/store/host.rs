@@ -103,11 +103,9 @@ impl Entry {
         let HostRequests { mut is_complete, requests: shown } = self.shown_to_host()?;
         let mut requests = Vec::new();
         for request in shown {
-            let path = self.reply_path(&request.key);
-            if path.try_exists().map_err(|source| StoreError::Read { path, source })? {
-                is_complete = false;
-            } else {
-                requests.push(request);
+            match self.host_reply(&request.key)? {
+                Some(_) => is_complete = false,
+                None => requests.push(request),
             }
         }
         Ok(HostRequests { is_complete, requests })

@@ -367,12 +367,6 @@ impl Budget {
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
         self.need(calls, Level::LEAST, None).fits(self.room())
     }
-
-    /// Whether the needs fit, including the check after the first round.
-    fn is_need_met(&self) -> bool {
-        let calls = self.rest.iter().chain(&self.closing).chain(&self.check);
-        !self.is_round_too_dear && self.need(calls, Level::LEAST, None).fits(self.room())
-    }
 }
 
 impl Engine {
@@ -523,9 +517,12 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether the planned next round and the closing fit.
+    /// Whether the planned next round and the closing fit, including the check after the first round.
     pub(super) fn is_plan_affordable(&self) -> bool {
-        self.budget.as_ref().is_none_or(Budget::is_need_met)
+        self.budget.as_ref().is_none_or(|budget| {
+            let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
+            !budget.is_round_too_dear && budget.need(calls, Level::LEAST, None).fits(budget.room())
+        })
     }
 
     /// Reports reduced output limits, once for each lower value.
