@@ -391,6 +391,10 @@ fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
         debate["problem"] = json!("Design a queue");
         let begun = client.call("debate", &debate);
         assert_eq!(begun["isError"], false, "it costs nothing: {begun:#}");
+        if debate["model"] == "host" {
+            let stopped = client.call("stop", &json!({"id": begun["structuredContent"]["id"]}));
+            assert!(text(&stopped).contains("Call `requests`"), "{stopped:#}");
+        }
     }
     gate.open();
     for id in sandbox.debates() {

@@ -23,7 +23,7 @@ pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalRe
 pub use lock::{FileLock, is_locked, try_lock};
 pub use record::{Record, Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
-pub use snapshot::{Readers, write_atomically};
+pub use snapshot::{Readers, directory_of, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// Why a debate could not be saved or loaded.
