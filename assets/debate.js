@@ -127,10 +127,11 @@ export async function debate(main, { subscribe, go, title }, id) {
             summary.offline ? h("span.badge.is-offline", { title: "A rehearsal: no model is called." }, "offline") : "",
             status === "running" && !summary.here ? h("span.note", {}, "Another program runs this debate. Watch it here; steer it there.") : "",
             summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
+            summary.requests?.length ? h("span.note", {}, "Waiting for replies: ", h("code", {}, `dialectic requests ${id}`)) : "",
             model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
             status === "completed" ? answerLine(summary) : "",
             model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the limit is reached." : "Closing with what is there.") : "");
-        const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0}`;
+        const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0} ${summary.requests?.length ?? 0}`;
         if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
         if (shownStatus && shownStatus !== status) {
             say(`The debate is ${badge(status, summary).textContent}`);
@@ -147,7 +148,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         parts.actions.replaceChildren(...[
             can(["running", "asking"], true) && button("Pause", () => run("pause")),
             can(["waiting"]) && button("Take back", () => run("pause")),
-            can(["paused", "interrupted", "failed"]) && button("Resume", () => run("resume"), "button.primary"),
+            can(["paused", "interrupted", "failed"]) && !summary.requests?.length && button("Resume", () => run("resume"), "button.primary"),
             (can(["running", "asking"], true) || can(["waiting", "paused", "interrupted"])) && button("Stop and close", () => run("stop")),
             settings && summary.status !== "unreadable" && button("Fork…", forkDialog),
             can(["completed"]) && button("Copy the solution", copy),

@@ -153,7 +153,12 @@ impl Diagnostic for RunnerError {
             Self::Window(error) => error.advice(),
             Self::Trust(error) => error.advice(),
             Self::NotAnswerable { id, .. } => advise(Arguments, format!("finish it first: dialectic resume {id}")),
-            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => (Arguments, None),
+            Self::ReplyUnusable(_) => {
+                advise(Arguments, "the request is still open: send the complete, corrected answer")
+            }
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } | Self::ReplyNotWanted => {
+                (Arguments, None)
+            }
         }
     }
 }
@@ -211,7 +216,7 @@ impl Diagnostic for FollowUpError {
     fn advice(&self) -> Advice {
         const SAVED: &str = "the question is saved; to repeat it, ask it again in the same words";
         match self {
-            Self::TooMany(_) => (Arguments, None),
+            Self::TooMany(_) | Self::HostJudge => (Arguments, None),
             Self::TooDear { .. } => advise(Arguments, "set a limit for this question with --max-cost"),
             Self::NoCallLeft => advise(Arguments, "set a limit for this question with --max-calls"),
             Self::Failed { .. } => advise(Provider, SAVED),

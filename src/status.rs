@@ -1,8 +1,8 @@
 //! The status of a saved debate, derived from its record and from the processes that hold it.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use dialectic_base::figures::{counted, list, named_cost};
@@ -150,30 +150,38 @@ impl OpenQuestion {
 }
 
 /// A request that waits for the host, without its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OpenRequest {
+    /// The id within the debate.
     pub id: String,
     /// Who is to write what.
     pub about: String,
 }
 
-/// The requests that wait for the host; none if they cannot be read.
-pub fn open_requests(entry: &Entry) -> Vec<OpenRequest> {
-    let open = entry.host_requests().unwrap_or_default();
-    open.into_iter().map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect()
+/// The requests that wait for the host.
+///
+/// # Errors
+/// They cannot be read.
+pub fn open_requests(entry: &Entry) -> Result<Vec<OpenRequest>, StoreError> {
+    let open = entry.host_requests()?.requests.into_iter();
+    Ok(open.map(|request| OpenRequest { about: one_line(&request.about()), id: request.id }).collect())
 }
 
-/// Whether requests wait for the host.
+/// Whether requests wait for the host. `requests` repairs what cannot be read.
 fn is_host_asked(entry: &Entry) -> bool {
-    !open_requests(entry).is_empty()
+    entry.host_requests().map_or(true, |open| !open.requests.is_empty())
 }
 
-/// The time in which a run shows all requests that can be answered at once, unless it makes other calls meanwhile.
-const UNTIL_SHOWN: Duration = Duration::from_secs(1);
+/// Whether a stop order is stored next to the record.
+pub fn is_told_to_stop(entry: &Entry) -> bool {
+    entry.stop_path().symlink_metadata().is_ok()
+}
 
-/// Whether it is worth waiting for a debate: a process works on it, and since then it had no time to ask the host.
-pub fn is_worth_waiting(entry: &Entry, since: Instant) -> bool {
-    entry.is_at_work() && (since.elapsed() < UNTIL_SHOWN || !is_host_asked(entry))
+/// Whether it is worth waiting for a debate: a process works on it, and the host cannot answer yet all that it can
+/// answer at once.
+pub fn is_worth_waiting(entry: &Entry) -> bool {
+    let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
+    entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())
 }
 
 /// The number of a debate's calls.
@@ -237,7 +245,6 @@ pub struct DebateStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
     pub questions: Vec<OpenQuestion>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<OpenRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -288,6 +295,16 @@ pub fn askers(question: &Question<'_>) -> Vec<String> {
 }
 
 impl DebateStatus {
+    /// `round 1 of 3, critique: 4 of 31 calls`
+    pub fn progress(&self) -> String {
+        let place = match (&self.stage, self.rounds) {
+            (Some(stage), Some(rounds)) if self.round > 0 => format!("round {} of {rounds}, {stage}: ", self.round),
+            (Some(stage), _) => format!("{stage}: "),
+            (None, _) => String::new(),
+        };
+        place + &self.calls.in_words()
+    }
+
     /// The status of the debate at `entry`. `runner` computes the remaining calls.
     ///
     /// # Errors
@@ -295,11 +312,14 @@ impl DebateStatus {
     pub fn of(entry: &Entry, runner: &Runner) -> Result<Self, StoreError> {
         let before = Presence::of(entry);
         let debate = load(entry)?;
-        Ok(Self::from_record(entry, &debate, before, runner))
+        Self::from_record(entry, &debate, before, runner)
     }
 
     /// Like [`of`](Self::of), for a record that was already read; `before` is the presence before it was read.
-    pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Self {
+    ///
+    /// # Errors
+    /// The requests to the host cannot be read.
+    pub fn from_record(entry: &Entry, debate: &Debate, before: Presence, runner: &Runner) -> Result<Self, StoreError> {
         let rest = runner.forecast_rest(debate).map(|rest| rest.count());
         let status = Standing::of(entry, debate, before);
         let done = debate.total_usage().requests;
@@ -307,7 +327,7 @@ impl DebateStatus {
         let is_over = matches!(status, Standing::Completed | Standing::Failed);
         let rest = if is_over { Some(Span::default()) } else { rest };
         let [planned, planned_at_most] = [rest.map(|rest| done + rest.low), rest.map(|rest| done + rest.high)];
-        Self {
+        Ok(Self {
             id: debate.id.clone(),
             title: debate.title().into_owned(),
             status,
@@ -320,12 +340,12 @@ impl DebateStatus {
             cost: debate.total_usage().cost_in_words(named_cost(debate.total_cost())),
             max_cost_usd: debate.settings.as_ref().and_then(Settings::max_cost).map(Usd::dollars),
             questions: open_questions(debate),
-            requests: if is_over { Vec::new() } else { open_requests(entry) },
+            requests: if is_over { Vec::new() } else { open_requests(entry)? },
             outcome: debate.outcome.clone(),
             run: debate.outcome.as_ref().map(|_| debate.run_in_words()),
             answer: debate.answer_state(),
             error: debate.error.clone(),
-            stopping: !is_over && entry.stop_path().symlink_metadata().is_ok(),
+            stopping: !is_over && is_told_to_stop(entry),
             paths: Paths {
                 state: absolute(&entry.state),
                 journal: entry.journal.as_deref().map(absolute),
@@ -333,6 +353,6 @@ impl DebateStatus {
             },
             created_at: debate.created_at,
             updated_at: debate.updated_at,
-        }
+        })
     }
 }

@@ -234,6 +234,20 @@ pub(super) struct VouchArgs {
     pub(super) context: Option<PathBuf>,
 }
 
+/// The limits and permissions of a debate that continues.
+#[derive(Debug, Args)]
+pub(super) struct ContinueArgs {
+    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    pub(super) calls: CallsArgs,
+
+    #[command(flatten)]
+    pub(super) vouch: VouchArgs,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
     /// The debate: a state file, an id, a unique beginning or ending of one, or `latest` [default: the newest resumable
@@ -249,15 +263,8 @@ pub(super) struct ResumeArgs {
     #[arg(long)]
     pub(super) finish: bool,
 
-    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(super) max_cost: Option<Usd>,
-
     #[command(flatten)]
-    pub(super) calls: CallsArgs,
-
-    #[command(flatten)]
-    pub(super) vouch: VouchArgs,
+    pub(super) going_on: ContinueArgs,
 
     #[command(flatten)]
     pub(super) run: RunArgs,

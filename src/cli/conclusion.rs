@@ -37,6 +37,8 @@ pub(super) struct Files<'a> {
     pub(super) report: Option<&'a Path>,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
+    /// Whether the debate was begun before.
+    pub(super) is_continued: bool,
     /// How a review ends.
     pub(super) review: Option<ReviewEnd>,
 }
@@ -119,14 +121,6 @@ pub(super) fn conclude(
         terminal.text(&listed(&questions))?;
         return Err(asks(&debate.id));
     }
-    if ending == RunEnding::HostAsked {
-        if !args.events.as_deref().is_some_and(is_stdout) {
-            terminal.text(debate.id.as_str())?;
-        }
-        let requests = open_requests(&Entry::of_state(files.saved_to));
-        terminal.notice(listed_requests(&debate.id, &requests).trim());
-        return Ok(());
-    }
     let reported = match (files.report, ending) {
         // Failed debates get one too, since the user wants to know the reason; paused ones will continue.
         (Some(path), RunEnding::Completed | RunEnding::Failed) => {
@@ -163,8 +157,17 @@ fn finish(
 ) -> Result<(), Error> {
     match ending {
         RunEnding::Paused | RunEnding::Suspended => return Err(Error::Interrupted(debate.id.clone())),
-        RunEnding::HostAsked => return Err(asks_host(&debate.id)),
-        RunEnding::LimitReached => return Err(limit_reached(&debate.id)),
+        RunEnding::HostAsked => {
+            let requests = open_requests(&Entry::of_state(files.saved_to))?;
+            terminal.notice(listed_requests(&debate.id, &requests).trim());
+            let has_outputs = args.output.is_some() || args.report.is_some() || args.events.is_some();
+            let wants_end = has_outputs || args.strict || files.is_continued || files.review.is_some();
+            return if wants_end { Err(asks_host(&debate.id)) } else { terminal.text(debate.id.as_str()) };
+        }
+        RunEnding::LimitReached => {
+            let message = format!("usage limit reached; the debate {} was saved as paused", debate.id);
+            return Err(to_resume(message, "when your usage limit resets", &debate.id));
+        }
         RunEnding::ServerGone => return Err(server_gone(&debate.id)),
         RunEnding::Failed => return Err(failure(debate)),
         RunEnding::Completed => {}
@@ -236,11 +239,6 @@ pub(super) fn still_running(id: &DebateId) -> Error {
 /// A required server is unreachable; the debate is saved.
 pub(super) fn server_gone(id: &DebateId) -> Error {
     to_resume(format!("server unreachable; the debate {id} is saved as paused"), "when the server is back", id)
-}
-
-/// A subscription's limit is reached; the debate is saved.
-pub(super) fn limit_reached(id: &DebateId) -> Error {
-    to_resume(format!("usage limit reached; the debate {id} was saved as paused"), "when your usage limit resets", id)
 }
 
 /// The debate is saved as paused.
@@ -318,7 +316,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
 fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
     let name =
         debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
-    if terminal.shows_footer(quiet) {
+    if !quiet && terminal.is_watched() {
         return terminal.footer(debate, &name);
     }
     if debate.is_offline() {
@@ -339,7 +337,7 @@ fn tell_outcome(debate: &Debate, quiet: bool, terminal: &mut Terminal) {
     }
 }
 
-fn first_word(text: &str) -> &str {
+pub(super) fn first_word(text: &str) -> &str {
     text.split([' ', ':']).next().unwrap_or(text)
 }
 

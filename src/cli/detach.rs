@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::error::{Error, UserError};
-use crate::status::TRY_AGAIN;
+use crate::status::{ASKS, TRY_AGAIN};
 use dialectic_engine::runner::Ready;
 use dialectic_record::store::Entry;
 
-use super::args::{KeyArgs, VouchArgs};
+use super::args::{ContinueArgs, KeyArgs, VouchArgs};
 use super::terminal::Terminal;
 
 /// The number of attempts to lock the log, and the delay between them.
@@ -48,12 +48,14 @@ pub(super) fn resume(entry: &Entry, keys: &KeyArgs) -> Result<bool, Error> {
     if cfg!(unix) {
         command.args(["--detach", DETACHED]);
     }
-    let KeyArgs { env_file, vouch: VouchArgs { config, context } } = keys;
+    let KeyArgs { env_file, going_on: ContinueArgs { max_cost, calls, vouch: VouchArgs { config, context } } } = keys;
     for (option, path) in [("--env-file", env_file), ("--config", config), ("--context", context)] {
         command.args(path.iter().flat_map(|path| [OsStr::new(option), path.as_os_str()]));
     }
+    command.args(max_cost.iter().flat_map(|most| ["--max-cost".to_owned(), most.dollars().to_string()]));
+    command.args(calls.max_calls.iter().flat_map(|most| ["--max-calls".to_owned(), most.to_string()]));
     match begun(&mut command)? {
-        Begun::Runs(_) | Begun::Ended(0) => Ok(true),
+        Begun::Runs(_) | Begun::Ended(0 | ASKS) => Ok(true),
         Begun::Ended(TRY_AGAIN) => Ok(false),
         Begun::Ended(code) => Err(Error::Said { code }),
     }

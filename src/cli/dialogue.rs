@@ -7,7 +7,6 @@ use console::Term;
 
 use crate::error::{Error, UserError};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::calls_models;
 use dialectic_config::{confirm_above, process_environment};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::Prepared;
@@ -113,7 +112,7 @@ pub(super) fn agreed(
     settings: &Settings,
     terminal: &mut Terminal,
 ) -> Result<Option<Forecast>, Error> {
-    if !settings.everybody().any(|agent| calls_models(&agent.provider)) {
+    if !settings.calls_models() {
         return Ok(None);
     }
     let limit = prepared.left()?;

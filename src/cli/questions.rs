@@ -66,16 +66,10 @@ impl Given {
             for one in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
                 one.answer.clone_from(&text);
             }
-            match self.by {
-                Some(by) => run.answer_by(by, agent, item, text),
-                None => run.answer(agent, item, text),
-            }
+            run.answer(self.by, agent, item, text);
         }
         if self.ends {
-            match self.by {
-                Some(by) => run.end_questions_by(by),
-                None => run.end_questions(),
-            }
+            run.end_questions(self.by);
             for one in debate.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items) {
                 if one.answer.is_empty() {
                     NO_ANSWER.clone_into(&mut one.answer);
@@ -97,7 +91,7 @@ pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String
     let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
     let shown = shown.join("\n");
     format!(
-        "\nRequests that wait for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
+        "\nWaiting for your replies:\n{shown}\n\nRead one: dialectic requests {id} <request>\n\
          Answer it: dialectic reply {id} <request> <file>\n"
     )
 }
@@ -184,7 +178,7 @@ pub(super) async fn ask(
                 ReadLine::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
                 ReadLine::Text(text) => break text.trim().to_owned(),
                 ReadLine::End => {
-                    run.end_questions();
+                    run.end_questions(None);
                     break 'questions;
                 }
                 ReadLine::Interrupted => return Ok(leave()),
@@ -193,7 +187,7 @@ pub(super) async fn ask(
             }
         };
         for (agent_id, item_id) in question.items {
-            run.answer(agent_id, item_id, answer.clone());
+            run.answer(None, agent_id, item_id, answer.clone());
         }
     }
     Ok(AskOutcome::Answered)

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::archive::PastDebates;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::trace::{TraceDestination, Tracer};
+use dialectic_base::figures::list;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
@@ -62,6 +63,8 @@ pub(super) struct Session<'a> {
     /// The answers to the first questions, and the reaction to later ones.
     pub(super) given: Option<Given>,
     pub(super) on_questions: OnQuestions,
+    /// Whether the debate was begun before.
+    pub(super) is_continued: bool,
     /// The result of a review.
     pub(super) review: Option<ReviewEnd>,
 }
@@ -126,6 +129,14 @@ impl<'a> Session<'a> {
             }
             targets.push((option, target));
         }
+        if settings.asks_host() && !targets.is_empty() {
+            let options: Vec<String> = targets.iter().map(|(option, _)| (*option).to_owned()).collect();
+            terminal.warning(&format!(
+                "replies continue the debate in other processes, which do not write {}; when it is complete, use \
+                 `dialectic show <id> solution` and `dialectic report <id> -o <path>`",
+                list(&options)
+            ));
+        }
         let events = event_sink(args.events.as_deref())?;
         let trace = match settings.debate.trace {
             None => None,
@@ -150,6 +161,7 @@ impl<'a> Session<'a> {
             server: None,
             is_first: is_first_debate(),
             given: None,
+            is_continued: false,
             review: None,
             on_questions: if args.detach { OnQuestions::Leave } else { OnQuestions::Ask },
         })
@@ -157,7 +169,8 @@ impl<'a> Session<'a> {
 
     /// Runs and shows the debate, and reports its end. `foreseen` is an existing forecast.
     pub(super) fn run(self, ready: Ready, foreseen: Option<Forecast>, terminal: &mut Terminal) -> Result<(), Error> {
-        let Self { args, report, events, trace, after, server, is_first, given, on_questions, review } = self;
+        let Self { args, report, events, trace, after, server, is_first, given, on_questions, is_continued, review } =
+            self;
         let ready = if args.detach {
             leave(&ready, terminal)?;
             ready.kept()
@@ -230,7 +243,7 @@ impl<'a> Session<'a> {
             // Everything was written, or its reader has stalled.
             end_soon();
         }
-        let files = Files { saved_to: &saved_to, report: report.as_deref(), is_first, review };
+        let files = Files { saved_to: &saved_to, report: report.as_deref(), is_first, is_continued, review };
         let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {

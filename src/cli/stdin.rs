@@ -1,12 +1,19 @@
-//! Reads texts from standard input, and detects whether there may be one.
+//! Reads texts from standard input or files, and detects whether there may be one.
 
+use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read};
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use super::terminal::Terminal;
+use crate::error::UserError;
+use dialectic_base::encoding::decode;
+use dialectic_base::problem::check_problem_text;
 
+/// A mebibyte: the maximum size of answers and replies.
+pub(super) const MIB: u64 = 1024 * 1024;
 /// How long a pipe may be silent before a notice.
 const SILENT: Duration = Duration::from_secs(1);
 
@@ -33,6 +40,36 @@ pub(super) fn has_text() -> bool {
 pub(super) fn has_text() -> bool {
     // There is no portable non-blocking check.
     false
+}
+
+/// The name of standard input in messages.
+pub(super) const STANDARD_INPUT: &str = "standard input";
+
+/// The bytes of a file, or of standard input for `-`: `what`, of at most `most` bytes.
+pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Terminal) -> Result<Vec<u8>, UserError> {
+    let (is_stdin, limit) = (path == Path::new("-"), most.saturating_add(1));
+    let read = if is_stdin {
+        read(what, limit, terminal)
+    } else {
+        let mut bytes = Vec::new();
+        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map(|_| bytes)
+    };
+    let bytes = read.map_err(|source| {
+        let from = if is_stdin { STANDARD_INPUT.into() } else { path.to_string_lossy() };
+        UserError::input(format!("cannot read {what} from {from}")).with_source(source)
+    })?;
+    if bytes.len() as u64 > most {
+        return Err(UserError::input(format!("{what} is larger than {} MiB", most / MIB)));
+    }
+    Ok(bytes)
+}
+
+/// The text in `bytes`, without the byte order mark of Windows editors. `what` names it.
+pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
+    let text =
+        decode(bytes).map_err(|fault| UserError::input(format!("{what} is not UTF-8 text")).with_hint(fault.hint()))?;
+    check_problem_text(text).map_err(|fault| UserError::input(format!("{what} {fault}")).with_hint(fault.hint()))?;
+    Ok(text.to_owned())
 }
 
 /// Reads at most `limit` bytes from standard input. If no input arrives for a while, it reports that it waits for

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::store::{Readers, StoreError, write_atomically};
+use dialectic_record::store::{Readers, StoreError, directory_of, write_atomically};
 
 use super::output::make_parent;
 
@@ -134,10 +134,6 @@ fn write_to(
         write(out)?;
     }
     out.flush()
-}
-
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The path with all links followed. The file need not exist; dangling links are followed too, as in every program that

@@ -68,7 +68,7 @@ impl Terminal {
     }
 
     /// Whether standard error is a terminal with escape codes.
-    fn is_watched(&self) -> bool {
+    pub(super) fn is_watched(&self) -> bool {
         io::stderr().is_terminal() && !self.dumb
     }
 
@@ -179,11 +179,6 @@ impl Terminal {
         let mut out = AutoStream::new(io::stderr().lock(), self.color.choice(&io::stderr()));
         // A closed standard error is not a reason to fail.
         drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));
-    }
-
-    /// Whether the footer is shown; otherwise notices replace it.
-    pub(super) fn shows_footer(&self, quiet: bool) -> bool {
-        !quiet && self.is_watched()
     }
 
     /// Prints a notice that users and scripts rely on.

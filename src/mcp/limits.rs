@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{SpendingError, SpendingLock, spent_by, spent_today};
-use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::debate::{Debate, DebateId, Settings};
 use dialectic_record::store::{Directory, Entry};
 
 /// The polling interval until a command has taken a debate.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub struct Limits {
     /// Per debate.
-    pub(super) debate: Option<Usd>,
+    pub debate: Option<Usd>,
     /// Per day (UTC), for all debates of the directory.
-    pub(super) day: Option<Usd>,
+    pub day: Option<Usd>,
 }
 
 /// Why no money may be spent.
@@ -90,11 +90,15 @@ impl Limits {
         debate: &Debate,
     ) -> Result<Leave, LimitError> {
         let lock = SpendingLock::take(directory)?;
+        let own = debate.settings.as_ref().and_then(Settings::max_cost);
+        if entry.is_held() {
+            // Its run has permission already.
+            return Ok(Leave { most: self.debate.into_iter().chain(own).min(), lock });
+        }
         let spent = spent_by(entry);
         if let Some(most) = self.debate.filter(|most| spent >= *most) {
             return Err(LimitError::Debate { most, spent });
         }
-        let own = debate.settings.as_ref().and_then(dialectic_record::debate::Settings::max_cost);
         let today = self.left_today(directory)?.map(|left| spent + left);
         let most = [self.debate, today, own].into_iter().flatten().min();
         if most.is_some() {
@@ -114,27 +118,18 @@ impl Leave {
     /// Runs a command that starts or continues a debate. The next waiting call proceeds as soon as the command holds
     /// the record, which counts from then on.
     pub(super) async fn until_taken_up<T>(self, entry: &Entry, command: impl Future<Output = T>) -> T {
-        let is_held = async {
-            let is_held = || {
-                let entry = Entry::of_state(&entry.state);
-                spawn_blocking(move || entry.is_held())
-            };
-            while !is_held().await.unwrap_or_default() {
-                sleep(LOOK).await;
-            }
-        };
         let mut command = pin!(command);
-        tokio::select! {
-            biased;
-            done = &mut command => return done,
-            () = is_held => self.end(),
+        loop {
+            if let Ok(done) = timeout(POLL_INTERVAL, &mut command).await {
+                return done;
+            }
+            let entry = Entry::of_state(&entry.state);
+            if spawn_blocking(move || entry.is_held()).await.unwrap_or_default() {
+                break;
+            }
         }
+        drop(self);
         command.await
-    }
-
-    /// Releases the permission, since the debate's record counts now.
-    pub(super) fn end(self) {
-        drop(self.lock);
     }
 }
 

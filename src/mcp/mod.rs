@@ -5,14 +5,15 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `server.rs` | runs the tools; `server/` answers the protocol's requests |
+//! | `server.rs` | answers the protocol's requests and runs the tools |
 //! | `tools.rs` | the tools and their parameters |
 //! | `command.rs` | runs the program for one command |
-//! | `limits.rs` | the limits of a debate |
+//! | `limits.rs` | the limits of a debate; marks the words of models |
 
 mod command;
 mod limits;
 mod server;
 mod tools;
 
+pub use limits::Limits;
 pub use server::{Options, serve};

@@ -21,15 +21,15 @@ use crate::error::{ErrorCategory, UserError, in_full};
 use crate::status::{DebateStatus, Standing, is_worth_waiting, load};
 use dialectic_base::money::Usd;
 use dialectic_base::problem::check_problem_text;
-use dialectic_base::provider::{HOST, calls_models};
+use dialectic_base::provider::HOST;
 use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::Runner;
 use dialectic_engine::tools::ContextDirectory;
-use dialectic_record::debate::Settings;
+use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 
 use super::command::{Done, Program};
-use super::limits::{LimitError, Limits, of_models};
+use super::limits::{Leave, LimitError, Limits, of_models};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
     Wait, Which, all,
@@ -47,13 +47,11 @@ pub struct Options {
     pub env_file: Option<PathBuf>,
     /// The directory for attachments and for agents' tools.
     pub context: Option<PathBuf>,
-    pub max_cost: Option<Usd>,
-    /// The cost limit per day (UTC) for all debates.
-    pub max_cost_per_day: Option<Usd>,
+    pub limits: Limits,
     /// The limit of calls per debate.
     pub max_calls: Option<u32>,
-    /// Why only debates that call no model may run, if limits are missing.
-    pub unlimited: Option<UserError>,
+    /// Whether only debates that call no model may run, since limits are missing.
+    pub is_free_only: bool,
 }
 
 /// Serves one client on standard input and output until it disconnects. Debates continue.
@@ -62,15 +60,14 @@ pub struct Options {
 /// It cannot start.
 pub async fn serve(options: Options) -> Result<(), UserError> {
     let program = Program::this().map_err(|source| {
-        UserError::of(ErrorCategory::General, "cannot find the path of this program").with_source(source)
+        UserError::of(ErrorCategory::General, "cannot determine the path of the running executable").with_source(source)
     })?;
     let open = |path: &PathBuf| {
         let message = format!("cannot open the context directory {}", path.display());
         ContextDirectory::open(path).map_err(|source| UserError::input(message).with_source(source))
     };
     let context = options.context.as_ref().map(open).transpose()?.map(Arc::new);
-    let limits = Limits { debate: options.max_cost, day: options.max_cost_per_day };
-    let server = Server { options: Arc::new(options), program, context, limits };
+    let server = Server { options: Arc::new(options), program, context };
     let running = match server.serve(rmcp::transport::io::stdio()).await {
         Ok(running) => running,
         // No client connected.
@@ -90,7 +87,6 @@ struct Server {
     options: Arc<Options>,
     program: Program,
     context: Option<Arc<ContextDirectory>>,
-    limits: Limits,
 }
 
 /// A tool's failure, as text for the client.
@@ -134,56 +130,69 @@ impl Server {
         Ok(spawn_blocking(move || DebateStatus::of(&entry, &runner)).await??)
     }
 
-    /// A permission to spend, requested on a blocking thread.
-    async fn leave<T: Send + 'static>(
+    /// A permission to spend, requested on a blocking thread. Debates that call no model need none.
+    async fn leave(
         &self,
-        take: impl FnOnce(&Limits, &Directory) -> Result<T, LimitError> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let (limits, options) = (self.limits, Arc::clone(&self.options));
-        Ok(spawn_blocking(move || take(&limits, &options.directory)).await??)
+        calls_models: bool,
+        take: impl FnOnce(&Limits, &Directory) -> Result<Leave, LimitError> + Send + 'static,
+    ) -> Result<Option<Leave>, Refusal> {
+        if !calls_models {
+            return Ok(None);
+        }
+        if self.options.is_free_only {
+            return Err(Refusal(FREE_ONLY.to_owned()));
+        }
+        let options = Arc::clone(&self.options);
+        Ok(Some(spawn_blocking(move || take(&options.limits, &options.directory)).await??))
+    }
+
+    /// Runs a command that may continue a saved debate, with the permission that `take` gets for it. `tail` follows the
+    /// options.
+    async fn continued(
+        &self,
+        entry: &Entry,
+        mut command: Vec<OsString>,
+        tail: Vec<OsString>,
+        input: &str,
+        take: impl FnOnce(&Limits, &Directory, &Entry, &Debate) -> Result<Leave, LimitError> + Send + 'static,
+    ) -> Result<Done, Refusal> {
+        let of = Entry::of_state(&entry.state);
+        let (of, debate) = spawn_blocking(move || load(&of).map(|debate| (of, debate))).await??;
+        let settings = debate.settings.clone();
+        let calls_models = settings.as_ref().is_none_or(Settings::calls_models);
+        let leave = self.leave(calls_models, move |limits, directory| take(limits, directory, &of, &debate)).await?;
+        command.extend(self.configured());
+        command.extend(leave.iter().flat_map(Leave::options));
+        command.extend(self.calls(settings.as_ref()));
+        command.extend(tail);
+        let done = self.program.run(command, input);
+        Ok(match leave {
+            Some(leave) => leave.until_taken_up(entry, done).await?,
+            None => done.await?,
+        })
     }
 
     async fn plan(&self, wanted: NewDebate) -> Outcome {
         let mut command = self.debate_command(&wanted).await?;
-        let most = wanted.max_cost.into_iter().chain(self.limits.debate.map(Usd::dollars)).reduce(f64::min);
-        command.extend(most.into_iter().flat_map(|most| option("--max-cost", most.to_string())));
+        command.extend(self.at_most(wanted.max_cost));
         command.extend(self.calls(None));
         command.push("--dry-run".into());
         let done = succeeded(self.program.run(command, &wanted.problem).await?)?;
         Ok(said(format!("{}\n{}", done.stdout, done.stderr)))
     }
 
-    /// Checks that a debate calls no model unless there are limits.
-    fn allow(&self, calls_models: bool) -> Result<(), Refusal> {
-        self.options
-            .unlimited
-            .as_ref()
-            .filter(|_| calls_models)
-            .map_or(Ok(()), |missing| Err(Refusal(in_full(missing))))
-    }
-
-    /// Checks that a saved debate may continue.
-    async fn allow_to_go_on(&self, entry: &Entry) -> Result<(), Refusal> {
-        if self.options.unlimited.is_none() {
-            return Ok(());
-        }
-        let of = Entry::of_state(&entry.state);
-        let settings = spawn_blocking(move || load(&of)).await??.settings;
-        let calls_models =
-            settings.is_none_or(|settings| settings.everybody().any(|agent| calls_models(&agent.provider)));
-        self.allow(calls_models)
-    }
-
     async fn debate(&self, wanted: NewDebate) -> Outcome {
-        self.allow(!wanted.offline && wanted.model.is_none())?;
         let mut command = self.debate_command(&wanted).await?;
-        let asked = wanted.max_cost;
-        let leave = self.leave(move |limits, directory| limits.leave(directory, asked)).await?;
-        command.extend(leave.options());
+        let (asked, calls_models) = (wanted.max_cost, !wanted.offline && wanted.model.is_none());
+        let leave = self.leave(calls_models, move |limits, directory| limits.leave(directory, asked)).await?;
+        match &leave {
+            Some(leave) => command.extend(leave.options()),
+            None => command.extend(self.at_most(asked)),
+        }
         command.extend(self.calls(None));
         command.push("--detach".into());
         let done = self.program.run(command, &wanted.problem).await;
-        leave.end();
+        drop(leave);
         let done = succeeded(done?)?;
         let entry = self.entry(done.stdout.trim()).await?;
         let status = self.status(&entry).await?;
@@ -212,7 +221,7 @@ impl Server {
         let (begun, mut told) = (Instant::now(), None::<Instant>);
         let is_at_work = || {
             let entry = Entry::of_state(&entry.state);
-            spawn_blocking(move || is_worth_waiting(&entry, begun))
+            spawn_blocking(move || is_worth_waiting(&entry))
         };
         while is_at_work().await.unwrap_or_default() && begun.elapsed() < most && !context.ct.is_cancelled() {
             if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {
@@ -232,13 +241,11 @@ impl Server {
     /// The requests that wait for the client, complete, or the status of the debate if there are none.
     async fn requests(&self, wanted: Requests, context: &RequestContext<RoleServer>) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
-        self.allow_to_go_on(&entry).await?;
         self.until_over(&entry, wanted.seconds, context).await?;
-        let mut command = words(&["requests", &entry.id(), "--json", "--wait", "2"]);
-        command.extend(self.configured());
-        // Behind a separator, so that a request beginning with a dash is no option.
-        command.extend(wanted.request.into_iter().flat_map(|request| ["--".into(), request.into()]));
-        let done = self.program.run(command, "").await?;
+        let command = words(&["requests", &entry.id(), "--json", "--wait", "2"]);
+        // After a separator, so that a request beginning with a dash is no option.
+        let request = wanted.request.into_iter().flat_map(|request| ["--".into(), request.into()]).collect();
+        let done = self.continued(&entry, command, request, "", Limits::leave_to_go_on).await?;
         let status = self.status(&entry).await?;
         if status.requests.is_empty() {
             self.told(&status).await
@@ -250,12 +257,11 @@ impl Server {
     /// Answers a request.
     async fn reply(&self, wanted: Reply) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
-        self.allow_to_go_on(&entry).await?;
         let mut command = words(&["reply", &entry.id()]);
-        command.extend(self.configured());
         command.extend(wanted.by.map(|by| OsString::from(format!("--by={by}"))));
-        command.extend(["--".into(), wanted.request.into(), "-".into()]);
-        let done = succeeded(self.program.run(command, &wanted.text).await?)?;
+        let request = vec!["--".into(), wanted.request.into(), "-".into()];
+        let done = self.continued(&entry, command, request, &wanted.text, Limits::leave_to_go_on).await?;
+        let done = succeeded(done)?;
         Ok(said(format!("{}\nCall `requests` again.", done.stderr.trim())))
     }
 
@@ -302,36 +308,21 @@ impl Server {
     /// Answers a debate's questions, so that it continues.
     async fn answer(&self, wanted: Answer) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
-        self.allow_to_go_on(&entry).await?;
-        let of = Entry::of_state(&entry.state);
-        let leave = self.leave(move |limits, directory| {
-            let debate = load(&of).map_err(dialectic_engine::runner::SpendingError::from)?;
-            Ok((limits.leave_to_go_on(directory, &of, &debate)?, debate.settings))
-        });
-        let (leave, settings) = leave.await?;
-        let mut command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", "agent"]);
-        command.extend(self.configured());
-        command.extend(leave.options());
-        command.extend(self.calls(settings.as_ref()));
-        command.extend(wanted.skip_rest.then(|| "--skip-rest".into()));
-        let done = self.program.run(command, &serde_json::to_string(&wanted.answers)?).await;
-        leave.end();
-        succeeded(done?)?;
+        let command = words(&["answer", &entry.id(), "--file", "-", "--detach", "--by", "agent"]);
+        let skip = wanted.skip_rest.then(|| "--skip-rest".into()).into_iter().collect();
+        let answers = serde_json::to_string(&wanted.answers)?;
+        succeeded(self.continued(&entry, command, skip, &answers, Limits::leave_to_go_on).await?)?;
         let status = self.status(&entry).await?;
         Ok(with_facts(said(format!("{} continues. Call `wait` again.", wanted.id)), &status))
     }
 
     async fn ask(&self, wanted: Ask) -> Outcome {
         let entry = self.entry(&wanted.id).await?;
-        self.allow(true)?;
-        let (of, asked) = (Entry::of_state(&entry.state), wanted.max_cost);
-        let leave = self.leave(move |limits, directory| limits.leave_to_ask(directory, &of, asked)).await?;
-        let mut command = words(&["ask", &entry.id(), "-", "--quiet"]);
-        command.extend(self.configured());
-        command.extend(leave.options());
-        command.extend(self.calls(None));
-        let asking = self.program.run(command, &wanted.question);
-        let done = succeeded(leave.until_taken_up(&entry, asking).await?)?;
+        let (command, asked) = (words(&["ask", &entry.id(), "-", "--quiet"]), wanted.max_cost);
+        let take = move |limits: &Limits, directory: &Directory, of: &Entry, _: &Debate| {
+            limits.leave_to_ask(directory, of, asked)
+        };
+        let done = succeeded(self.continued(&entry, command, Vec::new(), &wanted.question, take).await?)?;
         Ok(said(of_models(&done.stdout)))
     }
 
@@ -370,9 +361,10 @@ impl Server {
             }
             "answer" => self.answer(read(arguments)?).await?,
             "stop" => {
-                let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
-                let done = succeeded(self.program.run(words(&["stop", &id]), "").await?)?;
-                said(done.stderr)
+                let entry = self.entry(&read::<Which>(arguments)?.id).await?;
+                let done = succeeded(self.program.run(words(&["stop", &entry.id()]), "").await?)?;
+                let is_asked = !self.status(&entry).await?.requests.is_empty();
+                said(if is_asked { STOPPED.to_owned() } else { done.stderr })
             }
             "points" => {
                 let id = self.entry(&read::<Which>(arguments)?.id).await?.id();
@@ -401,14 +393,8 @@ fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Refusal
 
 /// `round 1 of 3, critique: 4 of 31 calls, $0.0123`
 fn progress(status: &DebateStatus) -> String {
-    let place = match (&status.stage, status.rounds) {
-        (Some(stage), Some(rounds)) if status.round > 0 => format!("round {} of {rounds}, {stage}: ", status.round),
-        (Some(stage), _) => format!("{stage}: "),
-        (None, _) => String::new(),
-    };
-    let calls = status.calls.in_words();
     let cost = status.cost_usd.map(|_| format!(", {}", status.cost)).unwrap_or_default();
-    format!("{place}{calls}{cost}")
+    status.progress() + &cost
 }
 
 /// A result with the record's figures, without texts of models or users: unmet requirements are counted.
@@ -425,6 +411,10 @@ fn with_facts(mut result: CallToolResult, status: &DebateStatus) -> CallToolResu
     result
 }
 
+/// What a client without limits may do.
+const FREE_ONLY: &str = "this server has no cost limits, so only debates with \"model\": \"host\" or \"offline\": true can run; the user can restart it with --max-cost and --max-cost-per-day";
+/// The client answers for the judge.
+const STOPPED: &str = "Stopped. Call `requests`: at least the judge still has to answer.";
 /// The URI scheme of debates as resources.
 const SCHEME: &str = "dialectic://debate/";
 /// The instructions to the client.
@@ -563,6 +553,12 @@ impl Server {
             Ok(joined)
         });
         attached.collect()
+    }
+
+    /// The cost limit of a debate that needs no permission, as an option.
+    fn at_most(&self, asked: Option<f64>) -> impl Iterator<Item = OsString> + use<> {
+        let most = asked.into_iter().chain(self.options.limits.debate.map(Usd::dollars)).reduce(f64::min);
+        most.into_iter().flat_map(|most| option("--max-cost", most.to_string()))
     }
 
     /// The limit of calls as an option: the server's, or the debate's own if it is lower.

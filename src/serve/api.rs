@@ -263,11 +263,11 @@ pub(super) async fn answer(
             for one in &answers {
                 let answer = if one.answer.trim().is_empty() { NO_ANSWER } else { &one.answer };
                 for (agent_id, question_id) in alike(&debate, &answers, one) {
-                    run.answer(agent_id, question_id, answer.to_owned());
+                    run.answer(None, agent_id, question_id, answer.to_owned());
                 }
             }
             if end {
-                run.end_questions();
+                run.end_questions(None);
             }
         })
     })

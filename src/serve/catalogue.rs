@@ -14,6 +14,7 @@ use dialectic_record::store::{AccessMode, Directory, Entry, StateFileError, Stor
 
 use super::problem::ProblemDetails;
 use super::registry::{RunRegistry, Whereabouts};
+use crate::status::{OpenRequest, open_requests};
 
 /// The status of a debate, for users who may act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
@@ -81,6 +82,8 @@ pub(super) struct DebateRow {
     pub(super) limit_usd: Option<f64>,
     /// Whether the offline provider wrote all answers.
     pub(super) offline: bool,
+    /// The requests that wait for the host's replies; absent if they cannot be read, or the debate has ended.
+    pub(super) requests: Option<Vec<OpenRequest>>,
     /// The winner, if there can be one.
     pub(super) winner: Option<String>,
     /// The original debate of a fork; absent otherwise.
@@ -189,6 +192,7 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
             .and_then(|settings| settings.debate.budget.max_cost_usd)
             .map(dialectic_base::money::Usd::dollars),
         offline: settings.is_some_and(super::settings::is_offline),
+        requests: None,
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         forked_from: debate.forked_from.as_ref().map(|fork| one_line(fork.id.as_str())),
         created_at: debate.created_at,
@@ -200,6 +204,9 @@ fn of_debate(id: &str, debate: &Debate) -> DebateRow {
 fn now(mut row: DebateRow, entry: &Entry, registry: &RunRegistry) -> DebateRow {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == DebateStanding::Paused;
+    if is_paused || row.status == DebateStanding::Interrupted {
+        row.requests = open_requests(entry).ok();
+    }
     match registry.whereabouts(&id) {
         Whereabouts::Running => {
             row.here = true;

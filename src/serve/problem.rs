@@ -152,21 +152,20 @@ impl ProblemDetails {
         Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
     }
 
-    /// [`Self::validation`] or a server error, by the error's blame, with its causes.
-    fn diagnosed(error: &dyn Diagnostic) -> Self {
+    /// [`Self::validation`] or a server error, by the error's blame, with its causes. Its hint may name options of the
+    /// command line, which clients of the server cannot use.
+    pub(super) fn diagnosed(error: &dyn Diagnostic) -> Self {
         let detail = in_full(error);
-        let problem = match error.blame() {
+        match error.blame() {
             ErrorCategory::Arguments => Self::validation(detail),
             ErrorCategory::Configuration => Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::ModelError, detail),
             ErrorCategory::Provider => Self::new(StatusCode::BAD_GATEWAY, Kind::ModelError, detail),
             ErrorCategory::General => Self::internal(detail),
             ErrorCategory::Busy => Self::conflict(detail),
-        };
-        Self { hint: error.hint(), ..problem }
+        }
     }
 }
 
-/// Drops hints about the command line, which clients of the server cannot use.
 impl From<ConfigError> for ProblemDetails {
     fn from(error: ConfigError) -> Self {
         match error {
@@ -216,9 +215,11 @@ impl From<RunnerError> for ProblemDetails {
     fn from(error: RunnerError) -> Self {
         match error {
             RunnerError::Store(error) => error.into(),
-            RunnerError::IsFinished { .. } | RunnerError::NotResumable { .. } | RunnerError::NotAnswerable { .. } => {
-                Self::conflict(error.to_string())
-            }
+            RunnerError::IsFinished { .. }
+            | RunnerError::NotResumable { .. }
+            | RunnerError::NotAnswerable { .. }
+            | RunnerError::ReplyNotWanted
+            | RunnerError::ReplyUnusable(_) => Self::conflict(error.to_string()),
             RunnerError::Services(ServicesError::Budget(error)) => {
                 Self { hint: error.hint(), ..Self::cost(error.to_string()) }
             }
@@ -233,14 +234,13 @@ impl From<RunnerError> for ProblemDetails {
     }
 }
 
-/// Drops the hints, which name commands.
 impl From<FollowUpError> for ProblemDetails {
     fn from(error: FollowUpError) -> Self {
         match error {
             FollowUpError::TooDear { .. } | FollowUpError::NoCallLeft => Self::cost(error.to_string()),
-            FollowUpError::TooMany(_) => Self::conflict(error.to_string()),
+            FollowUpError::TooMany(_) | FollowUpError::HostJudge => Self::conflict(error.to_string()),
             FollowUpError::Failed { .. } | FollowUpError::Interrupted | FollowUpError::Engine(_) => {
-                Self { hint: None, ..Self::diagnosed(&error) }
+                Self::diagnosed(&error)
             }
         }
     }

@@ -161,11 +161,8 @@ impl Server {
         self.address_of("/")
     }
 
-    pub fn address_of_debate(&self, id: &DebateId) -> String {
-        self.address_of(&format!("/debates/{id}"))
-    }
-
-    fn address_of(&self, path: &str) -> String {
+    /// The address of a page, likewise.
+    pub fn address_of(&self, path: &str) -> String {
         format!("{}{path}?token={}", self.url, self.keys.one_time)
     }
 

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::PastDebates;
-use crate::error::Diagnostic as _;
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
 use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
@@ -393,14 +392,7 @@ impl DebateInputs {
         let (spec, mut warnings, loaded) = self.spec(request, left_today)?;
         self.check_calls(&spec.settings)?;
         if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&spec.settings)) {
-            choice.callable().map_err(|error| ProblemDetails {
-                hint: error.hint(),
-                ..ProblemDetails::new(
-                    axum::http::StatusCode::SERVICE_UNAVAILABLE,
-                    super::problem::Kind::ModelError,
-                    error.to_string(),
-                )
-            })?;
+            choice.callable().map_err(|error| ProblemDetails::diagnosed(&error))?;
         }
         let runner = self.runner();
         let prepared = runner.prepare(spec.clone())?;

@@ -91,6 +91,7 @@ fn a_model_finds_the_provider_that_is_known_to_serve_it() {
     for here in [&keys, &Sandbox::new().env("OPENAI_API_KEY", TEST_KEY)] {
         let near = said(here, "claud", 2);
         assert!(near.contains("names `claud`, which no known provider serves: did you mean `claude`?"), "{near}");
+        assert!(near.contains("If not, ") && near.contains("hint: write `provider/model`"), "{near}");
     }
 }
 

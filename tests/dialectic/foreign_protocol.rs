@@ -327,12 +327,12 @@ fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
         let waiting = run.questions().await.unwrap();
         let open = waiting.open_questions().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
         for (agent, question) in open {
-            run.answer(agent.clone(), question.clone(), "fast".to_owned());
+            run.answer(None, agent.clone(), question.clone(), "fast".to_owned());
             // The first answer counts, and a question that nobody asked is none.
-            run.answer(agent.clone(), question, "slow".to_owned());
-            run.answer(agent, "q99".to_owned(), "what?".to_owned());
+            run.answer(None, agent.clone(), question, "slow".to_owned());
+            run.answer(None, agent, "q99".to_owned(), "what?".to_owned());
         }
-        run.end_questions();
+        run.end_questions(None);
         assert!(run.questions().await.is_none());
         run.wait().await.unwrap()
     });
@@ -349,7 +349,7 @@ fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybod
     let (_server, sandbox, runner, settings) = curious();
     let finished = block_on(async {
         let mut run = runner.start(spec(settings)).unwrap();
-        run.end_questions();
+        run.end_questions(None);
         assert!(run.questions().await.is_none());
         run.wait().await.unwrap()
     });

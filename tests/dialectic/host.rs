@@ -12,7 +12,7 @@ use crate::support::{Content, Incoming, MockServer, Reply, Sandbox, config, shor
 use crate::timing::without_times;
 
 /// A panel whose agents with these roles, and the judge, are the host.
-fn hosted(roles: &[&str], of_host: &[&str], debate: &Value) -> Value {
+pub(crate) fn hosted(roles: &[&str], of_host: &[&str], debate: &Value) -> Value {
     let mut config = config(roles, debate);
     for agent in config["agents"].as_array_mut().unwrap() {
         if of_host.contains(&agent["role"].as_str().unwrap()) {
@@ -87,7 +87,9 @@ fn any_order_of_replies_and_kills_between_them_leave_the_same_record() {
         let states: Vec<Value> = [None, Some(1), Some(2)]
             .into_iter()
             .map(|seed| {
-                let sandbox = Sandbox::new().config(&hosted(roles, roles, &debate));
+                let mut config = hosted(roles, roles, &debate);
+                config["prices"] = json!({"model-architect": {"inputPerMTok": 9, "outputPerMTok": 9}});
+                let sandbox = Sandbox::new().config(&config);
                 let id = begin(&sandbox, &["--protocol", protocol]);
                 assert_eq!(play(&sandbox, &id, seed.map(ChaCha8Rng::seed_from_u64)), replies, "{protocol}");
                 sandbox.assert_state_is_the_fold(&id);
@@ -112,7 +114,7 @@ fn all_that_can_be_answered_at_once_is_there_and_complete_in_itself() {
     let begun = sandbox.run(["debate", "-m", "host", "--quick", "Design a queue"]).expect_code(0);
     let id = sandbox.only_debate();
     assert_eq!(begun.stdout.trim(), id);
-    assert!(begun.stderr.contains("Requests that wait for your replies"), "{begun}");
+    assert!(begun.stderr.contains("Waiting for your replies:"), "{begun}");
     let open = requests(&sandbox, &id);
     assert_eq!(open.len(), 2);
     assert!(open[0]["text"].as_str().unwrap().contains("Design a queue"), "{:#}", open[0]);
@@ -132,9 +134,17 @@ fn all_that_can_be_answered_at_once_is_there_and_complete_in_itself() {
     assert!(over.stdout.contains("answered by the host"), "{over}");
     let report = sandbox.run(["report", &id]).expect_code(0);
     assert!(report.stdout.contains("≈ ") && report.stdout.contains("answered by the host"), "{report}");
-    let asked = sandbox.run(["ask", &id, "Why?"]).expect_code(3);
-    assert!(asked.stderr.contains("the host is the judge"), "{asked}");
+    let asked = sandbox.run(["ask", &id, "Why?"]).expect_code(2);
+    assert!(asked.stderr.contains("cannot be answered by the host"), "{asked}");
     assert!(sandbox.state(&id)["followUps"].is_null());
+    let named = sandbox.run(["requests", &id, name]).expect_code(2);
+    assert!(named.stderr.contains("no requests are open"), "{named}");
+    assert!(sandbox.run(["requests", &id]).expect_code(0).stderr.contains("No requests are open."));
+    assert!(sandbox.run(["wait", &id, "--json"]).expect_code(0).stdout.contains("\"requests\": []"));
+    // As if it had been killed when the debate was complete.
+    sandbox.write(format!("debates/{id}.host/requests.json"), "");
+    sandbox.run(["resume", &id]).expect_code(0);
+    assert!(!sandbox.directory().join(format!("debates/{id}.host")).exists());
 }
 
 #[test]
@@ -143,10 +153,16 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     let id = begin(&sandbox, &[]);
     let open = requests(&sandbox, &id);
     let [first, second] = [0, 1].map(|place| open[place]["id"].as_str().unwrap());
-    let refused = sandbox.run_with_input(["reply", &id, first], " \n").expect_code(2);
-    assert!(refused.stderr.contains("the answer is empty") && refused.stderr.contains("still waits"), "{refused}");
+    let long = "x".repeat(1024 * 1024 + 1);
+    for (text, said) in [(" \n", "is empty"), ("a\0", "a NUL character"), (&long, "is larger than 1 MiB")] {
+        let refused = sandbox.run_with_input(["reply", &id, first], text).expect_code(2);
+        assert!(refused.stderr.contains(said), "{refused}");
+    }
+    sandbox.run_with_input(["reply", &id, first, "-c", "nope.json"], "The text").expect_code(4);
+    assert_eq!(requests(&sandbox, &id), open, "nothing was accepted");
     let unknown = sandbox.run_with_input(["reply", &id, "../x"], "x").expect_code(2);
-    assert!(unknown.stderr.contains(&format!("no request `../x` waits; waiting: {first} and {second}")), "{unknown}");
+    let said = format!("there is no open request `../x`; open: {first} and {second}");
+    assert!(unknown.stderr.contains(&said), "{unknown}");
     // Only one of several at once.
     let running: Vec<_> = ["a", "b", "c", "d"]
         .map(|name| {
@@ -158,12 +174,14 @@ fn what_cannot_be_used_is_refused_and_each_request_is_answered_once() {
     assert_eq!(ended.iter().filter(|ended| ended.code == Some(0)).count(), 1, "{ended:?}");
     let told = sandbox.run_with_input(["reply", &id, first], "again").expect_code(2);
     assert!(told.stderr.contains("is already answered by"), "{told}");
-    sandbox.run_with_input(["reply", &id, second], "The other text").expect_code(0);
+    sandbox.run_with_input(["reply", &id, second], "\u{feff}The other text").expect_code(0);
+    assert!(!requests(&sandbox, &id)[0]["text"].as_str().unwrap().contains('\u{feff}'));
 
     let critique = requests(&sandbox, &id).remove(0);
     let name = critique["id"].as_str().unwrap();
     let refused = sandbox.run_with_input(["reply", &id, name], "It is all fine with me.").expect_code(2);
     assert!(refused.stderr.contains("it has no points in the form that was asked for"), "{refused}");
+    assert!(refused.stderr.contains("the request is still open"), "{refused}");
     assert_eq!(requests(&sandbox, &id)[0]["id"], name);
     reply(&sandbox, &id, &critique, "1. [major] Load: it is too slow.");
     let state = sandbox.state(&id);
@@ -217,6 +235,41 @@ fn a_limit_of_calls_holds_and_no_accepted_reply_is_lost_to_it() {
     assert_eq!(requests, replies as u64, "each reply is in the record");
 }
 
+/// Whoever asks for the end is told that it is not reached.
+#[test]
+fn what_asks_for_the_end_exits_with_7() {
+    let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+    for (arguments, lost) in [
+        (&["debate", "x", "-m", "host", "-o", "x.md", "--report", "x.html"][..], "--output and --report"),
+        (&["debate", "x", "-m", "host", "--strict"], ""),
+        (&["debate", "x", "-m", "host", "--events", "x.jsonl"], "--events"),
+        (&["review", "-m", "host", "--fail-on", "blocking", "--format", "json"], ""),
+    ] {
+        let sandbox = Sandbox::new();
+        let ended = sandbox.run_with_input(arguments, diff).expect_code(7);
+        assert!(ended.stdout.is_empty() && ended.stderr.contains("Waiting for your replies:"), "{ended}");
+        let warning = ended.stderr.lines().find(|line| line.contains("in other processes")).unwrap_or_default();
+        assert!(warning.contains(lost) && warning.is_empty() == lost.is_empty(), "{ended}");
+    }
+}
+
+#[test]
+fn after_a_failure_the_request_opens_again() {
+    let roles = ["architect", "kiss"];
+    let sandbox = Sandbox::new().config(&hosted(&roles, &roles, &json!({"onAgentFailure": "fail"})));
+    let id = begin(&sandbox, &[]);
+    let before = requests(&sandbox, &id);
+    // As if the check had let it pass.
+    let name = before[0]["id"].as_str().unwrap();
+    sandbox.write(format!("debates/{id}.host/{name}.reply"), r#"{"text": ""}"#);
+    sandbox.run(["requests", &id]).expect_code(3);
+    assert_eq!(sandbox.run(["requests", &id, "--json"]).expect_code(3).stdout.trim(), "[]");
+    sandbox.run(["resume", &id]).expect_code(7);
+    assert_eq!(requests(&sandbox, &id), before);
+    reply(&sandbox, &id, &before[0], "The text");
+    assert_eq!(requests(&sandbox, &id).iter().filter(|open| before.contains(open)).count(), 1);
+}
+
 #[test]
 fn a_stopped_debate_asks_for_the_answer_alone() {
     let roles = ["architect", "kiss"];
@@ -243,7 +296,11 @@ fn requests_go_on_after_a_kill_and_a_removed_debate_leaves_nothing() {
     // As if it had been killed before it showed them.
     sandbox.remove(format!("debates/{id}.host/requests.json"));
     assert_eq!(requests(&sandbox, &id), before);
-    assert_eq!(sandbox.run(["resume", &id]).expect_code(0).stdout.trim(), id);
+    sandbox.write(format!("debates/{id}.host/requests.json"), "{");
+    assert!(sandbox.run(["wait", &id]).expect_code(1).stderr.contains("requests.json"));
+    assert_eq!(requests(&sandbox, &id), before);
+    let resumed = sandbox.run(["resume", &id]).expect_code(7);
+    assert!(resumed.stderr.contains("has requests for you") && resumed.stdout.is_empty(), "{resumed}");
     assert_eq!(requests(&sandbox, &id), before);
     assert!(process_of(&sandbox).is_none());
     sandbox.run(["rm", &id, "--yes"]).expect_code(0);

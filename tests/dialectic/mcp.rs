@@ -10,7 +10,7 @@ use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
 use serde_json::{Value, json};
 
-use crate::host::reply_to;
+use crate::host::{hosted, reply_to};
 use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 const LIMITS: [&str; 5] = ["mcp", "--max-cost", "1", "--max-cost-per-day", "5"];
@@ -385,10 +385,55 @@ fn the_limit_of_the_day_holds_for_all_servers_of_a_directory() {
     assert_eq!(limits.len(), 3, "{begun:#?}");
     let refused = begun.iter().find(|result| result["isError"] == true).expect("the fourth finds nothing left");
     assert!(text(refused).contains("used up"), "{refused:#}");
+    let (mut client, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
+    for free in [json!({"offline": true}), json!({"model": "host"})] {
+        let mut debate = free;
+        debate["problem"] = json!("Design a queue");
+        let begun = client.call("debate", &debate);
+        assert_eq!(begun["isError"], false, "it costs nothing: {begun:#}");
+        if debate["model"] == "host" {
+            let stopped = client.call("stop", &json!({"id": begun["structuredContent"]["id"]}));
+            assert!(text(&stopped).contains("Call `requests`"), "{stopped:#}");
+        }
+    }
     gate.open();
     for id in sandbox.debates() {
-        sandbox.run(["wait", &id]).expect_code(0);
+        sandbox.run(["wait", &id]);
+        let state = sandbox.state(&id);
+        let is_hosted = state["settings"]["judge"]["provider"] == "host";
+        assert_eq!(state["status"], if is_hosted { "paused" } else { "completed" });
     }
+}
+
+/// A user began it without limits, and a client's reply continues it.
+#[test]
+fn a_debate_with_replies_stays_within_the_servers_limits() {
+    let server = MockServer::with(short_reply);
+    let roles = ["architect", "kiss"];
+    let mut config = hosted(&roles, &["kiss"], &json!({"rounds": 3}));
+    config["prices"] = json!({"model-architect": {"inputPerMTok": 0.01, "outputPerMTok": 0.01}});
+    let sandbox = Sandbox::new().model_server(&server).config(&config);
+    let id = sandbox.run(["debate", "Design a queue"]).expect_code(0).stdout.trim().to_owned();
+    let arguments = [&LIMITS[..], &["--max-calls", "9"]].concat();
+    let (mut client, _) = Lines::begun(&sandbox, &arguments, "2025-06-18");
+    let mut replies = 0;
+    let over = loop {
+        let result = client.call("requests", &json!({"id": id}));
+        let Ok(Value::Array(open)) = serde_json::from_str(text(&result)) else { break result };
+        for request in &open {
+            let reply = json!({"id": id, "request": request["id"], "text": reply_to(request)});
+            assert_eq!(client.call("reply", &reply)["isError"], false);
+            replies += 1;
+        }
+    };
+    assert_eq!(over["structuredContent"]["outcome"], "stopped", "{over:#}");
+    let state = sandbox.state(&id);
+    assert_eq!(state["stopReason"], "budget");
+    let usage = state["usage"].as_object().unwrap().values();
+    let made: u64 = usage.map(|usage| usage["requests"].as_u64().unwrap()).sum();
+    assert_eq!(made, (server.requests().len() + replies) as u64, "each reply is in the record");
+    assert!(server.requests().len() + replies <= 9, "{replies} replies");
+    assert!(sandbox.read("debates/spending.ledger").contains(&format!("\"{id}\": ")), "the limit counts for the day");
 }
 
 #[test]
@@ -430,7 +475,7 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
     let sandbox = Sandbox::new();
     let (mut client, _) = Lines::begun(&sandbox, &["mcp"], "2025-06-18");
     let refused = client.call("debate", &json!({"problem": "Design a queue"}));
-    assert!(text(&refused).contains("mcp needs --max-cost"), "{refused:#}");
+    assert!(text(&refused).contains("this server has no cost limits"), "{refused:#}");
     assert_eq!(sandbox.debates(), Vec::<String>::new());
     let begun = client.call("debate", &json!({"problem": "Design a queue", "model": "host", "quick": true}));
     assert!(text(&begun).contains("Call `requests`"), "{begun:#}");
@@ -439,11 +484,11 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
     let open: Value = serde_json::from_str(text(&client.call("requests", &json!({"id": id})))).unwrap();
     let named = |request: &Value, text: &str| json!({"id": id, "request": request["id"], "text": text, "by": "fable"});
     let refused = client.call("reply", &named(&open[0], " "));
-    assert!(refused["isError"] == true && text(&refused).contains("the answer is empty"), "{refused:#}");
+    assert!(refused["isError"] == true && text(&refused).contains("the reply is empty"), "{refused:#}");
     let accepted = client.call("reply", &named(&open[0], &reply_to(&open[0])));
     assert!(text(&accepted).contains("Accepted the reply"), "{accepted:#}");
     let asked = client.call("requests", &json!({"id": id, "request": "--help"}));
-    assert!(text(&asked).contains("no request `--help` waits"), "{asked:#}");
+    assert!(text(&asked).contains("there is no open request `--help`"), "{asked:#}");
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let over = runtime.block_on(async {
@@ -467,7 +512,7 @@ fn two_clients_answer_in_place_of_the_models_without_a_limit() {
     });
     assert_eq!(over["structuredContent"]["outcome"], "full", "{over:#}");
     let asked = client.call("ask", &json!({"id": id, "question": "Why?"}));
-    assert!(text(&asked).contains("mcp needs --max-cost"), "{asked:#}");
+    assert!(text(&asked).contains("cannot be answered by the host"), "{asked:#}");
 }
 
 /// Python's client, by the Python in `MCP_CLIENT`.

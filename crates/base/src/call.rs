@@ -5,6 +5,7 @@ use std::ops::Add;
 use serde::{Deserialize, Serialize};
 
 use crate::money::Usd;
+use crate::provider::HOST;
 
 /// Token counts as the provider reported them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -96,9 +97,6 @@ pub struct CallRecord {
     /// The server's finish reason, if the fields above do not express it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// Set if the host answered: the token counts are estimates, and what the answer cost is not known here.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hosted: bool,
     /// Set in a fork for calls that the original debate made and paid for: they count for nothing here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
@@ -108,6 +106,11 @@ impl CallRecord {
     /// Whether the call may be billed although no token counts arrived.
     pub fn is_silent(&self) -> bool {
         self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
+    }
+
+    /// Whether the host answered: the token counts are estimates, and the cost is unknown.
+    pub fn is_hosted(&self) -> bool {
+        self.provider == HOST
     }
 
     /// How the answer was cut, if it was.

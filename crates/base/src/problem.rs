@@ -31,7 +31,7 @@ impl ProblemFault {
     /// What the user can do.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Empty => "the problem must contain at least one word",
+            Self::Empty => "it must contain at least one word",
             Self::Nul { .. } => "remove it; text with many of them is binary, or UTF-16 without a byte order mark",
         }
     }

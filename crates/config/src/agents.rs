@@ -111,12 +111,12 @@ fn configured_judge(
 ) -> ResolvedAgent {
     let path = KeyPath::root().key("judge");
     let mut default = defaults::judge();
-    let mut lent = None;
+    let mut is_lent = false;
     match (entry.get("provider").and_then(Value::as_str), entry.get("model")) {
-        (None, None) => lent = Some(of_first.clone()),
+        (None, None) => is_lent = true,
         (Some(provider), None) if provider != OFFLINE => {
             if of_first.provider == provider {
-                lent = Some(of_first.clone());
+                is_lent = true;
             } else if let Some(served) = ServedModel::by(provider) {
                 default.model = served.model;
             } else {
@@ -125,14 +125,15 @@ fn configured_judge(
         }
         (_, Some(_)) | (Some(_), None) => {}
     }
-    if let Some(lent) = &lent {
-        default = lent.lent_to(default);
+    if is_lent {
+        let ServedModel { provider, model } = of_first.clone();
+        default = AgentSettings { provider, model, ..default };
     }
     if entry.get("enabled") == Some(&Value::Bool(false)) {
         findings.warn("`judge.enabled` has no effect: a debate needs its judge");
     }
     let agent = agent(entry, &path, default, scope, layers, findings);
-    ResolvedAgent { place: None, agent, model: lent.map(|_| ValueSource::Like("the first agent")) }
+    ResolvedAgent { place: None, agent, model: is_lent.then_some(ValueSource::Like("the first agent")) }
 }
 
 fn agent(

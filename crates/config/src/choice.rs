@@ -147,11 +147,6 @@ impl ServedModel {
         let model = preset(provider).and_then(|preset| preset.model).or_else(|| usual_model(provider))?;
         Some(Self::new(provider, model))
     }
-
-    /// An agent with this provider and model.
-    pub(super) fn lent_to(&self, agent: AgentSettings) -> AgentSettings {
-        AgentSettings { provider: self.provider.clone(), model: self.model.clone(), ..agent }
-    }
 }
 
 /// The model that one layer prefers.
@@ -330,10 +325,9 @@ impl ModelResolver<'_> {
             [] => "name its provider".to_owned(),
             several => format!("choose among {}", several.join(", ")),
         };
-        if let Some(near) = near.or_else(|| nearest(model, default_models().map(|(_, model)| model))) {
-            return Err(format!("names `{model}`, which no known provider serves: did you mean `{near}`?").into());
-        }
-        let message = format!("names `{model}`, which no known provider serves: {choices}");
+        let near = near.or_else(|| nearest(model, default_models().map(|(_, model)| model)));
+        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? If not, "));
+        let message = format!("names `{model}`, which no known provider serves: {near}{choices}");
         Err(Fault { message, needs_provider: true })
     }
 

@@ -6,7 +6,7 @@ use std::{fmt, io};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
-use super::advice::{list, suggestion};
+use super::advice::{list, nearest};
 use super::read::{Location, ProblemSubject};
 
 /// A configuration that cannot be used.
@@ -205,10 +205,9 @@ impl Diagnostics {
 
 /// `unknown protocol …`, with the nearest and all known names.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let nearest = suggestion(name, known.iter().copied());
-    if nearest.starts_with("(known") {
-        format!("unknown {what} `{name}` {nearest}")
-    } else {
-        format!("unknown {what} `{name}` {nearest}; known: {}", list(known.iter().copied()))
+    let all = list(known.iter().copied());
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("unknown {what} `{name}` (did you mean `{near}`?); known: {all}"),
+        None => format!("unknown {what} `{name}` (known: {all})"),
     }
 }

@@ -132,8 +132,9 @@ impl<'a> ConfigFiles<'a> {
             (Some(_), _) | (None, None) => parent(path.as_path()),
         };
         let is_untrusted = project.is_some_and(|project| !self.trusts(project));
+        let has_file = project.is_some() || user.is_some();
         let files = FileSet { path, project, user, is_untrusted };
-        let own_roles = if files.are_none() { Vec::new() } else { role_files(&base_dir) };
+        let own_roles = if has_file { role_files(&base_dir) } else { Vec::new() };
         let mut loaded = assemble(&files, self.environment, overrides, &own_roles)?;
         if let ConfigPath::Named(_) = path {
             let shown = base_dir.display().to_string().into();
@@ -219,10 +220,6 @@ pub(super) struct FileSet<'a> {
 }
 
 impl FileSet<'_> {
-    fn are_none(&self) -> bool {
-        self.project.is_none() && self.user.is_none()
-    }
-
     fn untrusted(&self) -> Option<&ConfigDocument> {
         self.project.filter(|_| self.is_untrusted)
     }

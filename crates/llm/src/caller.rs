@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::{Price, Usd};
+use dialectic_base::provider::HOST;
 
 use super::live::Batch;
 use super::models::explained;
@@ -91,11 +92,6 @@ impl FailedCall {
     /// Whether its server is unreachable, so that the call may be repeated later.
     pub fn is_server_gone(&self) -> bool {
         self.error.is_server_gone()
-    }
-
-    /// Whether no attempt was made, because the cost limit or the round's time did not allow one.
-    pub fn was_never_sent(&self) -> bool {
-        self.attempts == 0
     }
 }
 
@@ -294,6 +290,11 @@ impl Caller {
         usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
+    /// Whether the host answers: its requests are shown, not sent.
+    pub fn is_host(&self) -> bool {
+        *self.provider == *HOST
+    }
+
     /// The record of a call of `model` that was never sent.
     pub fn unsent(&self, model: &str) -> CallRecord {
         self.record(model, StatedUsage::default(), None, AttemptUsage::NONE)
@@ -317,7 +318,6 @@ impl Caller {
             interrupted: false,
             unknown_end: false,
             finish_reason: None,
-            hosted: self.chat.is_host(),
             copied: false,
         }
     }

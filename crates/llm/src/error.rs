@@ -123,6 +123,16 @@ pub enum ModelError {
     Unsendable { message: String },
 }
 
+/// When a failed request may succeed.
+#[derive(PartialEq, Eq)]
+enum Prospect {
+    Again,
+    OnceAgain,
+    AgainOrLater,
+    Later,
+    Never,
+}
+
 impl ModelError {
     /// The name of its kind in records and traces, from a fixed list.
     pub fn kind(&self) -> &'static str {
@@ -151,18 +161,18 @@ impl ModelError {
         }
     }
 
-    /// Whether another attempt may help.
-    pub fn is_transient(&self) -> bool {
+    fn prospect(&self) -> Prospect {
+        let is_of_model = |status: u16| status < 500 && !matches!(status, 200..=299 | 408 | 409 | 425);
         match self {
+            Self::TimedOut { .. } | Self::Unusable { .. } => Prospect::OnceAgain,
+            Self::ServerFailed { status, .. } if is_of_model(*status) => Prospect::OnceAgain,
             Self::RateLimited { .. }
             | Self::ServerFailed { .. }
-            | Self::Unavailable { .. }
-            | Self::Unreachable { .. }
-            | Self::TimedOut { .. }
             | Self::Broken { .. }
             | Self::ProgramFailed { .. }
-            | Self::Empty
-            | Self::Unusable { .. } => true,
+            | Self::Empty => Prospect::Again,
+            Self::Unavailable { .. } | Self::Unreachable { .. } => Prospect::AgainOrLater,
+            Self::UsageLimit { .. } | Self::FailedTwice { .. } => Prospect::Later,
             Self::Unauthorized { .. }
             | Self::NoCredit { .. }
             | Self::Refused { .. }
@@ -170,13 +180,16 @@ impl ModelError {
             | Self::OutputLimit
             | Self::Filtered { .. }
             | Self::LoggedOut { .. }
-            | Self::UsageLimit { .. }
             | Self::ToolUsed { .. }
-            | Self::FailedTwice { .. }
             | Self::OverBudget { .. }
             | Self::OutOfTime
-            | Self::Unsendable { .. } => false,
+            | Self::Unsendable { .. } => Prospect::Never,
         }
+    }
+
+    /// Whether another attempt may help.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.prospect(), Prospect::Again | Prospect::OnceAgain | Prospect::AgainOrLater)
     }
 
     /// Whether the attempt timed out.
@@ -187,9 +200,7 @@ impl ModelError {
 
     /// Whether the attempt is repeated only once: a time-out, or a failure of the model itself.
     pub fn repeats_once(&self) -> bool {
-        let is_of_model = |status: u16| status < 500 && !matches!(status, 200..=299 | 408 | 409 | 425);
-        matches!(self, Self::TimedOut { .. } | Self::Unusable { .. })
-            || matches!(self, Self::ServerFailed { status, .. } if is_of_model(*status))
+        self.prospect() == Prospect::OnceAgain
     }
 
     /// Whether the provider may bill the attempt although it gave no answer. The HTTP status decides; an error inside a
@@ -236,10 +247,7 @@ impl ModelError {
     /// Whether the same request may succeed later although retrying now is pointless: the server or its upstream cannot be
     /// reached, a usage limit is reached, or a third attempt would cost too much.
     pub fn is_server_gone(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable { .. } | Self::Unavailable { .. } | Self::UsageLimit { .. } | Self::FailedTwice { .. }
-        )
+        matches!(self.prospect(), Prospect::AgainOrLater | Prospect::Later)
     }
 
     /// Whether the limit of a subscription is reached.

@@ -12,7 +12,7 @@ use super::{ChatModel, FailedAttempt, Live, ModelError, Reply, Request, request_
 /// The bytes of a token of English, for estimates.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The host, with at most one reply. The engine shows its requests, and asks it when the reply is there.
+/// The host, holding at most one reply. The engine calls it once the reply has arrived.
 #[derive(Debug, Default)]
 pub struct HostModel(Mutex<Option<Reply>>);
 
@@ -24,8 +24,10 @@ impl HostModel {
 
     fn reply(&self, request: &Request) -> Result<Reply, FailedAttempt> {
         let reply = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let message = || "the host gives one answer to each request of a debate".to_owned();
-        let reply = reply.ok_or_else(|| ModelError::Unsendable { message: message() })?;
+        let reply = reply.ok_or_else(|| {
+            let message = "the host gives one answer to each request of a debate".to_owned();
+            ModelError::Unsendable { message }
+        })?;
         let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
         let (input_tokens, output_tokens) = (tokens(request_bytes(request)), tokens(reply.text.len()));
         Ok(Reply { tokens: Some(Tokens { input_tokens, output_tokens, ..Tokens::default() }), ..reply })
@@ -35,9 +37,5 @@ impl HostModel {
 impl ChatModel for HostModel {
     fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         async { self.reply(request) }.boxed()
-    }
-
-    fn is_host(&self) -> bool {
-        true
     }
 }

@@ -187,7 +187,7 @@ fn without_date(model: &str) -> Option<&str> {
 
 const FREE: Price = Price::flat(0.0, Some(0.0), 0.0);
 
-/// The list price of a provider's model; `None` if unknown. Local models are free, and so is the host here.
+/// The list price of a provider's model; `None` if unknown. Local models and the host cost nothing.
 pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     match provider {
         OFFLINE | HOST | "ollama" => Some(FREE),

@@ -31,11 +31,6 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
-    /// Whether this is the host: its requests are shown, not sent.
-    fn is_host(&self) -> bool {
-        false
-    }
-
     /// Whether a subscription covers its usage: nothing is billed, and costs are list prices.
     fn is_notional(&self) -> bool {
         false

@@ -10,7 +10,7 @@ use clap::{Arg, Args, Command, ValueEnum};
 
 use dialectic_base::money::Usd;
 
-use super::{CallsArgs, RunArgs, VouchArgs, dollars};
+use super::{CallsArgs, ContinueArgs, RunArgs, VouchArgs, dollars};
 
 /// The names of outcomes and statuses in lists.
 const STATUSES: [&str; 11] = [
@@ -266,15 +266,8 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
     pub(in crate::cli) by: By,
 
-    /// Limit the total cost of the debate to this many dollars, regardless of its original limit
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
-    pub(in crate::cli) max_cost: Option<Usd>,
-
     #[command(flatten)]
-    pub(in crate::cli) calls: CallsArgs,
-
-    #[command(flatten)]
-    pub(in crate::cli) vouch: VouchArgs,
+    pub(in crate::cli) going_on: ContinueArgs,
 
     #[command(flatten)]
     pub(in crate::cli) run: RunArgs,
@@ -288,7 +281,7 @@ pub(in crate::cli) struct RequestsArgs {
     /// Only this request
     pub(in crate::cli) request: Option<String>,
 
-    /// Wait no longer than this, and exit with 124 if there is no request [default: wait for one, or for the debate's end]
+    /// Wait at most this long, then exit with 124 [default: until a request opens or the debate ends]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) wait: Option<u64>,
 
@@ -327,7 +320,7 @@ pub(in crate::cli) struct KeyArgs {
     pub(in crate::cli) env_file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(in crate::cli) vouch: VouchArgs,
+    pub(in crate::cli) going_on: ContinueArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,24 +1,21 @@
 //! `dialectic answer`: answers a debate's questions, so that it continues.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Read as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use crate::cli::args::{AnswerArgs, By};
 use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
 use crate::cli::session::{debates, env_file};
+use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::figures::list;
-use dialectic_base::money::BudgetLimit;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_config::capture_environment;
 use dialectic_record::debate::{Answerer, Debate, DebateId};
 
 use super::resume::{ResumeOrder, go_on};
-
-/// The maximum size of a file with answers.
-const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Answers by the questions' ids; empty ones skip.
 #[derive(Debug)]
@@ -30,7 +27,7 @@ pub(super) struct TypedAnswers {
 
 pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
-    let typed = read(args)?;
+    let typed = read(args, terminal)?;
     let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let can_ask = !args.run.detach && io::stdin().is_terminal() && io::stderr().is_terminal();
     let order = ResumeOrder {
@@ -38,8 +35,7 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
         entry: &entry,
         is_agreed: false,
         finish: false,
-        limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
-        vouch: &args.vouch,
+        going_on: &args.going_on,
         run: &args.run,
         answers: Some(&typed),
         on_questions: if can_ask { OnQuestions::Ask } else { OnQuestions::Leave },
@@ -47,9 +43,9 @@ pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<
     go_on(&order, terminal)
 }
 
-fn read(args: &AnswerArgs) -> Result<TypedAnswers, UserError> {
+fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<TypedAnswers, UserError> {
     let mut answers = BTreeMap::new();
-    let from_file = args.file.as_deref().map(read_file).transpose()?.unwrap_or_default();
+    let from_file = args.file.as_deref().map(|path| read_file(path, terminal)).transpose()?.unwrap_or_default();
     let typed = args.answers.iter().map(|text| {
         let (id, answer) = text.split_once('=').ok_or_else(|| {
             UserError::input(format!("`{text}` is not an answer: write the question's id, `=` and the answer"))
@@ -72,17 +68,8 @@ fn read(args: &AnswerArgs) -> Result<TypedAnswers, UserError> {
     Ok(TypedAnswers { answers, skip_rest: args.skip_rest, by })
 }
 
-fn read_file(path: &Path) -> Result<Vec<(String, String)>, UserError> {
-    let unreadable = |source: io::Error| {
-        UserError::input(format!("cannot read the answers from {}", path.display())).with_source(source)
-    };
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
-    } else {
-        let file = std::fs::File::open(path).map_err(unreadable)?;
-        file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
-    }
+fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String)>, UserError> {
+    let bytes = stdin::read_file("the answers", path, MIB, terminal)?;
     let read: Result<BTreeMap<String, Option<String>>, _> = serde_json::from_slice(&bytes);
     let read = read.map_err(|source| {
         UserError::input(format!("{} contains no answers", path.display()))

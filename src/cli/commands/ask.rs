@@ -1,6 +1,6 @@
 //! `dialectic ask`: asks the judge about a finished debate.
 
-use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use crate::cli::interrupt::give_way;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, own, runner};
+use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::{Error, INTERRUPTED, UserError};
@@ -34,7 +35,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
             return Err(UserError::input("the question is missing").with_hint(hint).into());
         }
     };
-    let question = read(question)?;
+    let question = read(question, terminal)?;
     let entry = or_latest_said(name, "ask", terminal)?;
     let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
@@ -95,17 +96,10 @@ fn described(took: &str, of_answer: Option<Usd>, of_debate: Option<Usd>) -> Stri
 }
 
 /// The question, from the command line or from standard input.
-fn read(text: &str) -> Result<Arc<str>, UserError> {
-    let mut read = String::new();
-    let text = if text == "-" {
-        let unreadable = |source| UserError::input("cannot read the question from standard input").with_source(source);
-        io::stdin().lock().read_to_string(&mut read).map_err(unreadable)?;
-        &read
-    } else {
-        text
-    };
-    let text = text.trim();
-    if text.is_empty() { Err(UserError::input("the question is empty")) } else { Ok(text.into()) }
+fn read(text: &str, terminal: &mut Terminal) -> Result<Arc<str>, UserError> {
+    let what = "the question";
+    let read = if text == "-" { stdin::read_file(what, Path::new(text), MIB, terminal)? } else { text.into() };
+    Ok(stdin::text_of(what, &read)?.trim().into())
 }
 
 /// Asks while the user watches.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::archive::PastDebates;
 use crate::cli::args::ListArgs;
+use crate::cli::conclusion::first_word;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, in_full};
@@ -212,11 +213,13 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         let id = DebateId::new(row.id.as_str());
         let run = row.run.as_deref().unwrap_or(row.standing);
         let answer = row.answer.as_ref();
+        let is_clean = answer.is_none_or(AnswerState::is_clean);
+        let style = if is_clean { Style::new() } else { AnsiColor::Yellow.on_default() };
         let cost = row.cost_usd.filter(|_| !row.is_offline);
         let mut cells = vec![
             Cell::styled(one_line(names.name(&id)), Style::new().bold()),
             Cell::styled(run, style_of(run, answer)),
-            Cell::styled(answer_in_brief(answer), answer.map_or(Style::new(), style_of_answer)),
+            Cell::styled(answer_in_brief(answer), style),
             Cell::plain(row.title_of_fork(names)),
             Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
             Cell::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
@@ -257,10 +260,6 @@ fn for_pipes(rows: &[ListRow]) -> Table {
     table
 }
 
-fn first_word(text: &str) -> &str {
-    text.split([' ', ':']).next().unwrap_or(text)
-}
-
 /// `clean`, `rehearsal`, or what does not hold: `1 unmet, 2 open`.
 fn answer_in_brief(answer: Option<&AnswerState>) -> String {
     answer.map_or_else(|| NOTHING.to_owned(), AnswerState::in_brief)
@@ -275,10 +274,6 @@ fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
         "running" | "paused" | "pending" => AnsiColor::Cyan.on_default(),
         _ => AnsiColor::Red.on_default(),
     }
-}
-
-fn style_of_answer(answer: &AnswerState) -> Style {
-    if answer.is_clean() { Style::new() } else { AnsiColor::Yellow.on_default() }
 }
 
 /// A time today as `14:03`, a day this year as `Jan 31`, others as `2025-01-31`.

@@ -8,7 +8,7 @@ use crate::cli::limits::{check_calls, check_cost};
 use crate::cli::session::{config_files, debates, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::mcp::{Options, serve};
+use crate::mcp::{Limits, Options, serve};
 use dialectic_config::{Overrides, capture_environment};
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -21,9 +21,9 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
     check_calls("mcp", &loaded.settings)?;
     // Without any limit, a client may still answer in place of the models.
-    let unlimited = match check_cost("mcp", &loaded.settings, of_cost) {
+    let is_free_only = match check_cost("mcp", &loaded.settings, of_cost) {
         Err(missing) if of_cost.iter().any(|(_, is_there)| *is_there) => return Err(missing.into()),
-        checked => checked.err(),
+        checked => checked.is_err(),
     };
     terminal.warnings(loaded.warnings);
     if std::io::stdin().is_terminal() {
@@ -35,10 +35,9 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
         config: args.config.clone(),
         env_file: args.env_file.clone(),
         context: args.context.clone(),
-        max_cost: args.max_cost,
-        max_cost_per_day: args.max_cost_per_day,
+        limits: Limits { debate: args.max_cost, day: args.max_cost_per_day },
         max_calls: args.max_calls,
-        unlimited,
+        is_free_only,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(options));

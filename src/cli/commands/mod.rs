@@ -124,7 +124,7 @@ commands! {
             "dialectic answer vhkp q1=\"500 a second\" q2=",
             "dialectic answer vhkp --detach --file answers.json",
         ];
-        /// Print the requests of a debate with `-m host`: you answer them in place of a model
+        /// Print the model calls of a `-m host` debate that you answer
         Requests(RequestsArgs) = requests, [
             "dialectic requests vhkp --wait 45",
             "dialectic requests vhkp 3fa9c1d2",

@@ -1,24 +1,19 @@
 //! Reads the problem from the command line, a file, or standard input, and the files attached to it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::output::typed;
-use crate::cli::stdin;
+use crate::cli::stdin::{self, STANDARD_INPUT};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use dialectic_base::encoding::decode;
 use dialectic_base::figures::counted;
-use dialectic_base::problem::check_problem_text;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{AttachmentError, Attachments};
 use dialectic_record::debate::{Attachment, Settings};
-
-/// The name of standard input.
-const STANDARD_INPUT: &str = "standard input";
 
 /// The possible sources of the problem.
 pub(super) struct Sources<'a> {
@@ -38,9 +33,8 @@ pub(super) struct Problem {
 
 /// Reads the problem from the given source, otherwise from a pipe or file on standard input.
 pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, UserError> {
-    let unreadable = |from: &str, source: std::io::Error| {
-        UserError::input(format!("cannot read the problem from {from}")).with_source(source)
-    };
+    let stdin = Path::new("-");
+    let mut read = |path: &Path| stdin::read_file("the problem", path, u64::MAX, terminal);
     let (from, bytes) = match (sources.text, sources.file) {
         (Some(_), Some(_)) => {
             let message = "two problems given: as text and as a file";
@@ -50,10 +44,7 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
             return Err(UserError::input("no problem given")
                 .with_hint("put it in quotes after the command, name a file with --problem-file, or pipe it in"));
         }
-        (Some("-") | None, None) => {
-            let read = stdin::read("the problem", u64::MAX, terminal);
-            (STANDARD_INPUT.to_owned(), read.map_err(|source| unreadable(STANDARD_INPUT, source))?)
-        }
+        (Some("-") | None, None) => (STANDARD_INPUT.to_owned(), read(stdin)?),
         (Some(path), None) if Path::new(path).is_file() => {
             return Err(UserError::input(format!("`{path}` is a file"))
                 .with_hint(format!("did you mean `-p {}`?", typed(Path::new(path)))));
@@ -63,18 +54,11 @@ pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem
             if path.is_dir() {
                 return Err(UserError::input(format!("the problem file {} is a directory", path.display())));
             }
-            let from = path.display().to_string();
-            let bytes = fs::read(path).map_err(|source| unreadable(&from, source))?;
-            (from, bytes)
+            (path.display().to_string(), read(path)?)
         }
     };
-    // Drops the byte order mark of Windows editors.
-    let text = decode(&bytes).map_err(|fault| {
-        UserError::input(format!("the problem from {from} is not UTF-8 text")).with_hint(fault.hint())
-    })?;
-    check_problem_text(text)
-        .map_err(|fault| UserError::input(format!("the problem from {from} {fault}")).with_hint(fault.hint()))?;
-    Ok(Problem { text: text.to_owned(), is_stdin: from == STANDARD_INPUT })
+    let text = stdin::text_of(&format!("the problem from {from}"), &bytes)?;
+    Ok(Problem { text, is_stdin: from == STANDARD_INPUT })
 }
 
 fn unreadable_attachment(name: &str, source: io::Error) -> UserError {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::cli::args::RequestsArgs;
 use crate::cli::conclusion::{still_running, verdict};
@@ -10,83 +10,82 @@ use crate::cli::detach;
 use crate::cli::latest::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
-use crate::status::{Presence, is_worth_waiting, load};
+use crate::status::{Presence, is_told_to_stop, load};
 use dialectic_base::figures::list;
-use dialectic_base::provider::HOST;
-use dialectic_record::debate::{AgentSettings, Debate, Status};
-use dialectic_record::store::{Entry, HostRequest};
+use dialectic_record::debate::{Debate, Settings, Status};
+use dialectic_record::store::{Entry, HostRequest, HostRequests};
 
-use super::wait::LOOK;
+use super::wait::{POLL_INTERVAL, wait_for};
 
 pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
-    let deadline = args.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    let (mut begun, mut is_resumed) = (Instant::now(), false);
+    let (begun, mut is_resumed) = (Instant::now(), false);
     loop {
         let entry = Entry::of_state(&entry.state);
-        while is_worth_waiting(&entry, begun) && deadline.is_none_or(|deadline| Instant::now() < deadline) {
-            sleep(LOOK);
-        }
+        let is_over = wait_for(&entry, begun, args.wait);
         let before = Presence::of(&entry);
-        let requests = entry.host_requests()?;
+        let open = entry.host_requests();
         if !before.is_any() {
             let debate = load(&entry)?;
-            if !is_resumed && is_behind(&entry, &debate, requests.len())? {
-                (begun, is_resumed) = (Instant::now(), true);
+            if !is_resumed && is_behind(&entry, &debate, open.as_ref().ok()) {
+                is_resumed = true;
                 detach::resume(&entry, &args.keys)?;
                 continue;
             }
-            if requests.is_empty() {
-                if args.json {
-                    print(args, requests, terminal)?;
-                }
+            if open.as_ref().is_ok_and(|open| open.requests.is_empty()) {
+                print(args, Vec::new(), terminal)?;
                 return verdict(&entry, &debate, before, false);
             }
         }
-        if !requests.is_empty() {
-            return print(args, requests, terminal);
+        let open = open?.requests;
+        if !open.is_empty() {
+            return print(args, open, terminal);
         }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if is_over {
             return Err(still_running(&load(&entry)?.id));
         }
+        sleep(POLL_INTERVAL);
     }
 }
 
 /// Whether a debate with the host that no process runs can continue now: one was killed, an accepted reply was not
-/// taken, or an order was not obeyed.
-fn is_behind(entry: &Entry, debate: &Debate, waiting: usize) -> Result<bool, Error> {
-    let is_host = |agent: &AgentSettings| agent.provider == HOST;
-    if !debate.settings.as_ref().is_some_and(|settings| settings.everybody().any(is_host)) {
-        return Ok(false);
+/// taken, an order was not obeyed, or the `open` requests cannot be read.
+fn is_behind(entry: &Entry, debate: &Debate, open: Option<&HostRequests>) -> bool {
+    if !debate.settings.as_ref().is_some_and(Settings::asks_host) {
+        return false;
     }
-    Ok(match debate.status {
+    match debate.status {
         Status::Pending | Status::Running => true,
         Status::Paused if debate.open_questions().next().is_some() => false,
         Status::Paused => {
-            waiting == 0 || entry.shown_to_host()?.len() > waiting || entry.stop_path().symlink_metadata().is_ok()
+            is_told_to_stop(entry) || !open.is_some_and(|open| open.is_complete && !open.requests.is_empty())
         }
         Status::Completed | Status::Failed => false,
-    })
+    }
 }
 
-fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &Terminal) -> Result<(), Error> {
-    if let Some(id) = args.request.as_ref().filter(|_| !requests.is_empty()) {
+fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &mut Terminal) -> Result<(), Error> {
+    if let Some(id) = &args.request {
         if !requests.iter().any(|request| request.id == *id) {
-            return Err(not_waiting(id, &requests).into());
+            return Err(not_open(id, &requests).into());
         }
         requests.retain(|request| request.id == *id);
     }
     if args.json {
         return terminal.json(&requests);
     }
+    if requests.is_empty() {
+        terminal.notice("No requests are open.");
+        return Ok(());
+    }
     terminal.text(&requests.iter().map(described).collect::<Vec<_>>().join("\n"))
 }
 
-/// No request with this id waits.
-pub(super) fn not_waiting(id: &str, waiting: &[HostRequest]) -> UserError {
-    let open: Vec<String> = waiting.iter().map(|request| request.id.clone()).collect();
-    let open = if open.is_empty() { "none waits".to_owned() } else { format!("waiting: {}", list(&open)) };
-    UserError::input(format!("no request `{id}` waits; {open}"))
+/// No open request has this id.
+pub(super) fn not_open(id: &str, open: &[HostRequest]) -> UserError {
+    let open: Vec<String> = open.iter().map(|request| request.id.clone()).collect();
+    let open = if open.is_empty() { "no requests are open".to_owned() } else { format!("open: {}", list(&open)) };
+    UserError::input(format!("there is no open request `{id}`; {open}"))
 }
 
 fn described(request: &HostRequest) -> String {

@@ -1,6 +1,6 @@
 //! `dialectic resume`: continues a debate from its last finished call.
 
-use crate::cli::args::{ResumeArgs, RunArgs, VouchArgs};
+use crate::cli::args::{ContinueArgs, ResumeArgs, RunArgs};
 use crate::cli::dialogue::Dialogue;
 use crate::cli::dialogue::{self, has_tools};
 use crate::cli::output::{detail, report_path, write_report};
@@ -30,8 +30,7 @@ pub(super) struct ResumeOrder<'a> {
     pub(super) is_agreed: bool,
     /// Whether to skip to the solution.
     pub(super) finish: bool,
-    pub(super) limit: BudgetLimit,
-    pub(super) vouch: &'a VouchArgs,
+    pub(super) going_on: &'a ContinueArgs,
     pub(super) run: &'a RunArgs,
     /// The answers to open questions.
     pub(super) answers: Option<&'a TypedAnswers>,
@@ -53,8 +52,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         // The cost of the newest debate was already confirmed.
         is_agreed: args.debate.is_none(),
         finish: args.finish,
-        limit: BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls },
-        vouch: &args.vouch,
+        going_on: &args.going_on,
         run: &args.run,
         answers: None,
         on_questions: if args.run.detach { OnQuestions::Leave } else { OnQuestions::Ask },
@@ -64,7 +62,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
 
 /// Resumes and runs a debate.
 pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
-    let ResumeOrder { environment, entry, finish, limit, vouch, run, answers, .. } = *order;
+    let ResumeOrder { environment, entry, finish, going_on, run, answers, .. } = *order;
     let runner = runner(environment.clone())?;
     let saved = match runner.open(entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
@@ -85,6 +83,8 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
             .into());
     }
     let sources = saved.debate().prompt_sources.clone();
+    let ContinueArgs { max_cost, calls, vouch } = going_on;
+    let limit = BudgetLimit { usd: *max_cost, calls: calls.max_calls };
     let files = config_files(vouch.config.as_ref(), environment);
     let own = UserSettings { limit, ..own(vouch, &files)? };
     let settings = own.over(saved.settings(), environment);
@@ -103,7 +103,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
         terminal.warning(&error.to_string());
     }
     let ready = if finish { ready.closing() } else { ready };
-    (session.given, session.on_questions) = (given, order.on_questions);
+    (session.given, session.on_questions, session.is_continued) = (given, order.on_questions, true);
     session.run(ready, foreseen, terminal)
 }
 
@@ -158,7 +158,7 @@ fn agreed(
     })?;
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
-    let own = own(&args.vouch, &config_files(args.vouch.config.as_ref(), environment))?;
+    let own = own(&args.going_on.vouch, &config_files(args.going_on.vouch.config.as_ref(), environment))?;
     let tools = has_tools(saved.settings());
     let prepared = runner.resume(saved, &own)?;
     let limit = prepared.left()?;

@@ -120,7 +120,7 @@ pub(in crate::cli) struct Served {
 impl Served {
     /// Starts it, and prints the debate's address.
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
-        terminal.notice(&format!("Watch it at {}", server.address_of_debate(id)));
+        terminal.notice(&format!("Watch it at {}", server.address_of(&format!("/debates/{id}"))));
         let (stage, (stop, stopped)) = (server.stage(), oneshot::channel::<()>());
         let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;

@@ -18,19 +18,24 @@ use dialectic_config::process_environment;
 use dialectic_record::store::Entry;
 
 /// The polling interval.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Waits while it is worth it, until `seconds` after `begun`. Returns whether that time is over.
+pub(super) fn wait_for(entry: &Entry, begun: Instant, seconds: Option<u64>) -> bool {
+    let is_over = || seconds.is_some_and(|seconds| begun.elapsed().as_secs() >= seconds);
+    while is_worth_waiting(entry) && !is_over() {
+        sleep(POLL_INTERVAL);
+    }
+    is_over()
+}
 
 pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;
-    let deadline = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    let begun = Instant::now();
-    while is_worth_waiting(&entry, begun) && deadline.is_none_or(|deadline| Instant::now() < deadline) {
-        sleep(LOOK);
-    }
+    wait_for(&entry, Instant::now(), args.timeout);
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);
     let debate = load(&entry)?;
-    let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?);
+    let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?)?;
     let is_asked = !status.requests.is_empty();
     if before.is_any() {
         // Even with an answer, if its reports are not written yet.
@@ -53,13 +58,8 @@ fn described(status: &DebateStatus) -> String {
     text.extend(run.into_iter().chain(answer));
     let cost = &status.cost;
     let limit = status.max_cost_usd.map(|most| format!(", limit {}", Usd::from_dollars(most))).unwrap_or_default();
-    let place = match (&status.stage, status.rounds) {
-        (Some(stage), Some(rounds)) if status.round > 0 => format!("round {} of {rounds}, {stage}: ", status.round),
-        (Some(stage), _) => format!("{stage}: "),
-        (None, _) => String::new(),
-    };
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{place}{}, {cost}{limit}", status.calls.in_words());
+    let _ = writeln!(text, "{}, {cost}{limit}", status.progress());
     for reason in status.outcome.iter().flat_map(|outcome| &outcome.reasons) {
         let _ = writeln!(text, "- {}", one_line(reason));
     }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use dialectic_base::encoding::hexadecimal;
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::{HOST, OFFLINE};
+use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, elsewhere};
 use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
@@ -158,7 +158,7 @@ impl Variant {
     /// # Errors
     /// A plan cannot contain one of the settings.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
-        if settings.everybody().any(|agent| agent.provider == HOST) {
+        if settings.asks_host() {
             return Err(unplannable("the provider `host` answers single debates only"));
         }
         for agent in settings.everybody() {

@@ -70,6 +70,8 @@ fn configurations() {
     let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
     eval(off, 2, &["has no enabled agent"]);
     eval("{", 2, &["`c.json` is not JSON (line 1"]);
+    let host = r#"{"agents": [{"id": "a", "model": "m", "provider": "host"}]}"#;
+    eval(host, 2, &["the host cannot evaluate", "hint: name models"]);
     eval(
         r#"{"agents": [{"id": []}]}"#,
         2,

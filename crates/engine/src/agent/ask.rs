@@ -317,11 +317,10 @@ impl Ask {
         if !reads.lacks_points(&reading) {
             return Ok((first, said(reading)));
         }
-        let unread: Vec<String> = reads.unread_texts(&first.text).iter().map(|of| format!("Text {of}")).collect();
-        let missing = (!unread.is_empty()).then(|| list(&unread));
+        let texts: Vec<String> = reads.unread_texts(&first.text).iter().map(|of| format!("Text {of}")).collect();
+        let missing = (!texts.is_empty()).then(|| list(&texts));
         if !is_kept {
-            let missing = missing.as_ref().map(|texts| format!("it has no section for {texts}"));
-            let error = missing.as_deref().unwrap_or(NO_POINTS);
+            let error = missing.as_ref().map_or(NO_POINTS.to_owned(), |texts| format!("it has no section for {texts}"));
             let stored = unreadable(first.text.to_string(), first.message.clone(), &error);
             (self.on_reply)(stored, first.call.clone());
         }

@@ -1,11 +1,12 @@
 //! The panel: every agent and the judge with their models, built from the settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic_base::money::Price;
+use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::{ModelFacts, built_in_price, facts, with_cache_writes};
 use dialectic_llm::{Caller, Timeouts};
@@ -165,12 +166,15 @@ fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
 /// The configured price of an agent's model, otherwise the list price, which applies only to the provider's own
 /// address.
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
-    let listed = || {
-        let is_own = !settings.elsewhere.contains(&agent.provider);
-        is_own.then(|| built_in_price(&agent.provider, &agent.model)).flatten()
-    };
-    let price = settings.prices.get(&agent.model).copied().or_else(listed);
-    price.map(|price| with_cache_writes(price, &agent.provider, &agent.model))
+    let is_elsewhere = settings.elsewhere.contains(&agent.provider);
+    price_at(&agent.provider, &agent.model, &settings.prices, is_elsewhere)
+}
+
+/// The price of a provider's model by the configured `prices`; the list price does not apply `elsewhere`.
+pub fn price_at(provider: &str, model: &str, prices: &BTreeMap<String, Price>, is_elsewhere: bool) -> Option<Price> {
+    let configured = prices.get(model).copied().filter(|_| calls_models(provider));
+    let listed = || if is_elsewhere { None } else { built_in_price(provider, model) };
+    configured.or_else(listed).map(|price| with_cache_writes(price, provider, model))
 }
 
 /// The listed facts of an agent's model, if its calls go to the provider's own address.

@@ -164,6 +164,18 @@ impl Calls {
         self.in_flight.contains_key(key)
     }
 
+    /// Makes a call in its own task.
+    pub(super) fn spawn(
+        &mut self,
+        step: Step,
+        length: usize,
+        call: impl Future<Output = Result<RequestResult, FailedCall>> + Send + 'static,
+    ) {
+        let (sender, key) = (self.sender.clone(), step.key.clone());
+        let task = self.tasks.spawn(async move { drop(sender.send(Message::Finished(key, Box::new(call.await)))) });
+        self.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
+    }
+
     /// The next event. Messages precede task ends, so that a finished task is not mistaken for a dead one.
     pub(super) async fn next(&mut self) -> TaskEvent {
         tokio::select! {
@@ -211,8 +223,7 @@ impl Completion {
 
 impl Engine {
     pub(super) fn start(&mut self, step: &Step) -> Result<(), EngineError> {
-        let agent = self.panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
-        let agent = agent.clone();
+        let agent = self.agent(&step.key.agent_id)?.clone();
         let shared = self.shared()?;
         let whole = prepare(&self.panel, &agent, &shared, self.debate(), step, usize::MAX)?;
         let call = match self.room_of(&whole) {
@@ -223,8 +234,8 @@ impl Engine {
         if let Some(notice) = &step.notice {
             self.warn(notice.clone());
         }
-        if agent.caller.chat.is_host() {
-            self.ask_host(agent, call);
+        if agent.caller.is_host() {
+            self.request_from_host(call);
             return Ok(());
         }
         let tools = if step.answer == dialectic_record::protocol::OutputSpec::Text {
@@ -239,7 +250,8 @@ impl Engine {
     pub(super) fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
         let step = call.step.clone();
         let key = step.key.clone();
-        let asked = self.is_content_traced().then(|| CallDescription {
+        let rules = &self.debate().known_settings().debate;
+        let asked = (rules.trace.is_some() && rules.trace_content).then(|| CallDescription {
             system: Arc::clone(&call.request.system),
             prompt: Arc::clone(&call.request.prompt),
         });
@@ -247,19 +259,19 @@ impl Engine {
         let past = self.past.get(&key).cloned().unwrap_or_default();
         let sender = self.calls.sender.clone();
         let on_reply: OnReply = {
-            let (sender, key) = (sender.clone(), key.clone());
+            let sender = sender.clone();
             // The receiver is only dropped when the calls are abandoned.
             Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
         };
         let connection = Arc::new(Connection {
             step: step.clone(),
-            sender: sender.clone(),
+            sender,
             signals: self.signals.clone(),
             limit: self.limit(),
             replica: self.record.replica().cloned(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
-        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round && !caller.chat.is_host());
+        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round && !caller.is_host());
         let caller = Caller {
             account: Some(Arc::clone(&connection) as Arc<dyn Account>),
             observer: Some(connection as Arc<dyn CallObserver>),
@@ -267,12 +279,10 @@ impl Engine {
             ..caller
         };
         let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
-        let task = self.calls.tasks.spawn(async move {
+        self.calls.spawn(step, length, async move {
             let ask = Ask { caller, request: call.request.clone(), past, on_reply, tools };
-            let result = answer(ask, &call, &judge).await;
-            drop(sender.send(Message::Finished(key, Box::new(result))));
+            answer(ask, &call, &judge).await
         });
-        self.calls.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
     }
 
     /// Handles an event; returns a finished call.

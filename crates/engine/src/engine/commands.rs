@@ -1,9 +1,7 @@
-//! Commands to a debate that runs or waits, and how it closes.
+//! Commands to a debate that runs or waits.
 
-use dialectic_record::debate::{
-    AgentClarifications, AgentId, Answerer, Clarification, Debate, Event, ResultKind, StageId, StopReason,
-};
-use dialectic_record::protocol::{Next, OutputSpec, Protocol, Stage};
+use dialectic_record::debate::{AgentClarifications, AgentId, Answerer, Clarification, Event, StopReason};
+use dialectic_record::protocol::OutputSpec;
 
 use super::{Engine, EngineError};
 
@@ -21,7 +19,7 @@ pub enum RunCommand {
     /// A stop order is stored next to the record: obey it once the debate can close.
     ObeyStop,
     /// The host may have replied.
-    AttendHost,
+    HostReplied,
     /// The user has acknowledged the cost.
     Acknowledge,
     /// The user answers a question. Ignored if the question is not open.
@@ -70,7 +68,8 @@ impl Engine {
                 }
                 self.obey_stop()?;
             }
-            RunCommand::AttendHost => self.attend_host()?,
+            // It has only woken the loop, which reads the replies.
+            RunCommand::HostReplied => {}
             RunCommand::Acknowledge => self.acknowledge()?,
             RunCommand::Stop(_) if self.debate().final_round().is_none() => {
                 self.warn("the debate has no text to close with yet, so it continues");
@@ -111,18 +110,16 @@ impl Engine {
     /// # Errors
     /// A command cannot be recorded.
     pub async fn told_answers(&mut self) -> Result<UserReply, EngineError> {
-        while self.debate().open_questions().next().is_some() {
+        self.told_while(|engine| engine.debate().open_questions().next().is_some()).await
+    }
+
+    /// Handles commands while the debate waits.
+    async fn told_while(&mut self, waits: impl Fn(&Self) -> bool) -> Result<UserReply, EngineError> {
+        while waits(self) {
             match self.commands.recv().await {
                 Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
                 Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
-                Some(
-                    told @ (RunCommand::Hold
-                    | RunCommand::GoOn
-                    | RunCommand::AttendHost
-                    | RunCommand::Acknowledge
-                    | RunCommand::Answer { .. }
-                    | RunCommand::EndQuestions(_)),
-                ) => self.handle_command(told)?,
+                Some(told) => self.handle_command(told)?,
             }
         }
         Ok(UserReply::GoOn)
@@ -145,6 +142,7 @@ impl Engine {
     /// It cannot be saved.
     pub async fn give_up(&mut self) -> Result<(), EngineError> {
         self.append(Event::stopped_without_proposal())?;
+        self.withdraw_host_requests()?;
         Ok(self.record.flush().await?)
     }
 
@@ -154,23 +152,13 @@ impl Engine {
     /// # Errors
     /// A command cannot be recorded.
     pub async fn told_to_go_on(&mut self) -> Result<UserReply, EngineError> {
-        while self.is_held {
-            match self.commands.recv().await {
-                Some(RunCommand::GoOn) => {
-                    (self.is_pausing, self.is_held) = (false, false);
-                    // The pause does not count as idle time of the models.
-                    self.silence = None;
-                    return Ok(UserReply::GoOn);
-                }
-                Some(told @ (RunCommand::Acknowledge | RunCommand::Answer { .. } | RunCommand::EndQuestions(_))) => {
-                    self.handle_command(told)?;
-                }
-                Some(RunCommand::Stop(_) | RunCommand::ObeyStop) => return self.told_to_stop(),
-                Some(RunCommand::Hold | RunCommand::AttendHost) => {}
-                Some(RunCommand::Pause) | None => return Ok(UserReply::Nothing),
-            }
+        if !self.is_held {
+            return Ok(UserReply::Nothing);
         }
-        Ok(UserReply::Nothing)
+        let told = self.told_while(|engine| engine.is_held).await?;
+        // The pause does not count as idle time of the models.
+        self.silence = None;
+        Ok(told)
     }
 
     fn answer(
@@ -205,42 +193,4 @@ impl Engine {
         });
         Ok(())
     }
-}
-
-impl Engine {
-    /// Whether a closing debate leaves this stage early. It finishes the closing stage, and its check unless the user
-    /// stopped the debate.
-    pub(super) fn has_to_leave(&self, stage: StageId) -> bool {
-        let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
-        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());
-        self.is_stopping() && stage != self.protocol.closing && !is_over_money
-    }
-
-    /// The stage that a closing debate enters. The reserve for the check is used even if the check precedes the
-    /// closing.
-    pub(super) fn wound_up_in(&self) -> StageId {
-        let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
-        check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
-    }
-
-    /// Whether the debate is closing and nothing follows.
-    pub(super) fn is_at_its_end(&self) -> bool {
-        let debate = self.debate();
-        let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
-        let is_closing = debate.current_stage == Some(self.protocol.closing);
-        let is_checked =
-            self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
-        is_closing && !is_checked
-    }
-}
-
-/// The check stage, if it precedes the closing.
-pub(super) fn check_before_closing(protocol: &Protocol) -> Option<StageId> {
-    let mut before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
-    before.find(|stage| stage.info.yields == Some(ResultKind::Check)).map(|stage| stage.info.id)
-}
-
-/// Whether there is a text to check.
-pub(super) fn has_something_to_check(debate: &Debate) -> bool {
-    !debate.lenses().is_empty() && debate.final_round().is_some()
 }

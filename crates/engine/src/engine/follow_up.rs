@@ -26,6 +26,8 @@ pub enum FollowUpError {
         /// The cost of the shortest answer.
         needed: Usd,
     },
+    #[error("follow-up questions cannot be answered by the host, who is the judge of this debate")]
+    HostJudge,
     /// The limit of calls does not allow the answer.
     #[error("the call limit leaves no room for an answer")]
     NoCallLeft,
@@ -51,9 +53,8 @@ impl Engine {
         own: BudgetLimit,
         past: &[Recorded],
     ) -> Result<Arc<str>, FollowUpError> {
-        if self.panel.judge.caller.chat.is_host() {
-            let reason = "the host is the judge, and follow-up questions do not wait for it".to_owned();
-            return Err(FollowUpError::Failed { reason });
+        if self.panel.judge.caller.is_host() {
+            return Err(FollowUpError::HostJudge);
         }
         self.limit_follow_up(own, past);
         let (asked, number) = asked(self.debate(), &question)?;

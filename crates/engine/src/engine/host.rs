@@ -1,67 +1,73 @@
-//! Requests to the host, who runs the debate: they wait beside the record until a reply is there, whatever process
-//! runs by then.
+//! Requests to the host, the person or agent running the debate. Each waits next to the record until it is answered,
+//! whichever process is running by then.
 
+use std::future::ready;
 use std::sync::Arc;
 
-use dialectic_llm::{Caller, HostModel};
+use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, FailedCall, HostModel, ModelError};
 use dialectic_record::debate::CallKey;
-use dialectic_record::store::HostRequest;
+use dialectic_record::store::{Entry, HostRequest, HostRequests, SavedReply};
 
 use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
-use crate::agent::{Agent, Call};
+use crate::agent::Call;
 
 /// The requests to the host. They follow from the record, so a new run shows the same ones.
 #[derive(Default)]
 pub(super) struct Host {
-    waiting: Vec<Waiting>,
+    waiting: Vec<Call>,
     /// Whether the file differs.
     has_changed: bool,
+    /// Whether the file says that it is complete.
+    is_complete: bool,
     /// Whether the run ends because of them.
     pub(super) ends_run: bool,
 }
 
-struct Waiting {
-    agent: Agent,
-    call: Call,
-    request: HostRequest,
-}
-
 impl Host {
+    /// The host of a new run, which replaces what an earlier one has shown.
+    pub(super) fn of(entry: &Entry) -> Self {
+        let has_changed = entry.shown_to_host().map_or(true, |shown| !shown.requests.is_empty());
+        Self { has_changed, ..Self::default() }
+    }
+
     pub(super) fn is_asked(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     pub(super) fn waits(&self, key: &CallKey) -> bool {
-        self.waiting.iter().any(|waiting| waiting.call.step.key == *key)
+        self.waiting.iter().any(|call| call.step.key == *key)
     }
+}
 
-    fn retain(&mut self, is_kept: impl Fn(&CallKey) -> bool) {
-        let before = self.waiting.len();
-        self.waiting.retain(|waiting| is_kept(&waiting.call.step.key));
-        self.has_changed |= self.waiting.len() < before;
-    }
+/// The caller of a call that the host has answered.
+pub(crate) fn replying(caller: Caller, SavedReply { text, by }: SavedReply) -> Caller {
+    // There is no second reply.
+    let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
+    Caller { chat: Arc::new(HostModel::replying(text, by)), limits, ..caller }
 }
 
 impl Engine {
     /// Shows a request to the host if the limit allows it.
-    pub(super) fn ask_host(&mut self, agent: Agent, call: Call) {
+    pub(super) fn request_from_host(&mut self, call: Call) {
         let wanted = AttemptRequest::of(&call.step, &call.request);
         match self.budget.as_mut().map_or(Permission::Granted(()), |budget| budget.show(&wanted)) {
             Permission::Granted(()) => {
-                let request = self.shown_to_host(&agent, &call);
-                self.host.waiting.push(Waiting { agent, call, request });
+                self.host.waiting.push(call);
                 self.host.has_changed = true;
             }
             Permission::Later => {}
-            // Refused again, and recorded like any other call.
-            Permission::Refused => self.launch(agent.caller, call, None),
+            Permission::Refused => {
+                let error = ModelError::OverBudget { limit: self.limit().unwrap_or_default() };
+                self.calls.spawn(call.step, call.length, ready(Err(FailedCall { error, attempts: 0, spent: None })));
+            }
         }
     }
 
-    fn shown_to_host(&self, agent: &Agent, call: &Call) -> HostRequest {
+    fn host_request(&self, call: &Call) -> Result<HostRequest, EngineError> {
         let (key, request) = (&call.step.key, &call.request);
-        HostRequest {
+        let agent = self.agent(&key.agent_id)?;
+        Ok(HostRequest {
             id: HostRequest::id_of(key),
             key: key.clone(),
             agent_name: agent.settings.name.clone(),
@@ -71,48 +77,54 @@ impl Engine {
             text: request.prompt.to_string(),
             schema: request.answer.as_ref().map(|answer| answer.schema.clone()),
             max_tokens: request.max_tokens,
-        }
+        })
     }
 
-    /// Starts the calls whose replies are there, and shows the requests that still wait.
-    pub(super) fn attend_host(&mut self) -> Result<(), EngineError> {
+    /// Starts the calls whose replies have arrived, and shows the requests that still wait.
+    pub(super) fn read_host_replies(&mut self) -> Result<(), EngineError> {
         if !self.host.is_asked() && !self.host.has_changed {
             return Ok(());
         }
         let entry = self.record.entry();
-        for waiting in std::mem::take(&mut self.host.waiting) {
-            let Some(reply) = entry.host_reply(&waiting.request.key)? else {
-                self.host.waiting.push(waiting);
+        for call in std::mem::take(&mut self.host.waiting) {
+            let key = &call.step.key;
+            let Some(reply) = entry.host_reply(key)? else {
+                self.host.waiting.push(call);
                 continue;
             };
+            let caller = replying(self.agent(&key.agent_id)?.caller.clone(), reply);
             self.host.has_changed = true;
-            let chat = Arc::new(HostModel::replying(reply.text, reply.by));
-            self.launch(Caller { chat, ..waiting.agent.caller }, waiting.call, None);
+            self.launch(caller, call, None);
         }
-        self.note_shown();
-        if std::mem::take(&mut self.host.has_changed) {
-            let requests: Vec<_> = self.host.waiting.iter().map(|waiting| &waiting.request).collect();
-            entry.write_host_requests(&requests)?;
+        // A reply that is being read may lead to further requests.
+        let reads = |key: &CallKey| self.panel.agent(&key.agent_id).is_some_and(|agent| agent.caller.is_host());
+        let is_complete = !self.calls.keys().any(reads);
+        if self.host.has_changed || is_complete != self.host.is_complete {
+            let requests = self.host.waiting.iter().map(|call| self.host_request(call)).collect::<Result<_, _>>()?;
+            entry.write_host_requests(&HostRequests { is_complete, requests })?;
+            (self.host.has_changed, self.host.is_complete) = (false, is_complete);
         }
         Ok(())
     }
 
-    /// Drops requests that are no longer wanted.
-    pub(super) fn forget_unwanted(&mut self) {
-        let open = &self.open;
-        self.host.retain(|key| open.iter().any(|open| open.step.key == *key));
-        self.note_shown();
+    /// Drops requests to the host that are no longer wanted.
+    pub(super) fn drop_unwanted_host_requests(&mut self) {
+        let (open, budget, before) = (&self.open, &mut self.budget, self.host.waiting.len());
+        self.host.waiting.retain(|call| {
+            let key = &call.step.key;
+            let is_wanted = open.iter().any(|open| open.step.key == *key);
+            if let Some(budget) = budget.as_mut().filter(|_| !is_wanted) {
+                budget.shown.remove(key);
+            }
+            is_wanted
+        });
+        self.host.has_changed |= self.host.waiting.len() < before;
     }
 
-    /// Drops all requests before costs are planned: those that are still wanted are shown again.
-    pub(super) fn withdraw_requests(&mut self) {
-        self.host.retain(|_| false);
-        self.note_shown();
-    }
-
-    /// Tells the budget how many calls the host may still answer.
-    fn note_shown(&mut self) {
-        let shown = u32::try_from(self.host.waiting.len()).unwrap_or(u32::MAX);
-        self.budget.iter_mut().for_each(|budget| budget.shown = shown);
+    /// Shows the host no request any more.
+    pub(super) fn withdraw_host_requests(&mut self) -> Result<(), EngineError> {
+        self.open.clear();
+        self.drop_unwanted_host_requests();
+        self.read_host_replies()
     }
 }

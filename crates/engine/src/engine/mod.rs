@@ -28,7 +28,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{PaidReply, Panel, SharedPrompt};
+use crate::agent::{Agent, PaidReply, Panel, SharedPrompt};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
@@ -47,14 +47,15 @@ pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
 pub(crate) use follow_up::forecast_follow_up;
 pub use forecast::{ForecastError, forecast, planned_json_calls};
+pub(crate) use host::replying;
 pub use outage::OnOutage;
 pub use windows::{WindowError, check_problem, check_windows, telling_rounds};
 
 use budget::Budget;
 use calls::Calls;
-use commands::{check_before_closing, has_something_to_check};
 use host::Host;
 use outage::Outage;
+use run_loop::{check_before_closing, has_something_to_check};
 
 /// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,12 +94,6 @@ pub enum EngineError {
     /// The protocol calls an unknown agent.
     #[error("the protocol calls {0}, who does not take part")]
     UnknownAgent(AgentId),
-}
-
-impl EngineError {
-    fn unknown(id: &AgentId) -> Self {
-        Self::UnknownAgent(id.clone())
-    }
 }
 
 /// Collects the material of a debate.
@@ -275,6 +270,10 @@ impl Engine {
         self.record.debate()
     }
 
+    fn agent(&self, id: &AgentId) -> Result<&Agent, EngineError> {
+        self.panel.agent(id).ok_or_else(|| EngineError::UnknownAgent(id.clone()))
+    }
+
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         self.record_event(event)?;
         Ok(())
@@ -308,7 +307,7 @@ impl Engine {
 
     /// Reports a model that answers under another name than in the previous run.
     fn compare_served_model(&mut self, call: &CallRecord) {
-        let Some(now) = call.served_model.as_ref().filter(|_| !call.hosted) else { return };
+        let Some(now) = call.served_model.as_ref().filter(|_| !call.is_hosted()) else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
         if let Some(before) = before.filter(|before| is_another_model(&call.model, before, now)) {
             self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));
@@ -330,11 +329,6 @@ impl Engine {
         let shared = SharedPrompt::of(self.protocol, self.debate())?;
         self.shared = Some(shared.clone());
         Ok(shared)
-    }
-
-    fn is_content_traced(&self) -> bool {
-        let rules = &self.debate().known_settings().debate;
-        rules.trace.is_some() && rules.trace_content
     }
 
     fn is_round_over_time(&self) -> bool {

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep_until};
 
 use dialectic_llm::{Caller, FailedCall, ModelError};
-use dialectic_record::debate::{AgentId, CallKey, CallStatus, Debate, Event, Recorded, ResultKind, Signal, StageId};
+use dialectic_record::debate::{AgentId, CallKey, CallStatus, Event, Recorded, ResultKind, Signal, StageId};
 use dialectic_record::protocol::{PromptContext, Step, Trigger};
 
 use super::calls::Completion;
@@ -283,7 +283,7 @@ impl Engine {
         let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
         loop {
             // A call may be needed only together with another.
-            let wanted: HashSet<CallKey> = self.offered(&debate.reopening(&keys)).map(|step| step.key).collect();
+            let wanted: HashSet<CallKey> = self.protocol.steps(&debate.reopening(&keys)).map(|step| step.key).collect();
             let before = keys.len();
             keys.retain(|key| wanted.contains(key));
             if keys.len() == before {
@@ -302,11 +302,6 @@ impl Engine {
         Ok(first.map_or(reached, |rank| stages[rank].info.id))
     }
 
-    /// The calls that all stages want at the current record.
-    fn offered(&self, debate: &Debate) -> impl Iterator<Item = Step> {
-        self.protocol.stages.iter().flat_map(|stage| (stage.steps)(debate))
-    }
-
     /// Whether a later result depends on the failure of a call.
     fn is_built_on(&self, failed: &CallKey) -> bool {
         let debate = self.debate();
@@ -318,11 +313,11 @@ impl Engine {
         {
             return true;
         }
-        let known: HashSet<CallKey> = self.offered(debate).map(|step| step.key).collect();
+        let known: HashSet<CallKey> = self.protocol.steps(debate).map(|step| step.key).collect();
         let without = debate.reopening(std::slice::from_ref(failed));
         let rank = debate.stage_rank(failed.stage);
         let is_summary = debate.stage(failed.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Summary));
-        self.offered(&without).filter(|step| step.key != *failed).any(|step| {
+        self.protocol.steps(&without).filter(|step| step.key != *failed).any(|step| {
             let lacks =
                 |input: &CallKey| input == failed || (without.settled(input).is_none() && !known.contains(input));
             let reads = match step.shows {

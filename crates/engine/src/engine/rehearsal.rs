@@ -205,7 +205,8 @@ impl<'a> Rehearsal<'a> {
 
     fn make(&mut self, step: &Step, stage: &Stage) -> Result<(), EngineError> {
         let panel = self.panel;
-        let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+        let agent =
+            panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::UnknownAgent(step.key.agent_id.clone()))?;
         let listed = self.measure(step, stage, agent)?;
         let record = agent.caller.unsent(&agent.settings.model);
         if let Some(event) = self.answer(step, stage, agent, record, &listed) {

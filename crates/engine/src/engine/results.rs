@@ -58,13 +58,8 @@ impl Engine {
         Ok(is_stale)
     }
 
-    fn settings_of(&self, id: &AgentId) -> Result<AgentSettings, EngineError> {
-        let agent = self.panel.agent(id).ok_or_else(|| EngineError::unknown(id))?;
-        Ok(agent.settings.clone())
-    }
-
     fn record_answer(&mut self, step: &Step, length: usize, answered: &RequestResult) -> Result<bool, EngineError> {
-        let settings = self.settings_of(&step.key.agent_id)?;
+        let settings = self.agent(&step.key.agent_id)?.settings.clone();
         let (key, call) = (step.key.clone(), answered.call.clone());
         let contribution = |content, target, metadata| {
             contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
@@ -216,6 +211,7 @@ impl Engine {
     /// Records that the debate failed.
     pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
         self.append(Event::Failed { error: error.into() })?;
+        self.withdraw_host_requests()?;
         Ok(Trigger::FAILED)
     }
 
@@ -239,7 +235,10 @@ impl Engine {
         let tries = if *attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
         let message = format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage);
         self.signal(Signal::Warning { message, failed: Some(key.clone()) });
+        let key = key.clone();
         self.append(Event::CallFailed { failure, call })?;
+        // Another run may repeat the call, which then needs another reply.
+        self.record.entry().forget_host_reply(&key);
         Ok(())
     }
 
@@ -268,7 +267,7 @@ impl Engine {
             }
             self.stop_for_budget()?;
             // A call that was never sent did not fail.
-            if failed.was_never_sent() {
+            if failed.attempts == 0 {
                 return Ok(());
             }
         }

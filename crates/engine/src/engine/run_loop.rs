@@ -1,9 +1,9 @@
-//! The loop of a run: goes through the stages, starts ready calls, and records results.
+//! The loop of a run: goes through the stages, starts ready calls, records results, and closes the debate.
 
 use dialectic_record::debate::{
     CallKey, CallStatus, Debate, Event, Outcome, Recorded, ResultKind, Signal, StageId, Status, Timestamp,
 };
-use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Stage, Step, Trigger};
+use dialectic_record::protocol::{BudgetClass, Next, NoTransition, Protocol, Stage, Step, Trigger};
 
 use super::calls::{Calls, Completion};
 use super::host::Host;
@@ -30,7 +30,8 @@ impl Engine {
 
     async fn go_through(&mut self) -> Result<RunEnding, EngineError> {
         self.outage.begin_run();
-        self.host = Host::default();
+        self.host = Host::of(&self.record.entry());
+        self.budget.iter_mut().for_each(|budget| budget.shown.clear());
         let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
         if self.debate().status != Status::Pending {
             self.append(Event::Resumed)?;
@@ -138,6 +139,9 @@ impl Engine {
             self.drain_commands()?;
             if self.has_to_leave(id) || self.is_pausing {
                 self.open.clear();
+                if !self.is_pausing {
+                    self.drop_unwanted_host_requests();
+                }
                 match self.next_arrival().await? {
                     Some(arrival) => {
                         self.take(&arrival)?;
@@ -268,7 +272,7 @@ impl Engine {
             open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
         }
         self.open = open;
-        self.forget_unwanted();
+        self.drop_unwanted_host_requests();
         Ok(())
     }
 
@@ -363,7 +367,7 @@ impl Engine {
     /// The next finished call; `None` if no call in flight may still send or receive anything.
     pub(super) async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
-            self.attend_host()?;
+            self.read_host_replies()?;
             self.admit()?;
             if self.calls.is_idle() || (self.sends_no_more() && !self.calls.is_sending()) {
                 return Ok(None);
@@ -379,4 +383,42 @@ impl Engine {
             }
         }
     }
+}
+
+impl Engine {
+    /// Whether a closing debate leaves this stage early. It finishes the closing stage, and its check unless the user
+    /// stopped the debate.
+    pub(super) fn has_to_leave(&self, stage: StageId) -> bool {
+        let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
+        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());
+        self.is_stopping() && stage != self.protocol.closing && !is_over_money
+    }
+
+    /// The stage that a closing debate enters. The reserve for the check is used even if the check precedes the
+    /// closing.
+    pub(super) fn wound_up_in(&self) -> StageId {
+        let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
+        check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
+    }
+
+    /// Whether the debate is closing and nothing follows.
+    pub(super) fn is_at_its_end(&self) -> bool {
+        let debate = self.debate();
+        let leads_on = |stage: &Stage| stage.rows.iter().any(|row| matches!(row.1, Next::Go(_)));
+        let is_closing = debate.current_stage == Some(self.protocol.closing);
+        let is_checked =
+            self.protocol.stage(self.protocol.closing).is_some_and(leads_on) && !debate.lenses().is_empty();
+        is_closing && !is_checked
+    }
+}
+
+/// The check stage, if it precedes the closing.
+pub(super) fn check_before_closing(protocol: &Protocol) -> Option<StageId> {
+    let mut before = protocol.stages.iter().take_while(|stage| stage.info.id != protocol.closing);
+    before.find(|stage| stage.info.yields == Some(ResultKind::Check)).map(|stage| stage.info.id)
+}
+
+/// Whether there is a text to check.
+pub(super) fn has_something_to_check(debate: &Debate) -> bool {
+    !debate.lenses().is_empty() && debate.final_round().is_some()
 }

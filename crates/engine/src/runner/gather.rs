@@ -13,7 +13,7 @@ use crate::access::{Environment, known_keys, secret_variables};
 use crate::engine::Gather;
 use crate::process::{Limited, run};
 use crate::tools::{ContextDirectory, outline, readme};
-use dialectic_base::encoding::{NotUtf8, decode};
+use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{KnownKeys, holds_private_key, may_hold_secrets};
 use dialectic_llm::models::family;
@@ -258,7 +258,7 @@ impl<'a> Attachments<'a> {
         if let Some(what) = secret {
             return Err(AttachmentError::Secret { name, what });
         }
-        let sha256 = Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        let sha256 = hexadecimal(&Sha256::digest(bytes));
         self.attached.push(Attachment { name, sha256, text: text.into() });
         Ok(())
     }

@@ -135,6 +135,12 @@ pub enum RunnerError {
         /// Warnings about repaired files.
         warnings: Vec<String>,
     },
+    /// The call of a host's reply has ended, or its stage has been left.
+    #[error("the debate no longer needs the reply")]
+    ReplyNotWanted,
+    /// The engine would ask the host again.
+    #[error("the reply cannot be used: {0}")]
+    ReplyUnusable(String),
     /// A saved debate cannot be asked.
     #[error("cannot ask about the debate {id}: {reason}")]
     NotAnswerable {
@@ -234,6 +240,7 @@ impl Runner {
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
+            entry.forget_host();
             return Err(RunnerError::IsFinished { id: debate.id.clone(), warnings });
         }
         let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };

@@ -21,7 +21,7 @@ use dialectic_record::store::{Entry, JournalReader};
 use super::{DebateHistory, Runner};
 
 /// The interval between checks for a stop order and for replies.
-const LOOK_FOR_ORDER: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A debate that runs on its own. Dropping the handle pauses it only while it waits for answers that no one can give
 /// any more.
@@ -76,7 +76,7 @@ impl Run {
         let (asks, waiting) = watch::channel(None);
         let (alive, over) = channel();
         let entry = Entry::of_state(&journal);
-        watch_for_order(entry.clone(), commands.downgrade(), over);
+        watch_files(entry.clone(), commands.downgrade(), over);
         let ended = tokio::spawn(drive(engine, asks, cancel.clone(), is_new, (entry, alive)));
         Self { id, journal, signals, controls: Controls { commands, cancel }, waiting, ended }
     }
@@ -134,26 +134,16 @@ impl Run {
 
 impl Controls {
     /// Answers a question of `agent`. The debate continues when no question is open. If the question is not open, a
-    /// warning says so and the first answer stays.
-    pub fn answer(&self, agent: AgentId, question: String, answer: String) {
+    /// warning says so and the first answer stays. `by` is the program that answers for the user, if any.
+    pub fn answer(&self, by: Option<Answerer>, agent_id: AgentId, item_id: String, answer: String) {
         // A finished debate needs no answer.
-        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: None }));
+        drop(self.commands.send(RunCommand::Answer { agent_id, item_id, answer, by }));
     }
 
-    /// [`answer`](Self::answer) by a program that a model controls, on behalf of the user.
-    pub fn answer_by(&self, by: Answerer, agent: AgentId, question: String, answer: String) {
-        drop(self.commands.send(RunCommand::Answer { agent_id: agent, item_id: question, answer, by: Some(by) }));
-    }
-
-    /// Ends the questions: open ones count as unanswered, and no agent asks again.
-    pub fn end_questions(&self) {
-        drop(self.commands.send(RunCommand::EndQuestions(None)));
-    }
-
-    /// Like [`end_questions`](Self::end_questions), when a program controlled by a model skips them in the user's
-    /// place.
-    pub fn end_questions_by(&self, by: Answerer) {
-        drop(self.commands.send(RunCommand::EndQuestions(Some(by))));
+    /// Ends the questions: open ones count as unanswered, and no agent asks again. `by` is the program that skips them
+    /// for the user, if any.
+    pub fn end_questions(&self, by: Option<Answerer>) {
+        drop(self.commands.send(RunCommand::EndQuestions(by)));
     }
 
     /// Starts nothing new, waits for paid calls in flight, and saves the debate as paused.
@@ -244,10 +234,10 @@ async fn drive(
         // A late order must not affect the next run.
         entry.forget_stop();
     }
-    if matches!(ended, Ok(RunEnding::Completed)) {
+    let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
+    if !is_kept || matches!(ended, Ok(RunEnding::Completed)) {
         entry.forget_host();
     }
-    let is_kept = !(is_new && matches!(ended, Ok(RunEnding::Failed)) && engine.forget());
     let debate = engine.debate().clone();
     match ended {
         Ok(ending) => Ok(Finished { debate, ending, is_kept }),
@@ -255,9 +245,9 @@ async fn drive(
     }
 }
 
-/// Tells a run of a stop order or of the host's replies next to its record, until the run is `over`. Uses its own
+/// Forwards stop orders and the host's replies, found next to the record, to a run until it is `over`. Uses its own
 /// thread, independent of the runtime's clock and tasks.
-fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
+fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, over: Receiver<()>) {
     let order = entry.clone();
     let is_there = move || order.stop_path().symlink_metadata().is_ok();
     let tell = move |command| commands.upgrade().is_some_and(|commands| commands.send(command).is_ok());
@@ -267,21 +257,21 @@ fn watch_for_order(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>
         return;
     }
     let watch = move || {
-        while over.recv_timeout(LOOK_FOR_ORDER) == Err(RecvTimeoutError::Timeout) {
+        while over.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let is_there = is_there();
             if is_there && !was_there && !tell(RunCommand::ObeyStop) {
                 return;
             }
             was_there = is_there;
             let now = entry.host_changed();
-            if now != changed && !tell(RunCommand::AttendHost) {
+            if now != changed && !tell(RunCommand::HostReplied) {
                 return;
             }
             changed = now;
         }
     };
     // The debate runs without it, too.
-    drop(thread::Builder::new().name("order".to_owned()).spawn(watch));
+    drop(thread::Builder::new().name("files".to_owned()).spawn(watch));
 }
 
 /// The time limit of a command.

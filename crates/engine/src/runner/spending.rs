@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Books;
 use dialectic_base::money::Usd;
-use dialectic_base::provider::calls_models;
 use dialectic_record::debate::{DebateId, Event, Recorded};
 use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
@@ -306,8 +305,7 @@ impl JournalSpending {
 /// The initial limit of a debate that pays for models.
 fn limit_of(recorded: &Recorded) -> Option<Usd> {
     let Event::Created(created) = &recorded.event else { return None };
-    let is_paid = created.settings.everybody().any(|agent| calls_models(&agent.provider));
-    created.settings.debate.budget.max_cost_usd.filter(|_| is_paid)
+    created.settings.max_cost().filter(|_| created.settings.calls_models())
 }
 
 #[cfg(test)]

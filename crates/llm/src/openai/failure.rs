@@ -47,9 +47,8 @@ pub(super) fn refusal_body(answer: &HttpAnswer) -> Option<Value> {
 
 impl ServerRefusal {
     /// A refusal with an error status.
-    pub(super) fn of_answer(answer: &HttpAnswer, address: &Address, path: &str) -> Self {
-        let body = refusal_body(answer);
-        let said = body.as_ref().and_then(fault_in).unwrap_or_default();
+    pub(super) fn of_answer(answer: &HttpAnswer, body: Option<&Value>, address: &Address, path: &str) -> Self {
+        let said = body.and_then(fault_in).unwrap_or_default();
         let message = if let Some(message) = said.message.clone().filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {

@@ -108,9 +108,9 @@ impl OpenAiClient {
     fn read<P: Pieces>(&self, request: &Request, answer: &HttpAnswer) -> Result<Reply, RequestFailure> {
         let address = &self.transport.address;
         if !answer.status.is_success() {
-            let refusal = ServerRefusal::of_answer(answer, address, P::PATH);
-            let body = refusal_body(answer).unwrap_or_default();
-            return Err(RequestFailure::refused(refusal, usage_of(&body, answer)));
+            let body = refusal_body(answer);
+            let refusal = ServerRefusal::of_answer(answer, body.as_ref(), address, P::PATH);
+            return Err(RequestFailure::refused(refusal, usage_of(&body.unwrap_or_default(), answer)));
         }
         let whole: Map<String, Value> = parsed(&readable(&answer.body)).map_err(|error| {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::ModelError;
 
 use super::OpenAiClient;
-use super::failure::{ServerRefusal, excerpt};
+use super::failure::{ServerRefusal, excerpt, refusal_body};
 use super::transport::broken;
 
 /// The path of the list.
@@ -46,7 +46,7 @@ impl OpenAiClient {
         let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
         let address = &self.transport.address;
         if !answer.status.is_success() {
-            return Err(ServerRefusal::of_answer(&answer, address, PATH).error());
+            return Err(ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), address, PATH).error());
         }
         let list: Option<ModelList> = serde_json::from_slice(&answer.body).ok();
         let entries = list.and_then(|list| list.data.or(list.models));
@@ -66,7 +66,8 @@ impl OpenAiClient {
     pub(super) async fn is_there(&self) -> Result<(), ModelError> {
         let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
         let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
-        let error = ServerRefusal::of_answer(&answer, &self.transport.address, PATH).error();
+        let error =
+            ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), &self.transport.address, PATH).error();
         if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
     }
 }

@@ -205,7 +205,9 @@ impl Debate {
             }
             // The state contains only known spending.
             Event::CostReserved { .. } => {}
-            Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
+            Event::OutputLimited { max_tokens } => {
+                self.output_limit = Some(self.output_limit.map_or(*max_tokens, |before| before.min(*max_tokens)));
+            }
             Event::CostWarned { usd, limit } => {
                 self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });
             }
@@ -326,10 +328,6 @@ impl Debate {
             answer.clone_into(&mut item.answer);
             item.answered_by = by;
         }
-    }
-
-    fn limit_output(&mut self, max_tokens: u32) {
-        self.output_limit = Some(self.output_limit.map_or(max_tokens, |before| before.min(max_tokens)));
     }
 
     fn end_questions(&mut self, by: Option<Answerer>) {
@@ -472,7 +470,7 @@ impl Debate {
             let tokens = call.tokens.unwrap_or_default();
             usage.requests += u64::from(call.attempts > 0);
             usage.silent_calls += u64::from(call.is_silent());
-            usage.hosted |= call.hosted;
+            usage.hosted |= call.is_hosted();
             usage.input_tokens = usage.input_tokens.saturating_add(tokens.input_tokens);
             usage.cached_input_tokens = usage.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
             usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);

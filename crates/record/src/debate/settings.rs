@@ -14,8 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use dialectic_base::money::{Price, Usd};
-use dialectic_base::provider::ApiKind;
-use dialectic_base::provider::ProgramSettings;
+use dialectic_base::provider::{ApiKind, HOST, ProgramSettings, calls_models};
 
 use super::{AgentId, Lens};
 
@@ -60,6 +59,16 @@ impl Settings {
     /// The agents and the judge.
     pub fn everybody(&self) -> impl Iterator<Item = &AgentSettings> + Clone {
         self.agents.iter().chain([&self.judge])
+    }
+
+    /// Whether an agent or the judge is a model that costs something.
+    pub fn calls_models(&self) -> bool {
+        self.everybody().any(|agent| calls_models(&agent.provider))
+    }
+
+    /// Whether the host answers for an agent or the judge.
+    pub fn asks_host(&self) -> bool {
+        self.everybody().any(|agent| agent.provider == HOST)
     }
 
     /// The cost limit.

@@ -178,6 +178,11 @@ impl Protocol {
         self.stages.iter().find(|stage| stage.info.id == id)
     }
 
+    /// The calls that all stages want.
+    pub fn steps(&self, debate: &Debate) -> impl Iterator<Item = Step> {
+        self.stages.iter().flat_map(|stage| (stage.steps)(debate))
+    }
+
     /// The first stage.
     pub fn start(&self) -> StageId {
         self.stages[0].info.id

@@ -1,20 +1,23 @@
-//! Requests that wait for the host, and its replies: a directory beside the record while it is unfinished.
+//! The requests to the host and its replies, in a directory next to the record until the debate is complete.
 //!
 //! The run writes the requests anew whenever they change; they follow from the record. A reply is written once, by any
-//! process, and stays until the debate is complete.
+//! process, and stays until the debate is complete or the call has failed.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{BufReader, ErrorKind};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::debate::CallKey;
+use dialectic_base::encoding::hexadecimal;
 
-use super::snapshot::write_once;
+use crate::debate::{AgentId, CallKey};
+
+use super::snapshot::{open_regular, write_once};
 use super::{Entry, Readers, StoreError, write_atomically};
 
 /// A request that waits for the host's reply. It needs no other text.
@@ -40,6 +43,15 @@ pub struct HostRequest {
     pub max_tokens: Option<u32>,
 }
 
+/// Requests that a run has shown.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostRequests {
+    /// Whether none follows before another reply, or the answer of a model.
+    #[serde(rename = "complete")]
+    pub is_complete: bool,
+    pub requests: Vec<HostRequest>,
+}
+
 /// The host's reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedReply {
@@ -52,9 +64,12 @@ pub struct SavedReply {
 impl HostRequest {
     /// The id of a call's request: letters and digits, the same in every run.
     pub fn id_of(key: &CallKey) -> String {
-        // Keys always have a JSON form.
-        let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(serde_json::to_vec(key).unwrap_or_default()).into();
-        format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
+        let CallKey { round, stage, agent_id, target_agent_id, pass } = key;
+        let target = target_agent_id.as_ref().map(AgentId::as_str);
+        let text = format!("{:?}", (round, stage.as_str(), agent_id.as_str(), target, pass));
+        let mut id = hexadecimal(&Sha256::digest(text));
+        id.truncate(8);
+        id
     }
 
     /// Who is to write what: `The kiss (kiss): critique of agent-architect, round 1`.
@@ -84,30 +99,31 @@ impl Entry {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn host_requests(&self) -> Result<Vec<HostRequest>, StoreError> {
-        let mut requests = self.shown_to_host()?;
-        requests.retain(|request| !self.reply_path(&request.key).exists());
-        Ok(requests)
+    pub fn host_requests(&self) -> Result<HostRequests, StoreError> {
+        let HostRequests { mut is_complete, requests: shown } = self.shown_to_host()?;
+        let mut requests = Vec::new();
+        for request in shown {
+            match self.host_reply(&request.key)? {
+                Some(_) => is_complete = false,
+                None => requests.push(request),
+            }
+        }
+        Ok(HostRequests { is_complete, requests })
     }
 
     /// The requests that the last run showed, including those with a reply by now.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn shown_to_host(&self) -> Result<Vec<HostRequest>, StoreError> {
-        let path = self.requests_path();
-        let bytes = match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            read => read.map_err(|source| StoreError::Read { path: path.clone(), source })?,
-        };
-        serde_json::from_slice(&bytes).map_err(|error| StoreError::Read { path, source: error.into() })
+    pub fn shown_to_host(&self) -> Result<HostRequests, StoreError> {
+        Ok(read_json(self.requests_path())?.unwrap_or_default())
     }
 
     /// Replaces the requests.
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write_host_requests(&self, requests: &[&HostRequest]) -> Result<(), StoreError> {
+    pub fn write_host_requests(&self, requests: &HostRequests) -> Result<(), StoreError> {
         let path = self.host_path();
         fs::create_dir_all(&path).map_err(|source| StoreError::Directory { path, source })?;
         write_atomically(&self.requests_path(), Readers::Owner, |out| Ok(serde_json::to_writer_pretty(out, requests)?))
@@ -118,14 +134,7 @@ impl Entry {
     /// # Errors
     /// It cannot be read.
     pub fn host_reply(&self, key: &CallKey) -> Result<Option<SavedReply>, StoreError> {
-        let path = self.reply_path(key);
-        match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(|error| StoreError::Read { path, source: error.into() }),
-            Err(source) => Err(StoreError::Read { path, source }),
-        }
+        read_json(self.reply_path(key))
     }
 
     /// Saves the reply to a request unless it has one. Returns whether it was saved.
@@ -134,6 +143,11 @@ impl Entry {
     /// It cannot be written.
     pub fn save_host_reply(&self, key: &CallKey, reply: &SavedReply) -> Result<bool, StoreError> {
         write_once(&self.reply_path(key), |out| Ok(serde_json::to_writer(out, reply)?))
+    }
+
+    /// Removes the reply to a request, so that another can be given.
+    pub fn forget_host_reply(&self, key: &CallKey) {
+        drop(fs::remove_file(self.reply_path(key)));
     }
 
     /// The time of the last request or reply; `None` if there are none.
@@ -145,6 +159,15 @@ impl Entry {
     pub fn forget_host(&self) {
         drop(fs::remove_dir_all(self.host_path()));
     }
+}
+
+/// The contents of a file; `None` if there is none.
+fn read_json<T: DeserializeOwned>(path: PathBuf) -> Result<Option<T>, StoreError> {
+    let read = match open_regular(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.and_then(|file| Ok(serde_json::from_reader(BufReader::new(file))?)),
+    };
+    read.map(Some).map_err(|source| StoreError::Read { path, source })
 }
 
 #[cfg(test)]
@@ -174,14 +197,20 @@ mod tests {
     fn a_request_waits_until_its_first_reply() {
         let directory = tempfile::tempdir().unwrap();
         let entry = Entry::of_state(&directory.path().join("a.json"));
-        assert_eq!(entry.host_requests().unwrap(), []);
+        assert_eq!(entry.host_requests().unwrap(), HostRequests::default());
         // An agent's id is any text.
-        entry.write_host_requests(&[&request("../a"), &request("b")]).unwrap();
+        let requests = vec![request("../a"), request("b")];
+        entry.write_host_requests(&HostRequests { is_complete: true, requests }).unwrap();
         let said = |text: &str| SavedReply { text: text.to_owned(), by: None };
         assert!(entry.save_host_reply(&key("../a"), &said("first")).unwrap());
         assert!(!entry.save_host_reply(&key("../a"), &said("second")).unwrap());
         assert_eq!(entry.host_reply(&key("../a")).unwrap(), Some(said("first")));
-        assert_eq!(entry.host_requests().unwrap(), [request("b")]);
+        let open = entry.host_requests().unwrap();
+        assert_eq!(open, HostRequests { is_complete: false, requests: vec![request("b")] });
+        entry.forget_host_reply(&key("../a"));
+        assert!(entry.host_requests().unwrap().is_complete);
+        fs::write(entry.requests_path(), "{").unwrap();
+        assert!(matches!(entry.host_requests(), Err(StoreError::Read { .. })));
         entry.forget_host();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

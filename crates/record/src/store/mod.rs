@@ -18,12 +18,12 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 
 pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, read_state};
-pub use host::{HostRequest, SavedReply};
+pub use host::{HostRequest, HostRequests, SavedReply};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use lock::{FileLock, is_locked, try_lock};
 pub use record::{Record, Replica, ReplicaError};
 pub use saved::{AccessMode, SavedDebate};
-pub use snapshot::{Readers, write_atomically};
+pub use snapshot::{Readers, directory_of, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
 
 /// Why a debate could not be saved or loaded.

@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 
 use crate::debate::{Debate, Event, Recorded, Status, fold};
 
 use super::journal::{hold, last_event};
-use super::snapshot::read_mark;
-use super::snapshot::remove_leftovers;
+use super::snapshot::{directory_of, read_mark, remove_leftovers};
 use super::{Directory, Entry, Record, StateFileError, StoreError, read_journal, read_state};
 
 #[derive(Debug)]
@@ -148,7 +146,7 @@ impl Directory {
     /// # Errors
     /// It is not.
     pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
-        let directory = entry.state.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = directory_of(&entry.state);
         let is_here =
             fs::canonicalize(directory).is_ok_and(|real| fs::canonicalize(self.path()).is_ok_and(|own| own == real));
         if !is_here {

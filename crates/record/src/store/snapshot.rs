@@ -81,7 +81,8 @@ pub(super) fn write_once(
     written().map_err(|source| StoreError::Write { path: path.to_owned(), source })
 }
 
-fn directory_of(path: &Path) -> &Path {
+/// The directory of a file, `.` for a bare name.
+pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

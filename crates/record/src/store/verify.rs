@@ -127,7 +127,10 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
             // A debate killed before its first save has no state file; one that ended has saved it.
             let of_run =
                 contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
-            let ended = of_run.is_some_and(ends_a_run);
+            let ended = matches!(
+                of_run,
+                Some(Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
+            );
             if ended && !running {
                 found.flaws.push(Flaw::NoState);
             }
@@ -147,11 +150,6 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<VerifiedRecord, StoreErro
         _ => {}
     }
     Ok(found)
-}
-
-/// Whether the state is saved directly after this event.
-fn ends_a_run(event: &Event) -> bool {
-    matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
 
 fn read_saved(path: &Path) -> Result<ReadState, StateFileError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use console::measure_text_width;
 
 use dialectic_base::figures::counted;
+use dialectic_base::provider::HOST;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Contribution, Debate, Ledger, Point, ResultKind};
 
@@ -90,9 +91,10 @@ fn next(debate: &Debate, name: &str, columns: Option<usize>) -> String {
     let points = if Ledger::shown(debate).is_empty() { "" } else { " points" };
     let mut line = "Next: ".to_owned();
     let mut used = line.len();
-    let commands =
-        [format!("show {name}{points}"), format!("ask {name} \"Why not …?\""), format!("report {name} --open")];
-    for (place, command) in commands.iter().enumerate() {
+    let is_hosted = debate.settings.as_ref().is_some_and(|settings| settings.judge.provider == HOST);
+    let ask = (!is_hosted).then(|| format!("ask {name} \"Why not …?\""));
+    let commands = [Some(format!("show {name}{points}")), ask, Some(format!("report {name} --open"))];
+    for (place, command) in commands.into_iter().flatten().enumerate() {
         let command = format!("dialectic {command}");
         let width = measure_text_width(&command);
         if place > 0 && columns.is_some_and(|columns| used + 3 + width > columns) {

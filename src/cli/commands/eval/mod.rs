@@ -18,17 +18,14 @@ use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
 use dialectic_base::money::Usd;
-use dialectic_base::provider::OFFLINE;
+use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_config::{
     EvaluationSettings, EvaluatorSettings, Overrides, Switch, capture_environment, judge_as_evaluator, load_evaluators,
 };
 use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, program_warnings};
-use dialectic_engine::agent::timeouts_of;
+use dialectic_engine::agent::{price_at, timeouts_of};
 use dialectic_engine::runner::{Models, note_spent};
-use dialectic_llm::{
-    Caller, CallerLimits, ConcurrencyLimit, Timeouts,
-    models::{built_in_price, with_cache_writes},
-};
+use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, Timeouts};
 use dialectic_record::debate::{Forecast, PlannedCall, default_settings};
 use dialectic_record::store::AccessMode;
 
@@ -177,6 +174,9 @@ fn callers<'a>(
     environment: &'a Environment,
 ) -> Result<impl Fn(&EvaluatorSettings) -> Caller + use<'a>, Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
+    if used().any(|(_, provider)| provider == HOST) {
+        return Err(UserError::input("the host cannot evaluate").with_hint("name models with --config").into());
+    }
     missing_keys_of(used(), &settings.providers, environment)?;
     let models = Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, false, &[])?;
     let limits = CallerLimits {
@@ -185,12 +185,8 @@ fn callers<'a>(
         max_retries: default_settings().debate.max_retries,
     };
     let price = move |one: &EvaluatorSettings| {
-        let listed = || {
-            let is_own = !is_elsewhere(&one.provider, &settings.providers, environment);
-            is_own.then(|| built_in_price(&one.provider, &one.model)).flatten()
-        };
-        let price = settings.prices.get(&one.model).copied().or_else(listed);
-        price.map(|price| with_cache_writes(price, &one.provider, &one.model))
+        let is_elsewhere = is_elsewhere(&one.provider, &settings.providers, environment);
+        price_at(&one.provider, &one.model, &settings.prices, is_elsewhere)
     };
     Ok(move |one: &EvaluatorSettings| Caller {
         chat: models.of(&one.provider),

@@ -54,8 +54,8 @@ pub(super) struct Budget {
     level: Level,
     /// The maximum length of this round's answers.
     written: Level,
-    /// Calls that are shown to the host: they take place without being sent.
-    pub(super) shown: u32,
+    /// Requests shown to the host: each counts as a call although nothing is sent.
+    pub(super) shown: BTreeSet<CallKey>,
     /// Whether this run has reported omissions.
     has_said_left_out: bool,
 }
@@ -155,7 +155,7 @@ impl Budget {
             spare: Vec::new(),
             level: Level::FULL,
             written: Level::LEAST,
-            shown: 0,
+            shown: BTreeSet::new(),
             has_said_left_out: false,
         };
         for recorded in past {
@@ -202,8 +202,8 @@ impl Budget {
     }
 
     fn room(&self) -> Amount {
-        let shown = Amount { usd: Usd::ZERO, requests: self.shown };
-        self.limit.whole().saturating_sub(self.ledger.taken_in_all() + shown)
+        let requests = u32::try_from(self.shown.len()).unwrap_or(u32::MAX);
+        self.limit.whole().saturating_sub(self.ledger.taken_in_all() + Amount { usd: Usd::ZERO, requests })
     }
 
     /// The reserve that must remain in addition to an attempt; `spares` is whether it includes dispensable calls.
@@ -304,17 +304,24 @@ impl Budget {
         grant.map_or(Permission::Refused, Permission::Granted)
     }
 
-    /// Decides whether the host may be shown a request, which then takes one of the calls.
+    /// Decides whether a request may be shown to the host; if so, it counts as a call.
     pub(super) fn show(&mut self, wanted: &AttemptRequest) -> Permission<()> {
         match self.decide(wanted) {
             Permission::Granted(grant) => {
                 self.note_granted(wanted, grant.level);
-                self.shown += 1;
+                self.shown.insert(wanted.key.clone());
                 Permission::Granted(())
             }
             Permission::Later => Permission::Later,
             Permission::Refused => Permission::Refused,
         }
+    }
+
+    /// The reservation for a request that the host was shown and has answered.
+    fn accept(&self, wanted: &AttemptRequest) -> Permission<Grant> {
+        let payee = self.payees.get(&wanted.key.agent_id);
+        let grant = payee.and_then(|payee| self.grant(payee, wanted, self.level, Amount::ZERO));
+        grant.map_or(Permission::Refused, Permission::Granted)
     }
 
     /// Removes a granted call from the remaining needs.
@@ -348,6 +355,9 @@ impl Budget {
         // Savings of other calls may still pay for the check, but not together with another round.
         self.is_round_too_dear = !is_affordable && !is_first_round;
         self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
+        for calls in [&mut self.rest, &mut self.closing, &mut self.check, &mut self.spare] {
+            calls.retain(|call| !self.shown.contains(&call.key));
+        }
         self.written = Level::LEAST;
     }
 
@@ -356,12 +366,6 @@ impl Budget {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
         self.need(calls, Level::LEAST, None).fits(self.room())
-    }
-
-    /// Whether the needs fit, including the check after the first round.
-    fn is_need_met(&self) -> bool {
-        let calls = self.rest.iter().chain(&self.closing).chain(&self.check);
-        !self.is_round_too_dear && self.need(calls, Level::LEAST, None).fits(self.room())
     }
 }
 
@@ -401,8 +405,9 @@ impl Engine {
 
     /// Requests permission for an attempt. A granted reservation is in the journal.
     pub(super) fn reserve(&mut self, wanted: &AttemptRequest) -> Result<Permission<Reserved>, StoreError> {
+        let was_shown = self.budget.as_mut().is_some_and(|budget| budget.shown.remove(&wanted.key));
         let Some(budget) = &self.budget else { return self.note_unlimited(wanted) };
-        let grant = match budget.decide(wanted) {
+        let grant = match if was_shown { budget.accept(wanted) } else { budget.decide(wanted) } {
             Permission::Granted(grant) => grant,
             Permission::Later => return Ok(Permission::Later),
             Permission::Refused => return Ok(Permission::Refused),
@@ -453,7 +458,6 @@ impl Engine {
 
     /// [`plan_costs`](Self::plan_costs) from the state of `debate`.
     pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
-        self.withdraw_requests();
         if self.budget.is_none() {
             return Ok(());
         }
@@ -513,9 +517,12 @@ impl Engine {
         Ok(self.append(Event::CheckForgone)?)
     }
 
-    /// Whether the planned next round and the closing fit.
+    /// Whether the planned next round and the closing fit, including the check after the first round.
     pub(super) fn is_plan_affordable(&self) -> bool {
-        self.budget.as_ref().is_none_or(Budget::is_need_met)
+        self.budget.as_ref().is_none_or(|budget| {
+            let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
+            !budget.is_round_too_dear && budget.need(calls, Level::LEAST, None).fits(budget.room())
+        })
     }
 
     /// Reports reduced output limits, once for each lower value.

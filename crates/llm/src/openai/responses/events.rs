@@ -148,7 +148,7 @@ impl Pieces for Events {
         }
         let is_stated = answer["output_text"].as_str().is_some_and(|text| !text.is_empty());
         let has_output = answer["output"].is_array();
-        let mut output: Vec<Value> = serde_json::from_value(take(&mut answer, "output")).unwrap_or_default();
+        let mut output = if let Value::Array(output) = take(&mut answer, "output") { output } else { Vec::new() };
         if output.is_empty() && !is_stated {
             output = self.items.into_values().filter_map(PendingItem::into_item).collect();
         }
