@@ -261,6 +261,9 @@ impl Sandbox {
     /// Panics unless the saved state is the fold of the journal.
     pub(crate) fn assert_state_is_the_fold(&self, id: &str) {
         let event = |event| serde_json::from_value(event).unwrap_or_else(|error| panic!("not an event: {error}"));
+        // The journal is written before the state, and a server is still running.
+        let is_behind = || self.state(id)["journal"]["events"] != self.events(id).len();
+        (0..100).take_while(|_| is_behind()).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(100)));
         let events: Vec<Recorded> = self.events(id).into_iter().map(event).collect();
         let folded = fold(&events).expect("the journal is the record of a debate");
         let folded = serde_json::to_value(DebateFile::of(&folded)).expect("a state can be written");
