@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::error::Error;
+use dialectic_base::markdown::truncate;
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{ContextDirectory, Source};
@@ -31,8 +32,10 @@ const LINE: usize = 200;
 
 #[expect(clippy::unwrap_used, reason = "constant patterns")]
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
+    let before = r"pub(?:\([^)]*\))?|export|default|async|unsafe|static|abstract|final|public|private|protected|const";
     let words = "fn|def|func|fun|function|class|struct|enum|union|trait|interface|type|const|static|module|record";
-    Regex::new(&format!(r"\b(?:{words})\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w{{2,}})")).unwrap()
+    let name = r"(?:\([^)]*\)\s*)?([A-Za-z_]\w{2,})";
+    Regex::new(&format!(r"^[-+\s]*(?:(?:{before})\s+)*(?:{words})\s+{name}")).unwrap()
 });
 #[expect(clippy::unwrap_used, reason = "constant patterns")]
 static CALLED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b([A-Za-z_]\w{2,})(?:::<[^()]*>)?\s*\(").unwrap());
@@ -68,9 +71,11 @@ impl Repository {
         let mut uses = Attachments::new(settings, environment);
         uses.add(USES.to_owned(), text.as_bytes())?;
         change.attachments = change.attachments.iter().chain(uses.into_all().iter()).cloned().collect();
-        change.problem.push_str(&format!(
-            " {USES} shows where other files have the names that the change defines, edits or calls, found by name alone."
-        ));
+        change.problem.push(' ');
+        change.problem.push_str(USES);
+        change
+            .problem
+            .push_str(" shows where other files name what the change defines, edits or calls, found by name alone.");
         Ok(())
     }
 }
@@ -135,8 +140,8 @@ fn touched(set: &ChangeSet, diff: &str, source: &Source) -> Result<BTreeSet<Stri
         let lines: Vec<&str> = text.lines().collect();
         for hunk in set.file(path).iter().flat_map(|file| &file.hunks) {
             // The first lines of a hunk are unchanged.
-            let upto = lines.iter().take(hunk.first as usize + 3).rev();
-            let around = upto.flat_map(|line| DEFINED.captures(line)).next();
+            let mut upto = lines.iter().take(hunk.first as usize + 3).rev();
+            let around = upto.find_map(|line| DEFINED.captures(line));
             touched.extend(around.map(|defined| defined[1].to_owned()));
         }
         true
@@ -155,5 +160,10 @@ fn names(diff: &str, pattern: &Regex) -> BTreeSet<String> {
 fn excerpt(lines: &[&str], at: usize, is_definition: bool) -> String {
     let (first, last) = if is_definition { (at, at + BODY) } else { (at.saturating_sub(AROUND), at + AROUND) };
     let shown = lines.iter().enumerate().take(last + 1).skip(first);
-    shown.map(|(at, line)| format!("{:>4} | {}\n", at + 1, line.chars().take(LINE).collect::<String>())).collect()
+    let mut out = String::new();
+    for (at, line) in shown {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{:>4} | {}", at + 1, truncate(line, LINE));
+    }
+    out
 }

@@ -3,6 +3,8 @@
 //! It is asked only for names, hashes and stored bytes, with all filters disabled. Commands that could start external
 //! diffs or conversions are not used: this program reads the files of the working tree and computes the changes itself.
 
+#![expect(clippy::missing_errors_doc, reason = "every command fails in the ways of `GitError`")]
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -265,7 +267,10 @@ impl Git {
 
     /// The bytes stored under each hash; `None` for a missing one.
     pub fn all_stored(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let asked: String = hashes.iter().map(|hash| format!("{hash}\n")).collect();
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked = hashes.join("\n") + "\n";
         let printed = self.run(&["cat-file", "--batch"], asked.as_bytes())?;
         let mut rest = &printed[..];
         let mut next = || {

@@ -1,5 +1,7 @@
 //! `file_search`: finds a regular expression in the files of the context directory or repository.
 
+use std::fmt::Write;
+
 use regex::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
@@ -97,7 +99,8 @@ fn excerpt(pattern: &Regex, text: &str, around: usize, most: usize) -> Option<(S
                 break;
             }
             let mark = if hits.contains(&place) { ':' } else { '-' };
-            out.push_str(&format!("{}{mark} {}\n", place + 1, truncate(line, LINE)));
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{}{mark} {}", place + 1, truncate(line, LINE));
         }
         next = next.max(last + 1);
     }

@@ -78,7 +78,8 @@ pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
             let path = inside.join(&name).to_string_lossy().into_owned();
             if name.starts_with('.') || files.len() >= MOST_FILES {
                 continue;
-            } else if kind.is_dir() && !UNTOLD.contains(&name.as_str()) {
+            }
+            if kind.is_dir() && !UNTOLD.contains(&name.as_str()) {
                 pending.push(path);
             } else if kind.is_file() {
                 files.push(path);

@@ -49,12 +49,11 @@ impl Source {
     /// # Errors
     /// Git fails.
     pub fn after(change: &ChangeSet, root: ContextDirectory, git: Git) -> Result<Self, GitError> {
-        let files = match &change.head {
-            Some(head) => git.tree(head)?.into_iter().map(|(path, blob)| (path, Some(blob))).collect(),
-            None => {
-                let changed = change.files.iter().map(|file| file.path.clone());
-                git.tracked()?.into_iter().chain(changed).map(|path| (path, None)).collect()
-            }
+        let files = if let Some(head) = &change.head {
+            git.tree(head)?.into_iter().map(|(path, blob)| (path, Some(blob))).collect()
+        } else {
+            let changed = change.files.iter().map(|file| file.path.clone());
+            git.tracked()?.into_iter().chain(changed).map(|path| (path, None)).collect()
         };
         Ok(Self { directory: root, repository: Some(Repository { git, files }) })
     }
@@ -139,27 +138,23 @@ impl Source {
         Ok(looked_at)
     }
 
+    /// The bytes of files, unless they are large or may hold secrets.
     fn all(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let blob = |path: &String| match &self.repository {
-            Some(repository) => repository.files.get(path)?.as_ref(),
-            None => None,
+        let in_tree = |path: &String| self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes);
+        let Some(Repository { git, files }) = &self.repository else { return Ok(paths.iter().map(in_tree).collect()) };
+        let is_shown = |path: &str, blob: &Blob| {
+            blob.size.is_some_and(|size| size <= FILE) && self.directory.checked(path, true).is_ok()
         };
-        let is_shown = |path: &String| self.directory.checked(path, true).is_ok();
-        let is_small = |blob: &&Blob| blob.size.is_some_and(|size| size <= FILE);
-        let wanted = paths.iter().map(|path| blob(path).filter(|blob| is_shown(path) && is_small(blob)));
-        let wanted: Vec<Option<&Blob>> = wanted.collect();
-        let hashes: Vec<&str> = wanted.iter().flatten().map(|blob| blob.hash.as_str()).collect();
-        let stored = match &self.repository {
-            Some(Repository { git, .. }) if !hashes.is_empty() => git.all_stored(&hashes)?,
-            Some(_) | None => Vec::new(),
+        let wanted = paths.iter().filter_map(|path| Some((path, files.get(path)?.as_ref()?)));
+        let wanted: Vec<_> = wanted.filter(|(path, blob)| is_shown(path, blob)).collect();
+        let hashes: Vec<&str> = wanted.iter().map(|(_, blob)| blob.hash.as_str()).collect();
+        let stored = wanted.iter().map(|(path, _)| *path).zip(git.all_stored(&hashes)?);
+        let mut stored: BTreeMap<&String, Option<Vec<u8>>> = stored.collect();
+        let read = |path: &String| match files.get(path) {
+            Some(Some(_)) => stored.remove(path).flatten(),
+            Some(None) | None => in_tree(path),
         };
-        let mut stored = stored.into_iter();
-        let read = |(path, wanted): (&String, &Option<&Blob>)| match (blob(path), wanted) {
-            (None, _) => self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes),
-            (Some(_), Some(_)) => stored.next().flatten(),
-            (Some(_), None) => None,
-        };
-        Ok(paths.iter().zip(&wanted).map(read).collect())
+        Ok(paths.iter().map(read).collect())
     }
 }
 

@@ -180,8 +180,7 @@ impl TextArgument {
         let object = arguments.as_object().ok_or(ToolError::NotAnObject(type_name(arguments)))?;
         let unusable = |found| ToolError::Unusable { name, found, expected };
         let text: Cow<'_, str> = match object.get(name) {
-            None if is_optional => return Ok("".into()),
-            Some(Value::Null) if is_optional => return Ok("".into()),
+            None | Some(Value::Null) if is_optional => "".into(),
             None => return Err(ToolError::Missing { name, expected }),
             Some(Value::String(text)) => text.into(),
             // Models write numbers as they like.

@@ -40,7 +40,7 @@ pub fn opened<'a>(all: impl Iterator<Item = &'a Metadata>) -> Vec<String> {
         let one = match call.name.as_str() {
             "file_read" => given("path").map(place),
             "file_search" | "context_search" => {
-                given("pattern").or(given("term")).map(|text| format!("search {text:?}"))
+                given("pattern").or(given("term")).map(|text| format!("search \"{text}\""))
             }
             // A list of names shows no code.
             _ => None,
