@@ -86,9 +86,10 @@ fn uses(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Error> {
     let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();
     let (touched, called) = (touched(set, diff, source)?, names(diff, &CALLED));
     let names: Vec<&String> = touched.iter().chain(called.difference(&touched)).take(NAMES).collect();
-    let Ok(pattern) =
-        Regex::new(&format!(r"\b(?:{})\b", names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join("|")))
-    else {
+    let Ok(pattern) = Regex::new(&format!(
+        r"(?-u:\b)(?:{})(?-u:\b)",
+        names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join("|")
+    )) else {
         return Ok(String::new());
     };
     let mut found: BTreeMap<String, (usize, Vec<Place>)> = BTreeMap::new();
