@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::error::Error;
+use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::runner::Attachments;
@@ -20,10 +21,15 @@ use super::{Change, DIFF, Repository, unreadable};
 const USES: &str = "uses.txt";
 /// The maximum characters of it: an eighth of the material.
 const ROOM: usize = DebateSettings::ATTACHMENT_LIMIT / 8;
-/// The maximum number of names to look for, of places where a name tells anything, and of those shown for each name.
+/// The maximum number of names to look for, of places where a called name tells anything, and of those shown for each
+/// name.
 const NAMES: usize = 100;
 const TELLING: usize = 40;
 const SHOWN: usize = 5;
+/// The maximum number of places shown for a name that the change defines or edits.
+const CALLERS: usize = 30;
+/// The beginnings of lines that only import a name.
+const IMPORTS: [&str; 4] = ["use ", "import ", "from ", "#include"];
 /// The lines shown before and after a place, and after a definition.
 const AROUND: usize = 2;
 const BODY: usize = 8;
@@ -85,25 +91,23 @@ fn uses(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Error> {
         set.files.iter().filter(|file| file.lines.is_some()).map(|file| file.path.as_str()).collect();
     let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();
     let (touched, called) = (touched(set, diff, source)?, names(diff, &CALLED));
-    let names: Vec<&String> = touched.iter().chain(called.difference(&touched)).take(NAMES).collect();
-    let Ok(pattern) = Regex::new(&format!(
-        r"(?-u:\b)(?:{})(?-u:\b)",
-        names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join("|")
-    )) else {
-        return Ok(String::new());
-    };
+    let names = touched.iter().chain(called.difference(&touched)).map(String::as_str);
+    let names: Vec<&str> = names.take(NAMES).collect();
+    let pattern = Regex::new(&format!(r"(?-u:\b)(?:{})(?-u:\b)", names.join("|")));
+    let Some(pattern) = pattern.ok().filter(|_| !names.is_empty()) else { return Ok(String::new()) };
     let mut found: BTreeMap<String, (usize, Vec<Place>)> = BTreeMap::new();
     let mut paths = source.paths();
     paths.retain(|path| !whole.contains(path.as_str()) && extensions.contains(&Path::new(path).extension()));
     source.visit(&paths, |path, text| {
         let lines: Vec<&str> = text.lines().collect();
-        for (at, line) in lines.iter().enumerate() {
+        let is_import = |line: &str| IMPORTS.iter().any(|word| line.trim_start().starts_with(word));
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| !is_import(line)) {
             let here: BTreeSet<&str> = pattern.find_iter(line).map(|name| name.as_str()).collect();
-            for name in here.into_iter().filter(|name| !name.is_empty()) {
+            for name in here {
                 let (count, places) = found.entry(name.to_owned()).or_default();
                 *count += 1;
                 let is_definition = DEFINED.captures_iter(line).any(|defined| &defined[1] == name);
-                if places.len() < SHOWN || is_definition {
+                if places.len() < CALLERS || is_definition {
                     places.push(Place {
                         path: path.to_owned(),
                         is_definition,
@@ -115,20 +119,22 @@ fn uses(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Error> {
         true
     })?;
     // Who uses what the change touches comes first, then the rarest names.
-    let mut ranked: Vec<_> = found.into_iter().filter(|(_, (count, _))| *count <= TELLING).collect();
+    let mut ranked: Vec<_> =
+        found.into_iter().filter(|(name, (count, _))| *count <= TELLING || touched.contains(name)).collect();
     ranked.sort_by_key(|(name, (count, _))| (!touched.contains(name), *count));
     let mut out = String::new();
     for (name, (count, mut places)) in ranked {
         places.sort_by_key(|place| !place.is_definition);
-        let mut section = format!("{name}: {count} lines elsewhere\n");
-        for place in places.iter().take(SHOWN) {
+        let (mut section, mut path) = (format!("{name}: {} elsewhere\n", counted(count as u64, "line")), "");
+        for place in places.iter().take(if touched.contains(&name) { CALLERS } else { SHOWN }) {
             // Writing to a string cannot fail.
-            let _ = write!(section, "{}\n{}", place.path.escape_debug(), place.text);
+            let _ = if place.path == path { writeln!(section, "--") } else { writeln!(section, "{:?}", place.path) };
+            (path, section) = (&place.path, section + &place.text);
+            if out.chars().count() + section.chars().count() > ROOM {
+                return Ok(out);
+            }
         }
-        if out.chars().count() + section.chars().count() < ROOM {
-            out += &section;
-            out.push('\n');
-        }
+        out = out + &section + "\n";
     }
     Ok(out)
 }

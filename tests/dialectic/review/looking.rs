@@ -142,9 +142,7 @@ fn what_the_change_touches_is_shown_by_name_and_the_tools_to_all_unless_they_are
     sandbox.run(["review", "-c", "own.json"]).expect_code(0);
     for request in server.requests() {
         assert_eq!(request.tools(), TOOLS, "{}", request.task());
-        assert!(
-            request.prompt().contains("charge: 2 lines elsewhere\njobs/nightly.py\n   1 | from bank import charge")
-        );
+        assert!(request.prompt().contains("charge: 1 line elsewhere\n\"jobs/nightly.py\"\n   2 | "));
         assert!(request.prompt().contains("   1 | def retry(call, times):\n   2 |     while times != 0:"));
         assert!(!request.prompt().contains("# Files"), "tools take the paths of the diff");
     }
