@@ -15,7 +15,7 @@ use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{ContextDirectory, Source};
 use dialectic_record::debate::{ChangeSet, DebateSettings, Settings};
 
-use super::{Change, DIFF, Repository, unreadable};
+use super::{Change, Repository, unreadable};
 
 /// The name of the attachment.
 const USES: &str = "uses.txt";
@@ -69,8 +69,9 @@ impl Repository {
             "\n\nTools, if you have them, read the repository as it is after the change, by the paths of the diff. Look up \
              callers, definitions and tests before you report, confirm, refute or dismiss a fault.",
         );
-        let diff = change.attachments.iter().find(|one| one.name == DIFF).map_or("", |one| &one.text);
-        let text = uses(&change.set, diff, &source)?;
+        let diffs = change.attachments.iter().filter(|one| one.name.ends_with(".diff"));
+        let diff: String = diffs.map(|one| &*one.text).collect();
+        let text = uses(&change.set, &diff, &source)?;
         if text.is_empty() {
             return Ok(());
         }

@@ -53,6 +53,8 @@ pub struct Tools {
     pub limit: u32,
     /// The maximum number of characters of all results.
     pub room: usize,
+    /// Whether the last results say that they are.
+    pub ends_in_words: bool,
 }
 
 /// An answer that remained unreadable after a second request.
@@ -269,7 +271,7 @@ impl Ask {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit && log.length() < tools.room);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
             let left = offered.map_or(0, |tools| tools.room - log.length());
-            let is_last = offered.is_some_and(|tools| log.iterations + 1 == tools.limit);
+            let is_last = offered.is_some_and(|tools| tools.ends_in_words && log.iterations + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let answered = match self.caller.call(&self.request).await {
                 Err(failed) if toolbox.is_some() && may_go_without_tools(&failed.error) => {

@@ -360,8 +360,10 @@ impl Engine {
         if toolbox.is_empty() {
             return Ok(None);
         }
-        let room = tool_room(agent, self.debate().known_settings(), self.debate().change.is_some());
-        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit: agent.tool_call_limit, room }))
+        let is_review = self.debate().change.is_some();
+        let room = tool_room(agent, self.debate().known_settings(), is_review);
+        let limit = agent.tool_call_limit;
+        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, ends_in_words: is_review }))
     }
 
     fn tool_context(&self, round: u32) -> Result<Option<ToolContext>, EngineError> {
