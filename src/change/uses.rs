@@ -65,11 +65,9 @@ impl Repository {
         let keys = known_keys(&settings.providers, environment);
         let directory = directory.withholding(environment.file()).redacting(keys);
         let source = Source::after(&change.set, directory, self.git.clone())?;
-        change.problem.push_str(
-            "\n\nTools, if you have them, read the repository as it is after the change, by the paths of the diff. Look up \
-             callers, definitions and tests before you report, confirm, refute or dismiss a fault.",
-        );
-        let diffs = change.attachments.iter().filter(|one| one.name.ends_with(".diff"));
+        change.problem += "\n\nTools, if you have them, read the repository as it is after the change, by the paths of the diff. Look up \
+             callers, definitions and tests before you report, confirm, refute or dismiss a fault.";
+        let diffs = change.attachments.iter().filter(|one| one.name.strip_suffix(".diff").is_some());
         let diff: String = diffs.map(|one| &*one.text).collect();
         let text = uses(&change.set, &diff, &source)?;
         if text.is_empty() {
@@ -78,11 +76,7 @@ impl Repository {
         let mut uses = Attachments::new(settings, environment);
         uses.add(USES.to_owned(), text.as_bytes())?;
         change.attachments = change.attachments.iter().chain(uses.into_all().iter()).cloned().collect();
-        change.problem.push(' ');
-        change.problem.push_str(USES);
-        change
-            .problem
-            .push_str(" shows where other files name what the change defines, edits or calls, found by name alone.");
+        change.problem += " The attachment uses.txt shows where other files name what the change defines, edits or calls, found by name alone.";
         Ok(())
     }
 }

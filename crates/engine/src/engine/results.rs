@@ -374,22 +374,18 @@ impl Engine {
         }
         let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
         let under_review = debate.change.as_deref().filter(|change| change.base.is_some());
-        let under_review = match under_review {
-            Some(change) => {
-                // A repository that is gone has nothing to be read.
-                let Some(root) = git::root_of(&path) else { return Ok(None) };
-                Some((change, root))
-            }
-            None => None,
+        let path = match (under_review, git::root_of(&path)) {
+            (Some(_), Some(root)) => root,
+            // The repository is gone.
+            (Some(_), None) => return Ok(None),
+            (None, _) => path,
         };
-        let path = under_review.as_ref().map_or(path, |(_, root)| root.clone());
-        let directory = ContextDirectory::open(&path)
-            .map_err(|source| EngineError::ContextDir { path: path.clone(), source })?
-            .withholding(self.panel.withheld.as_deref())
-            .redacting(self.panel.keys.clone());
+        let unreadable = |source| EngineError::ContextDir { path: path.clone(), source };
+        let directory = ContextDirectory::open(&path).map_err(unreadable)?;
+        let directory = directory.withholding(self.panel.withheld.as_deref()).redacting(self.panel.keys.clone());
         let source = match under_review {
-            Some((change, root)) => Source::after(change, directory, Git::at(&root, &self.panel.environment))
-                .map_err(|source| EngineError::ContextDir { path, source: io::Error::other(source) })?,
+            Some(change) => Source::after(change, directory, Git::at(&path, &self.panel.environment))
+                .map_err(|error| unreadable(io::Error::other(error)))?,
             None => Source::directory(directory),
         };
         let finished = debate.rounds.iter().filter(|finished| finished.round_number < round);
