@@ -7,6 +7,7 @@ use dialectic_config::{ConfigError, EnvError, EvaluatorsError, NoKey, SyntaxFaul
 use dialectic_engine::access::{MissingKeys, ProviderAccessError, TrustError, VariableError};
 use dialectic_engine::agent::PanelError;
 use dialectic_engine::engine::{BudgetError, EngineError, FollowUpError, ForecastError, WindowError};
+use dialectic_engine::git::GitError;
 use dialectic_engine::runner::{AttachmentError, RunnerError, ServicesError, SpendingError};
 use dialectic_llm::command::{ProgramFault, program_preset};
 use dialectic_llm::openai::{ClientError, HttpClientError};
@@ -14,7 +15,6 @@ use dialectic_record::protocol::Unfit;
 use dialectic_record::store::{JournalError, StateFileError, StoreError};
 
 use crate::archive::ArchiveError;
-use crate::change::git::GitError;
 use crate::cli::dialogue::NotAsked;
 use crate::error::{Diagnostic, ErrorCategory};
 use crate::evaluation::SubjectError;

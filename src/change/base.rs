@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::error::Error;
 use dialectic_config::{DEFAULT_PATH, cache_directory};
+use dialectic_engine::git::Git;
 use dialectic_record::store::{Readers, write_atomically};
 
-use super::git::Git;
 use super::unreadable;
 
 /// The directory of a project's prompts and roles, next to its configuration.

@@ -5,7 +5,7 @@
 
 mod base;
 mod diff;
-pub(crate) mod git;
+mod uses;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,6 +17,7 @@ use dialectic_base::encoding::decode;
 use dialectic_base::figures::{counted, thousands};
 use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};
 use dialectic_engine::access::{Environment, known_keys};
+use dialectic_engine::git::{self, Entry, Git, GitError, Mode};
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, DebateSettings, LeftOut, Settings};
@@ -25,7 +26,6 @@ pub use base::Wanted;
 
 use base::plain;
 use diff::{FileDiff, Kind};
-use git::{Entry, Git, GitError, Mode};
 
 /// The attachment names of the diff and of the list of withheld files.
 const DIFF: &str = "change.diff";

@@ -123,7 +123,7 @@ pub(super) fn agreed(
             None
         }
     };
-    let offer = Offer { forecast: forecast.as_ref(), limit, tools: has_tools(settings) };
+    let offer = Offer { forecast: forecast.as_ref(), limit };
     if agree(&offer, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
 }
 
@@ -133,14 +133,12 @@ pub(super) struct Offer<'a> {
     /// The calls; `None` if they could not be computed.
     pub(super) forecast: Option<&'a Forecast>,
     pub(super) limit: Option<Usd>,
-    /// Whether agents may call tools, which no figure includes.
-    pub(super) tools: bool,
 }
 
 impl Offer<'_> {
     /// The maximum cost; `None` if unknown.
     pub(super) fn most(&self) -> Option<Usd> {
-        self.forecast.and_then(Forecast::most).filter(|most| !self.tools || *most == Usd::ZERO)
+        self.forecast.and_then(Forecast::most)
     }
 }
 
@@ -168,13 +166,8 @@ pub(super) fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -
 /// Reports the cost.
 fn tell(offer: &Offer<'_>, terminal: &mut Terminal) {
     if let Some(forecast) = offer.forecast {
-        terminal.notice(&price_tag(forecast, offer.limit, offer.tools));
+        terminal.notice(&price_tag(forecast, offer.limit));
     }
-}
-
-/// Whether any agent may call tools.
-pub(super) fn has_tools(settings: &Settings) -> bool {
-    settings.agents.iter().any(|agent| !agent.tools.is_empty())
 }
 
 /// Whether the terminal belongs to an automated system.

@@ -96,7 +96,7 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: unknown key `debate.maxConcurency` is ignored (did you mean `maxConcurrency`?)
     warning: unknown key `debates` is ignored (did you mean `debate`?)
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
-    warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
+    warning: unknown tool `browse` (known: `context_search`, `file_read`, `file_search`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `operations`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; using architect
     warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; using the built-in prompt
     The configuration is valid: 3 agents and a judge, at most 1 round.
@@ -110,7 +110,7 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: unknown key `debate.maxConcurency` is ignored (did you mean `maxConcurrency`?)
     warning: unknown key `debates` is ignored (did you mean `debate`?)
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
-    warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
+    warning: unknown tool `browse` (known: `context_search`, `file_read`, `file_search`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `operations`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; using architect
     warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; using the built-in prompt
     ");

@@ -7,6 +7,7 @@
 //! | [`agent`] | debaters and judge: from a step to a request, from a reply to a value |
 //! | [`access`] | access to providers: addresses, headers, keys, and trust |
 //! | [`tools`] | the tools for agents, and their sandbox |
+//! | [`git`] | reads a repository without running anything of it |
 //! | [`process`] | runs the user's commands in a shell, with limits |
 //!
 //! Nothing here prints, reads a configuration or the process's environment, or knows a terminal.
@@ -17,6 +18,7 @@
 pub mod access;
 pub mod agent;
 pub mod engine;
+pub mod git;
 pub mod process;
 pub mod runner;
 pub mod tools;

@@ -40,6 +40,10 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     pub(in crate::cli) models: ModelArgs,
 
+    /// Show the change only, without the tools to read the repository
+    #[arg(help_heading = "Who debates", long)]
+    pub(in crate::cli) no_tools: bool,
+
     /// Use models of all vendors whose keys are set, or of the programs that are installed
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     pub(in crate::cli) mixed: bool,

@@ -56,7 +56,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     }
     if asking.settings().judge.provider != OFFLINE {
         let (forecast, limit) = (asking.forecast()?, asking.left());
-        if !agree(&Offer { forecast: Some(&forecast), limit, tools: false }, "Ask it?", terminal)? {
+        if !agree(&Offer { forecast: Some(&forecast), limit }, "Ask it?", terminal)? {
             return Err(Error::Declined);
         }
     }

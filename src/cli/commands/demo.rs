@@ -225,6 +225,7 @@ fn as_it_went(moments: &[Moment]) -> Forecast {
         is_certain: true,
         input: Span::default(),
         output: Span::default(),
+        tools: None,
         cost: None,
     };
     Forecast { calls: settled.map(call).collect(), purchase: None }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::cli::dialogue::has_tools;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;
@@ -46,7 +45,7 @@ pub(super) fn run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Termi
 
 /// Prints a forecast, and warns of prompts that may be too long.
 pub(super) fn show(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
-    let total = display::price_tag(forecast, settings.max_cost(), has_tools(settings));
+    let total = display::price_tag(forecast, settings.max_cost());
     // The table is clean, and coloured on a terminal.
     terminal.result(&format!("{}\n\n{}", one_line(&total), display::forecast(forecast, terminal.screen())))?;
     terminal.warnings(check_windows(&forecast.calls, settings)?);

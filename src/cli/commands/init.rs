@@ -115,7 +115,7 @@ fn first_debate(environment: &Environment) -> Option<String> {
     let protocol = Protocol::named(&settings.debate.protocol)?;
     let spec = Spec::new(PROBLEM, protocol, settings);
     let forecast = runner(environment.clone()).ok()?.prepare(spec).ok()?.forecast().ok()??;
-    Some(price_tag(&forecast, None, false))
+    Some(price_tag(&forecast, None))
 }
 
 impl SetupAnswers {

@@ -1,8 +1,8 @@
 //! `dialectic resume`: continues a debate from its last finished call.
 
 use crate::cli::args::{ContinueArgs, ResumeArgs, RunArgs};
+use crate::cli::dialogue;
 use crate::cli::dialogue::Dialogue;
-use crate::cli::dialogue::{self, has_tools};
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, own, runner};
@@ -159,12 +159,11 @@ fn agreed(
     let name = directory.short_name(&saved.debate().id).to_owned();
     terminal.notice(&format!("Newest debate to resume: {name}, {}.", described(saved.debate())));
     let own = own(&args.going_on.vouch, &config_files(args.going_on.vouch.config.as_ref(), environment))?;
-    let tools = has_tools(saved.settings());
     let prepared = runner.resume(saved, &own)?;
     let limit = prepared.left()?;
     terminal.notice(&match prepared.forecast() {
         Ok(forecast) => {
-            forecast.map_or_else(String::new, |forecast| format!("Remaining: {}.", price_tag(&forecast, limit, tools)))
+            forecast.map_or_else(String::new, |forecast| format!("Remaining: {}.", price_tag(&forecast, limit)))
         }
         Err(error) => format!("The remaining cost cannot be estimated: {error}."),
     });

@@ -12,13 +12,15 @@ use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, list};
+use dialectic_base::provider::{HOST, calls_models};
 use dialectic_config::{
     ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, EnvFile, Loaded, Overrides, Switch, capture_environment,
     debates_directory, model_warnings, process_environment, users_environment,
 };
-use dialectic_engine::access::{Environment, is_trusted};
+use dialectic_engine::access::{Environment, is_program, is_trusted};
 use dialectic_engine::runner::Spec;
-use dialectic_record::debate::{ChangeSet, Debate, Solution, Status};
+use dialectic_engine::tools::FILE_TOOLS;
+use dialectic_record::debate::{ChangeSet, Debate, Settings, Solution, Status, ToolSettings};
 use dialectic_record::protocol::REVIEW;
 
 use super::debate::today;
@@ -26,6 +28,8 @@ use super::dry_run;
 
 /// The maximum number of bytes of a diff from a pipe.
 const MOST: u64 = 64 << 20;
+/// The maximum number of times that a reader uses tools for one answer, unless its configuration gives it some.
+const TOOL_CALLS: u32 = 6;
 /// The environment file of a directory.
 const ENV_FILE: &str = ".env";
 
@@ -40,7 +44,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let source = source(args, &directory, terminal)?;
     let environment = environment(args, &source, &directory, terminal)?;
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
-    let Loaded { settings, warnings, choice, hooks, .. } =
+    let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
             // It names the copy of the base's file.
             ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
@@ -58,7 +62,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
     };
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
-    let Change { problem, attachments, set } = match change {
+    let mut change = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
             return nothing("There is no change to review.", "No change, and no findings.", end, args, terminal);
@@ -68,6 +72,16 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             return nothing(said, "Only permissions changed, and no findings.", end, args, terminal);
         }
     };
+    match &source {
+        _ if args.no_tools => equip(&mut settings, &[]),
+        Source::Repository(repository) => {
+            equip(&mut settings, FILE_TOOLS);
+            settings.context_dir = Some(directory);
+            repository.add_uses(&mut change, &settings, &environment)?;
+        }
+        Source::Pipe(_) => {}
+    }
+    let Change { problem, attachments, set } = change;
     let read = receipt(&set);
     let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
@@ -94,6 +108,27 @@ fn nothing(said: &str, result: &str, end: ReviewEnd, args: &ReviewArgs, terminal
     let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
     let debate = Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() };
     end.print(&debate, &args.run, terminal)
+}
+
+/// Gives everybody whose model can use tools these, or nobody any.
+fn equip(settings: &mut Settings, tools: &[&str]) {
+    let Settings { agents, judge, providers, .. } = settings;
+    for agent in agents.iter_mut().chain([judge]) {
+        if tools.is_empty() {
+            agent.tools.clear();
+        }
+        if !calls_models(&agent.provider) || agent.provider == HOST || is_program(&agent.provider, providers) {
+            continue;
+        }
+        if agent.tools.is_empty() {
+            agent.tool_call_limit = agent.tool_call_limit.min(TOOL_CALLS);
+        }
+        for name in tools {
+            if agent.tools.iter().all(|tool| tool.name != *name) {
+                agent.tools.push(ToolSettings { name: (*name).to_owned() });
+            }
+        }
+    }
 }
 
 fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], terminal: &mut Terminal) {

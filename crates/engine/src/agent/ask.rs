@@ -51,6 +51,10 @@ pub struct Tools {
     pub toolbox: Arc<Toolbox>,
     /// The maximum number of replies to tool results; failed calls count.
     pub limit: u32,
+    /// The maximum number of characters of all results.
+    pub room: usize,
+    /// Whether the last results say that they are.
+    pub ends_in_words: bool,
 }
 
 /// An answer that remained unreadable after a second request.
@@ -264,12 +268,13 @@ impl Ask {
     async fn text(&mut self) -> Result<ParsedText, FailedCall> {
         let mut log = self.past_calls();
         loop {
-            let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
+            let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit && log.length() < tools.room);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
+            let left = offered.map_or(0, |tools| tools.room - log.length());
+            let is_last = offered.is_some_and(|tools| tools.ends_in_words && log.iterations + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let answered = match self.caller.call(&self.request).await {
-                // The budget reserves the answer itself, but no look-ups.
-                Err(failed) if matches!(failed.error, ModelError::OverBudget { .. }) && toolbox.is_some() => {
+                Err(failed) if toolbox.is_some() && may_go_without_tools(&failed.error) => {
                     self.tools = None;
                     continue;
                 }
@@ -279,7 +284,7 @@ impl Ask {
             let Some(toolbox) = toolbox.filter(|_| !tool_calls.is_empty()) else {
                 return Ok(log.into_said(text, message, call));
             };
-            let tool_results = run_all(toolbox, &tool_calls).await;
+            let tool_results = run_all(toolbox, &tool_calls, left, is_last).await;
             let stored = StoredReply { text, tool_calls, message, tool_results, parse_error: None };
             (self.on_reply)(stored.clone(), call.clone());
             log.note(&stored, call);
@@ -448,18 +453,33 @@ impl Ask {
     ///
     /// # Errors
     /// The first call fails permanently.
-    async fn rulings(self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
-        let (read, record) = self.json(|text| RawRulings::read(text, numbers)).await?;
-        let value = match read {
-            Ok(ruled) => Value::Ruled(ruled, None),
-            Err(unreadable) => Value::Ruled(Ruled::default(), Some(unreadable.error)),
+    async fn rulings(mut self, numbers: &[String]) -> Result<RequestResult, FailedCall> {
+        let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
+        let unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
+        let (mut metadata, mut first) = (Metadata::default(), None);
+        if unread.is_empty() {
+            // Many servers refuse a schema beside tools; the prompt has it in words.
+            let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
+            let ParsedText { text, message, call, metadata: of_calls, .. } = self.text().await?;
+            (self.request.answer, self.request.tools) = (schema, Arc::new([]));
+            metadata = of_calls;
+            first = Some(SpokenReply { text: text.to_string(), message, call, is_kept: false });
+        } else {
+            self.past_calls();
+        }
+        self.past = unread;
+        let (replies, mut request) = self.replies();
+        let read = |text: &str| RawRulings::read(text, numbers);
+        let (value, record) = match (Replies { first, ..replies }).json(&mut request, read).await? {
+            Ok((ruled, spoken)) => (Value::Ruled(ruled, None), spoken.call),
+            Err((unreadable, call)) => (Value::Ruled(Ruled::default(), Some(unreadable.error)), call),
         };
-        Ok(RequestResult::of(value, record))
+        Ok(RequestResult { metadata, ..RequestResult::of(value, record) })
     }
 
     fn replies(self) -> (Replies, Request) {
         let Self { caller, request, past, on_reply, tools: _ } = self;
-        (Replies { caller, past: past.into(), on_reply }, request)
+        (Replies { caller, first: None, past: past.into(), on_reply }, request)
     }
 }
 
@@ -485,6 +505,8 @@ fn go_on(request: &mut Request, text: &str, message: Option<&serde_json::Value>,
 /// The replies to one question in order: those of an earlier run, then new ones.
 struct Replies {
     caller: Caller,
+    /// A new reply that is not recorded yet.
+    first: Option<SpokenReply>,
     past: VecDeque<PaidReply>,
     on_reply: OnReply,
 }
@@ -500,6 +522,9 @@ struct SpokenReply {
 
 impl Replies {
     async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
+        if let Some(first) = self.first.take() {
+            return Ok(first);
+        }
         if let Some((reply, call)) = self.past.pop_front() {
             return Ok(SpokenReply { text: reply.text, message: reply.message, call, is_kept: true });
         }
@@ -556,6 +581,13 @@ fn unreadable(text: String, message: Option<serde_json::Value>, error: &impl ToS
     StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
 }
 
+/// Whether a call that failed may be made without tools: the budget reserves the answer itself, but no look-ups, and
+/// some models have none.
+fn may_go_without_tools(error: &ModelError) -> bool {
+    let has_none = matches!(error, ModelError::Refused { message, .. } if message.to_lowercase().contains("tool"));
+    has_none || matches!(error, ModelError::OverBudget { .. })
+}
+
 /// The record of a call that failed permanently.
 fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
     let unsent = caller.unsent(&request.model);
@@ -586,6 +618,11 @@ impl ToolLog {
         self.records.push(record);
     }
 
+    /// The characters of all results.
+    fn length(&self) -> usize {
+        self.results.iter().map(|result| result.content.chars().count()).sum()
+    }
+
     /// The final text with the tool calls.
     fn into_said(mut self, text: String, message: Option<serde_json::Value>, call: CallRecord) -> ParsedText {
         self.records.push(call.clone());
@@ -599,10 +636,11 @@ impl ToolLog {
     }
 }
 
-/// Runs the tools that a reply calls, in order, on a blocking thread because they read files.
-async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
+/// Runs the tools that a reply calls, in order, on a blocking thread because they read files. Their results have at most
+/// `room` characters.
+async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall], room: usize, is_last: bool) -> Vec<ToolResult> {
     let wanted = calls.to_vec();
-    let run = spawn_blocking(move || wanted.iter().map(|call| toolbox.run(call)).collect());
+    let run = spawn_blocking(move || toolbox.run_all(&wanted, room, is_last));
     // A panicking tool must not abort the debate; the model receives an error.
     run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
 }

@@ -92,7 +92,10 @@ impl SharedPrompt {
             .filter(|one| !one.answer.is_empty())
             .map(|one| AnsweredQuestion { question: one.text, answer: one.answer })
             .collect();
-        let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
+        // Tools show the repository of a change by the paths of its diff.
+        let has_paths = debate.change.as_ref().is_some_and(|change| change.base.is_some());
+        let settings = debate.settings.as_ref().filter(|_| !has_paths);
+        let context_dir = settings.and_then(|settings| settings.context_dir.as_ref());
         let context_dir = context_dir.map(|path| path.display().to_string());
         let attachments: Vec<_> = debate
             .attachments

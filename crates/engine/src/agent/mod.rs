@@ -24,7 +24,7 @@ pub use ask::{Ask, Delivered, OnReply, PaidReply, RequestResult, Tools, Unreadab
 pub use call::{Call, SharedPrompt, prepare};
 pub use excerpt::cut_summary;
 pub use labels::Labels;
-pub use panel::{Agent, Panel, PanelError, facts_of, limits_of, price_at, price_of, timeouts_of};
+pub use panel::{Agent, Panel, PanelError, facts_of, limits_of, price_at, price_of, timeouts_of, tool_room};
 pub use reply::Cast;
 pub use rulings::Ruled;
 pub use solution::CANDIDATES;

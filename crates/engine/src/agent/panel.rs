@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::access::Environment;
 use dialectic_base::money::Price;
 use dialectic_base::provider::calls_models;
 use dialectic_base::secrets::KnownKeys;
@@ -34,6 +35,8 @@ pub struct Panel {
     pub sources: PromptSources,
     /// The absolute path of a file with keys that tools never show.
     pub withheld: Option<PathBuf>,
+    /// The variables with which git runs.
+    pub environment: Environment,
     /// Keys whose values tools redact.
     pub keys: KnownKeys,
     /// The providers whose prices may differ from the list; initially all of them.
@@ -138,6 +141,7 @@ impl Panel {
             judge,
             sources,
             withheld: None,
+            environment: Environment::default(),
             keys: KnownKeys::default(),
             routed,
             warnings: files.warnings,
@@ -190,6 +194,14 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
         context_window: configured.context_window.or_else(|| listed?.context_window),
         max_output: configured.max_output.or_else(|| listed?.max_output),
     }
+}
+
+/// The characters of a contribution's tool results: less in a review, where everybody has tools, and at most one for
+/// each token of the model's context window.
+pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) -> usize {
+    let most = if is_review { 60_000 } else { 300_000 };
+    let window = limits_of(agent, settings).context_window.and_then(|window| usize::try_from(window).ok());
+    window.map_or(most, |window| most.min(window))
 }
 
 /// The idle timeouts of the models in a debate, the same for agents and judge.

@@ -238,11 +238,7 @@ impl Engine {
             self.request_from_host(call);
             return Ok(());
         }
-        let tools = if step.answer == dialectic_record::protocol::OutputSpec::Text {
-            self.tools_of(&agent.settings, step)?
-        } else {
-            None
-        };
+        let tools = if step.may_use_tools() { self.tools_of(&agent.settings, step)? } else { None };
         self.launch(agent.caller, call, tools);
         Ok(())
     }

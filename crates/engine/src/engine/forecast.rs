@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
+use crate::agent::{Panel, PanelError, SharedPrompt, price_of, tool_room};
 use dialectic_base::call::Tokens;
 use dialectic_base::money::{Price, Usd};
 use dialectic_llm::{
@@ -15,11 +15,11 @@ use dialectic_llm::{
 };
 use dialectic_record::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, ModelLimits,
-    PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp,
+    PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp, ToolUse,
 };
 use dialectic_record::protocol::Protocol;
 
-use super::rehearsal::{Rehearsal, SampleAnswers};
+use super::rehearsal::{Rehearsal, RehearsedCall, SampleAnswers};
 use super::{EngineError, purchase};
 
 /// The length of a short answer in tokens.
@@ -69,10 +69,10 @@ pub fn forecast(
     let long = rehearse(protocol, &panel, &begun, Length::Long)?;
     // If rounds can end early, the calls after them belong to an earlier round in the shorter run, but are the same
     // calls.
-    let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
+    let bytes_in = |calls: &BTreeMap<CallKey, RequestSize>, key: &CallKey| {
         let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
         let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
-        let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
+        let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, size)| size));
         found.copied()
     };
     let is_certain = |key: &CallKey| {
@@ -85,9 +85,10 @@ pub fn forecast(
     keys.sort_by_key(|key| begun.key_rank(key));
     let calls = keys.into_iter().filter_map(|key| {
         let agent = &panel.agent(&key.agent_id)?.settings;
-        let tokens = |bytes: usize, length: Length| (length.tokens_of(bytes), u64::from(length.answer_of(agent)));
-        let of_short = bytes_in(&short, key).map(|bytes| tokens(bytes, Length::Short));
-        let of_long = bytes_in(&long, key).map(|bytes| tokens(bytes, Length::Long));
+        let tokens =
+            |size: RequestSize, length: Length| (length.tokens_of(size.bytes), u64::from(length.answer_of(agent)));
+        let of_short = bytes_in(&short, key).map(|size| tokens(size, Length::Short));
+        let of_long = bytes_in(&long, key).map(|size| tokens(size, Length::Long));
         let is_certain = is_certain(key);
         let low = of_short.filter(|_| is_certain).unwrap_or_default();
         let high = of_long.or(of_short).unwrap_or_default();
@@ -95,15 +96,23 @@ pub fn forecast(
         let cost = |(input, output)| -> Option<Usd> {
             Some(price?.cost(Tokens { input_tokens: input, output_tokens: output, ..Tokens::default() }))
         };
-        Some(PlannedCall {
+        let offers_tools = bytes_in(&long, key).or(bytes_in(&short, key)).is_some_and(|size| size.offers_tools);
+        let tools = offers_tools.then(|| ToolUse {
+            most_requests: agent.tool_call_limit,
+            result_tokens: Length::Long.tokens_of(tool_room(agent, settings, begun.change.is_some())),
+        });
+        let planned = PlannedCall {
             is_certain,
             key: key.clone(),
             model: agent.model.clone(),
             provider: agent.provider.clone(),
             input: Span { low: low.0, high: high.0 },
             output: Span { low: low.1, high: high.1 },
-            cost: cost(low).zip(cost(high)).map(|(low, high)| Span { low, high }),
-        })
+            tools,
+            cost: None,
+        };
+        let cost = cost(low).zip(cost(planned.most_tokens())).map(|(low, high)| Span { low, high });
+        Some(PlannedCall { cost, ..planned })
     });
     let calls: Vec<PlannedCall> = calls.collect();
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
@@ -131,6 +140,7 @@ pub(super) fn planned_call(
         is_certain: true,
         input: Span { low: low.input_tokens, high: high.input_tokens },
         output: Span { low: low.output_tokens, high: high.output_tokens },
+        tools: None,
         cost: price.map(|price| Span { low: price.cost(low), high: price.cost(high) }),
     }
 }
@@ -216,13 +226,20 @@ impl Length {
     }
 }
 
-/// The bytes of each call's request in a whole debate.
+/// A request as far as its cost is concerned.
+#[derive(Clone, Copy)]
+struct RequestSize {
+    bytes: usize,
+    offers_tools: bool,
+}
+
+/// The size of each call's request in a whole debate.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
     begun: &Debate,
     length: Length,
-) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
+) -> Result<BTreeMap<CallKey, RequestSize>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let demanding = length == Length::Long;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
@@ -237,7 +254,10 @@ fn rehearse(
         goes_on = leads_on;
     }
     calls.retain(|call| !call.is_second_chance);
-    Ok(calls.into_iter().map(|call| (call.key, call.bytes)).collect())
+    Ok(calls
+        .into_iter()
+        .map(|RehearsedCall { key, bytes, offers_tools, .. }| (key, RequestSize { bytes, offers_tools }))
+        .collect())
 }
 
 /// The model of a rehearsal, which is never called.

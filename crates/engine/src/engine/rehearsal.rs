@@ -51,6 +51,7 @@ pub(super) struct RehearsedCall {
     pub(super) is_second_chance: bool,
     /// The bytes of its request.
     pub(super) bytes: usize,
+    pub(super) offers_tools: bool,
 }
 
 /// The sample answers of a rehearsal.
@@ -221,19 +222,20 @@ impl<'a> Rehearsal<'a> {
         Ok(())
     }
 
-    fn foresee(&mut self, step: &Step, stage: &Stage, bytes: usize, is_second_chance: bool) {
+    fn foresee(&mut self, step: &Step, stage: &Stage, bytes: usize, is_second_chance: bool, offers_tools: bool) {
         let (key, cost, in_round) = (step.key.clone(), step.cost, stage.info.in_round);
-        self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes });
+        self.foreseen.push(RehearsedCall { key, cost, in_round, is_second_chance, bytes, offers_tools });
     }
 
     /// Foresees the requests of a call with their lengths. Returns the points listed in it.
     fn measure(&mut self, step: &Step, stage: &Stage, agent: &Agent) -> Result<Vec<Point>, EngineError> {
         let mut call = prepare(self.panel, agent, self.shared, &self.debate, step, usize::MAX)?;
-        if step.answer == OutputSpec::Text {
+        if step.may_use_tools() {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
         }
         let room = self.clarified(step) + if self.answers.disputes { call.room } else { 0 };
-        self.foresee(step, stage, request_bytes(&call.request) + room, false);
+        let offers_tools = !call.request.tools.is_empty();
+        self.foresee(step, stage, request_bytes(&call.request) + room, false, offers_tools);
         if matches!(step.cost, BudgetClass::Closing | BudgetClass::Check)
             && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
         {
@@ -243,7 +245,7 @@ impl<'a> Rehearsal<'a> {
                 Turn::Assistant { text, calls: Vec::new(), message: None },
                 Turn::User("x".repeat(SECOND_CHANCE_BYTES)),
             ];
-            self.foresee(step, stage, request_bytes(&call.request) + room, true);
+            self.foresee(step, stage, request_bytes(&call.request) + room, true, false);
         }
         Ok(call.listed)
     }

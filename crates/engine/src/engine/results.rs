@@ -1,11 +1,13 @@
 //! Turns a finished call into an event or another attempt.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{CANDIDATES, Call, Delivered, RequestResult, Tools, Value, cut_summary, limits_of};
-use crate::tools::{ContextDirectory, ToolContext, Toolbox};
+use crate::agent::{CANDIDATES, Call, Delivered, RequestResult, Tools, Value, cut_summary, limits_of, tool_room};
+use crate::git::{self, Git};
+use crate::tools::{ContextDirectory, Source, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::thousands;
 
@@ -13,7 +15,7 @@ use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
     Event, Failure, Metadata, Reading, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
-    SummaryMetadata, TerminationSettings, Timestamp,
+    SummaryMetadata, TerminationSettings, Timestamp, describe_opened, opened,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
@@ -99,7 +101,8 @@ impl Engine {
                 if let Some(missing) = missing {
                     self.warn(format!("the judge's rulings could not be read: {missing}"));
                 }
-                let solution = ruled.clone().into_solution(self.debate(), &key.agent_id, missing.as_ref());
+                let mut solution = ruled.clone().into_solution(self.debate(), &key.agent_id, missing.as_ref());
+                solution.description += &describe_opened("The judge", &opened([&answered.metadata].into_iter()));
                 Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) }
             }
             Value::Solution(delivered) => {
@@ -353,21 +356,40 @@ impl Engine {
             context.rounds = context.rounds.iter().cloned().chain([this]).collect();
         }
         let toolbox = Toolbox::new(agent.tools.iter().map(|tool| tool.name.as_str()), context);
-        Ok((!toolbox.is_empty()).then(|| Tools { toolbox: Arc::new(toolbox), limit: agent.tool_call_limit }))
+        if toolbox.is_empty() {
+            return Ok(None);
+        }
+        let is_review = self.debate().change.is_some();
+        let room = tool_room(agent, self.debate().known_settings(), is_review);
+        let limit = agent.tool_call_limit;
+        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, ends_in_words: is_review }))
     }
 
     fn tool_context(&self, round: u32) -> Result<Option<ToolContext>, EngineError> {
         let debate = self.debate();
         let Some(settings) = &debate.settings else { return Ok(None) };
-        if settings.agents.iter().all(|agent| agent.tools.is_empty()) {
+        if settings.everybody().all(|agent| agent.tools.is_empty()) {
             return Ok(None);
         }
         let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
-        let directory = ContextDirectory::open(&path).map_err(|source| EngineError::ContextDir { path, source })?;
+        let under_review = debate.change.as_deref().filter(|change| change.base.is_some());
+        let path = match (under_review, git::root_of(&path)) {
+            (Some(_), Some(root)) => root,
+            // The repository is gone.
+            (Some(_), None) => return Ok(None),
+            (None, _) => path,
+        };
+        let unreadable = |source| EngineError::ContextDir { path: path.clone(), source };
+        let directory = ContextDirectory::open(&path).map_err(unreadable)?;
         let directory = directory.withholding(self.panel.withheld.as_deref()).redacting(self.panel.keys.clone());
+        let source = match under_review {
+            Some(change) => Source::after(change, directory, Git::at(&path, &self.panel.environment))
+                .map_err(|error| unreadable(io::Error::other(error)))?,
+            None => Source::directory(directory),
+        };
         let finished = debate.rounds.iter().filter(|finished| finished.round_number < round);
         let rounds: Vec<Round> = finished.cloned().collect();
-        Ok(Some(ToolContext { directory: Arc::new(directory), rounds: rounds.into() }))
+        Ok(Some(ToolContext { source: Arc::new(source), rounds: rounds.into() }))
     }
 }
 

@@ -115,6 +115,7 @@ impl Services {
         panel.warnings.splice(0..0, warnings);
         panel.routed = routed_providers(settings, environment);
         panel.withheld = self.withheld();
+        panel.environment = environment.clone();
         panel.keys = self.keys(settings);
         Ok(panel)
     }

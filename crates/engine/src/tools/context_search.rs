@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::toolbox::TextArgument;
+use super::toolbox::{Arguments, TextArgument};
 use super::{Tool, ToolContext, ToolError};
 
 /// The length of a snippet in characters, and the maximum length of a term.
@@ -11,23 +11,27 @@ const SNIPPET: usize = 200;
 /// The maximum number of matches. A common word is in every contribution, and each match is paid for as input.
 const MATCHES: usize = 100;
 
+const TERM: TextArgument = TextArgument {
+    name: "term",
+    description: "The exact word or phrase to look for, at most 200 characters. No wildcards.",
+    expected: "the text to search for as a string, such as \"rate limit\"",
+    limit: SNIPPET,
+    is_optional: false,
+};
+
 /// Searches the debate's texts.
 pub(super) const TOOL: Tool = Tool {
     name: "context_search",
     description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
         given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
         text around the first occurrence.",
-    argument: TextArgument {
-        name: "term",
-        description: "The exact word or phrase to look for, at most 200 characters. No wildcards.",
-        expected: "the text to search for as a string, such as \"rate limit\"",
-        limit: SNIPPET,
-    },
+    arguments: &[TERM],
     run: search,
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "other tools can fail")]
-fn search(term: &str, context: &ToolContext) -> Result<Value, ToolError> {
+fn search(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolError> {
+    let term = arguments.get(&TERM);
     let said = context.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
     let mut matches: Vec<_> = said
         .filter_map(|(round, one)| {
@@ -37,7 +41,7 @@ fn search(term: &str, context: &ToolContext) -> Result<Value, ToolError> {
                 "agentRole": one.agent_role,
                 "type": one.stage,
                 // A snippet may contain part of a key.
-                "contentSnippet": snippet(term, &context.directory.keys().redact(&one.content))?,
+                "contentSnippet": snippet(term, &context.source.keys().redact(&one.content))?,
             }))
         })
         .collect();

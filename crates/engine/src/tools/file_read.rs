@@ -1,14 +1,12 @@
 //! `file_read`: the text of a file in the context directory.
 
-use std::io::Read;
+use serde_json::{Value, json};
 
-use serde_json::json;
-
-use dialectic_base::secrets::holds_private_key;
+use dialectic_base::secrets::{KnownKeys, holds_private_key};
 
 use super::sandbox::{AccessError, ContextDirectory};
-use super::toolbox::TextArgument;
-use super::{Tool, ToolError};
+use super::toolbox::{Arguments, TextArgument};
+use super::{Tool, ToolContext, ToolError};
 
 /// The maximum returned length of a file: 256 KiB, in bytes.
 const LIMIT: usize = 256 * 1024;
@@ -21,24 +19,51 @@ pub(super) const TOOL: Tool = Tool {
     name: "file_read",
     description: "Returns the content of a UTF-8 text file in the context directory, at most its first \
         256 KiB. Binary files, files outside that directory and files that hold secrets cannot be read.",
-    argument: TextArgument::path("The file, relative to the context directory or as list_files returned it."),
-    run: |path, context| Ok(json!({ "content": read(&context.directory, path)? })),
+    arguments: &[PATH, LINES],
+    run: show,
 };
+
+const PATH: TextArgument =
+    TextArgument::path("The file, relative to the context directory or as list_files returned it.");
+const LINES: TextArgument = TextArgument {
+    name: "lines",
+    description: "Only these lines, such as `40-80`, each with its number. Leave it out for the whole file.",
+    expected: "a range of lines as a string, such as `40-80`",
+    limit: 20,
+    is_optional: true,
+};
+
+fn show(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolError> {
+    let range = match arguments.get(&LINES).trim() {
+        "" => None,
+        asked => {
+            let (first, last) = asked.split_once('-').unwrap_or((asked, asked));
+            let range = first.trim().parse::<usize>().ok().zip(last.trim().parse::<usize>().ok());
+            let range = range.filter(|(first, last)| (1..=*last).contains(first));
+            let reason = || format!("expected {}", LINES.expected);
+            Some(range.ok_or_else(|| ToolError::Malformed { name: LINES.name, reason: reason() })?)
+        }
+    };
+    let (bytes, size) = context.source.read(arguments.get(&PATH), LIMIT as u64 + 1)?;
+    let text = shown(bytes, size, context.source.keys())?;
+    let Some((first, last)) = range else { return Ok(json!({ "content": text })) };
+    let numbered = (1..).zip(text.lines()).take(last).skip(first - 1).map(|(at, line)| format!("{at:>4} | {line}\n"));
+    Ok(json!({ "content": numbered.collect::<String>(), "totalLines": text.lines().count() }))
+}
 
 /// A file's text, cut at the limit with a notice.
 pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {
-    let file = directory.open_file(path)?;
-    let unreadable = |source| AccessError::Unreadable { source };
-    let size = file.metadata().map_err(unreadable)?.len();
-    let mut bytes = Vec::new();
     // One extra byte shows whether there is more, since the size may be outdated.
-    file.take(LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let (bytes, size) = directory.read_sized(path, LIMIT as u64 + 1)?;
+    shown(bytes, size, directory.keys())
+}
+
+fn shown(bytes: Vec<u8>, size: u64, keys: &KnownKeys) -> Result<String, ToolError> {
     let is_cut = bytes.len() > LIMIT;
     let text = text(bytes, size)?;
     if holds_private_key(&text) {
         return Err(AccessError::Secret.into());
     }
-    let keys = directory.keys();
     Ok(match is_cut.then(|| text.rfind(NOTICE)).flatten() {
         Some(end) => format!("{}{}", keys.redact_cut(&text[..end]), &text[end..]),
         None => keys.redact(&text).into_owned(),

@@ -8,26 +8,40 @@ use serde_json::{Value, json};
 use dialectic_base::markdown::truncate;
 
 use super::sandbox::{AccessError, ContextDirectory, EntryKind};
-use super::toolbox::TextArgument;
+use super::source::matching;
+use super::toolbox::{Arguments, TextArgument};
 use super::{Tool, ToolContext, ToolError, file_read};
 
 /// The maximum number of entries: enough for source trees, few enough to keep generated files from filling the context.
-const ENTRIES: usize = 1000;
+pub(super) const ENTRIES: usize = 1000;
 
 /// Lists one directory.
 pub(super) const TOOL: Tool = Tool {
     name: "list_files",
     description: "Lists the files and directories directly inside a directory of the context directory, as \
         absolute paths in alphabetical order.",
-    argument: TextArgument::path(
-        "The directory, relative to the context directory or as list_files returned \
-            it; `.` is the context directory itself.",
-    ),
+    arguments: &[PATH, GLOB],
     run: list,
 };
 
-fn list(path: &str, context: &ToolContext) -> Result<Value, ToolError> {
-    let (entries, found) = entries(&context.directory, path)?;
+const PATH: TextArgument = TextArgument::path(
+    "The directory, relative to the context directory or as list_files returned \
+            it; `.` is the context directory itself.",
+);
+const GLOB: TextArgument = TextArgument::glob(
+    "Instead of the directory's entries, list all files of the context directory that match, such as `*.rs` or \
+        `src/**/*.py`, with relative paths; separate several by commas.",
+);
+
+fn list(arguments: &Arguments<'_>, context: &ToolContext) -> Result<Value, ToolError> {
+    let (source, globs) = (&context.source, arguments.get(&GLOB).trim());
+    let (entries, found) = if globs.is_empty() {
+        source.entries(arguments.get(&PATH))?
+    } else {
+        let paths = matching(source.paths(), globs)?;
+        let entry = |path: &String| json!({ "path": source.keys().redact(path), "type": EntryKind::File });
+        (paths.iter().take(ENTRIES).map(entry).collect(), paths.len())
+    };
     let mut result = json!({ "entries": entries });
     if found > ENTRIES {
         result["notice"] = json!(format!("the first {ENTRIES} of {found} entries"));
@@ -38,7 +52,7 @@ fn list(path: &str, context: &ToolContext) -> Result<Value, ToolError> {
 /// The first [`ENTRIES`] files and directories by name, and the total number of names.
 ///
 /// Links count as their targets; those that lead outside or nowhere are omitted, like pipes and devices.
-fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
+pub(super) fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
     let (directory, inside) = context.open_directory(path)?;
     let unreadable = |source| AccessError::Unreadable { source };
     let names = directory.entries().map_err(unreadable)?.map(|entry| entry.map(|entry| entry.file_name()));
@@ -54,6 +68,30 @@ fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Value>, usize)
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }
 
+/// The paths of the files below a directory in order, without links, and hidden or generated ones.
+pub(super) fn files(directory: &ContextDirectory) -> Vec<String> {
+    let (mut files, mut pending) = (Vec::new(), vec![String::from(".")]);
+    while let Some(path) = pending.pop() {
+        let Ok((handle, inside)) = directory.open_directory(&path) else { continue };
+        for entry in handle.entries().into_iter().flatten().filter_map(Result::ok) {
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+            let path = inside.join(&name).to_string_lossy().into_owned();
+            if name.starts_with('.') || files.len() >= MOST_FILES {
+                continue;
+            }
+            if kind.is_dir() && !UNTOLD.contains(&name.as_str()) {
+                pending.push(path);
+            } else if kind.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The maximum number of files that are searched.
+const MOST_FILES: usize = 50_000;
 /// The maximum lines of an outline, and entries of one directory.
 const LINES: usize = 200;
 const OUTLINE_ENTRIES: usize = 60;

@@ -1,15 +1,18 @@
-//! The tools that agents may use while they write: finished rounds, and files of the context directory.
+//! The tools that agents may use while they write: finished rounds, and files of the context directory or of the
+//! repository under review.
 //!
 //! A tool is one file with a [`Tool`], and an entry in the lists below.
-//! Tools only read, and only through [`ContextDirectory`]: a model writes their arguments, and a file that it read may
+//! Tools only read, and only through [`Source`]: a model writes their arguments, and a file that it read may
 //! have manipulated it. Errors are written for the model: they say what to do, and never name a path outside the
 //! context directory.
 
 mod context_search;
 mod file_read;
+mod file_search;
 mod list_files;
 mod platform;
 mod sandbox;
+mod source;
 mod toolbox;
 
 #[cfg(test)]
@@ -24,43 +27,45 @@ use dialectic_record::debate::Round;
 
 pub use list_files::{Excerpt, outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
-use toolbox::TextArgument;
+pub use source::Source;
+use toolbox::{Arguments, TextArgument, parameters};
 pub use toolbox::{Toolbox, specs};
 
 /// The data that tools may read.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The only directory that they can read.
-    pub directory: Arc<ContextDirectory>,
+    /// The only files that they can read.
+    pub source: Arc<Source>,
     /// The finished rounds of the debate, then the call's texts of the current one.
     pub rounds: Arc<[Round]>,
 }
 
-/// A tool that a model can call by name, with one text as its argument.
+/// A tool that a model can call by name, with texts as its arguments.
 pub struct Tool {
     name: &'static str,
     /// Shown to the model.
     description: &'static str,
-    argument: TextArgument,
+    arguments: &'static [TextArgument],
     /// Returns the result of one call. May block to read small files; never writes.
-    run: fn(&str, &ToolContext) -> Result<Value, ToolError>,
+    run: fn(&Arguments<'_>, &ToolContext) -> Result<Value, ToolError>,
 }
 
 impl Tool {
     /// The name, description and parameters for the model.
     pub fn spec(&self) -> ToolSpec {
         let (name, description) = (self.name.to_owned(), self.description.to_owned());
-        ToolSpec { name, description, parameters: self.argument.parameters() }
+        ToolSpec { name, description, parameters: parameters(self.arguments) }
     }
 }
 
-static TOOLS: [Tool; 3] = [context_search::TOOL, file_read::TOOL, list_files::TOOL];
+static TOOLS: [Tool; 4] = [context_search::TOOL, file_read::TOOL, file_search::TOOL, list_files::TOOL];
 
 /// The tool names for an agent's configuration.
-pub const TOOL_NAMES: &[&str] = &[context_search::TOOL.name, file_read::TOOL.name, list_files::TOOL.name];
+pub const TOOL_NAMES: &[&str] =
+    &[context_search::TOOL.name, file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
 /// The names of the tools that read files.
-pub const FILE_TOOLS: &[&str] = &[file_read::TOOL.name, list_files::TOOL.name];
+pub const FILE_TOOLS: &[&str] = &[file_read::TOOL.name, file_search::TOOL.name, list_files::TOOL.name];
 
 /// Why a call failed, as text for the model.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +99,9 @@ pub enum ToolError {
     /// The path cannot be used.
     #[error(transparent)]
     Access(#[from] AccessError),
+    /// A pattern, glob or range is unusable.
+    #[error("the argument `{name}` cannot be used: {reason}")]
+    Malformed { name: &'static str, reason: String },
     /// The file is not UTF-8 text.
     #[error("this is not a text file: it is binary, or not encoded as UTF-8")]
     Binary,

@@ -132,10 +132,32 @@ impl ContextDirectory {
     /// # Errors
     /// The path is refused, does not exist, or is not a file.
     pub fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, AccessError> {
-        let mut bytes = Vec::new();
+        self.read_sized(path, most).map(|(bytes, _)| bytes)
+    }
+
+    /// At most `most` bytes of a readable file, and its size.
+    pub(super) fn read_sized(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), AccessError> {
+        let unreadable = |source| AccessError::Unreadable { source };
         let file = self.open_file(path)?;
-        file.take(most).read_to_end(&mut bytes).map_err(|source| AccessError::Unreadable { source })?;
-        Ok(bytes)
+        let size = file.metadata().map_err(unreadable)?.len();
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        Ok((bytes, size))
+    }
+
+    /// The path of a file or directory relative to this one, with slashes and empty for this one, judging only by its
+    /// text.
+    ///
+    /// # Errors
+    /// It leads outside, or suggests secrets.
+    pub(super) fn checked(&self, path: &str, is_file: bool) -> Result<String, AccessError> {
+        let inside = self.relative(Path::new(path))?;
+        self.refuse_secret_place(&inside)?;
+        if is_file && is_secret_file(&inside) {
+            return Err(AccessError::Secret);
+        }
+        let names: Vec<_> = inside.iter().map(OsStr::to_string_lossy).filter(|name| name != ".").collect();
+        Ok(names.join("/"))
     }
 
     /// Opens a regular file for reading, without blocking or following an unchecked link.

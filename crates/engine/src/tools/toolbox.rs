@@ -1,5 +1,6 @@
 //! The tools of one agent: their arguments, and how its model's calls are run.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -57,6 +58,33 @@ impl Toolbox {
         ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
     }
 
+    /// Runs calls in order. A result that exceeds `room`, the characters for all of them, is replaced by an error. Tells
+    /// the model if these are its last calls.
+    pub fn run_all(&self, calls: &[ToolCall], mut room: usize, is_last: bool) -> Vec<ToolResult> {
+        let mut results = Vec::new();
+        for call in calls {
+            let mut result = self.run(call);
+            let length = result.content.chars().count();
+            if length > room {
+                let message = format!(
+                    "the result has {length} characters, and {room} are left: ask for less, or answer with what you have"
+                );
+                result = ToolResult::error(call, &message);
+            }
+            room = room.saturating_sub(result.content.chars().count());
+            results.push(result);
+        }
+        let answer = results.last_mut().filter(|_| is_last || room == 0);
+        if let Some((result, Ok(Value::Object(mut fields)))) = answer.map(|result| {
+            let fields = serde_json::from_str(&result.content);
+            (result, fields)
+        }) {
+            fields.insert("notice".to_owned(), json!("these were the last tool calls: answer now"));
+            result.content = Value::Object(fields).to_string();
+        }
+        results
+    }
+
     fn result(&self, call: &ToolCall) -> Result<Value, ToolError> {
         let position = self.specs.iter().position(|spec| spec.name == call.name);
         let Some(tool) = position.and_then(|position| self.tools.get(position)) else {
@@ -68,7 +96,9 @@ impl Toolbox {
             "" => json!({}),
             text => serde_json::from_str(text).map_err(ToolError::NotJson)?,
         };
-        (tool.run)(tool.argument.of(&arguments)?, &self.context)
+        let read = |argument: &TextArgument| Ok((argument.name, argument.of(&arguments)?));
+        let arguments = tool.arguments.iter().map(read).collect::<Result<_, ToolError>>()?;
+        (tool.run)(&Arguments(arguments), &self.context)
     }
 }
 
@@ -83,6 +113,16 @@ fn with_causes(error: &ToolError) -> String {
     text
 }
 
+/// The arguments of a call.
+pub(super) struct Arguments<'a>(Vec<(&'static str, Cow<'a, str>)>);
+
+impl Arguments<'_> {
+    /// The text of an argument; empty for an optional one that was not given.
+    pub(super) fn get(&self, argument: &TextArgument) -> &str {
+        self.0.iter().find(|(name, _)| *name == argument.name).map_or("", |(_, text)| text)
+    }
+}
+
 /// A text argument and its bounds.
 #[derive(Debug)]
 pub(super) struct TextArgument {
@@ -94,13 +134,19 @@ pub(super) struct TextArgument {
     pub(super) expected: &'static str,
     /// The maximum length in characters.
     pub(super) limit: usize,
+    pub(super) is_optional: bool,
 }
 
 impl TextArgument {
     /// The `path` argument of file tools. Operating systems refuse longer paths.
     pub(super) const fn path(description: &'static str) -> Self {
         let expected = "a path as a string, relative to the context directory, with `.` for the directory itself";
-        Self { name: "path", description, expected, limit: 4096 }
+        Self { name: "path", description, expected, limit: 4096, is_optional: false }
+    }
+
+    /// The optional `glob` argument of file tools.
+    pub(super) const fn glob(description: &'static str) -> Self {
+        Self { name: "glob", description, expected: "globs as a string, such as `*.rs`", limit: 200, is_optional: true }
     }
 }
 
@@ -108,30 +154,40 @@ impl TextArgument {
 /// more repetitions.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
-impl TextArgument {
-    /// The schema of a tool with only this parameter.
-    pub(super) fn parameters(&self) -> Value {
-        let Self { name, description, limit, .. } = *self;
+/// The schema of a tool with these parameters.
+pub(super) fn parameters(arguments: &[TextArgument]) -> Value {
+    let property = |argument: &TextArgument| {
+        let TextArgument { name, description, limit, .. } = *argument;
         let bound = limit.min(LONGEST_IN_SCHEMA);
-        json!({
-            "type": "object",
-            "properties": { name: { "type": "string", "description": description, "maxLength": bound } },
-            "required": [name],
-            "additionalProperties": false
-        })
-    }
+        (name.to_owned(), json!({ "type": "string", "description": description, "maxLength": bound }))
+    };
+    let required = arguments.iter().filter(|argument| !argument.is_optional).map(|argument| argument.name);
+    json!({
+        "type": "object",
+        "properties": arguments.iter().map(property).collect::<serde_json::Map<_, _>>(),
+        "required": required.collect::<Vec<_>>(),
+        "additionalProperties": false
+    })
+}
 
-    /// The argument's value: not blank, not too long, without NUL.
+impl TextArgument {
+    /// The argument's value: not blank unless it is optional, not too long, without NUL.
     ///
     /// # Errors
     /// It is missing or unusable.
-    pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<&'a str, ToolError> {
-        let Self { name, expected, limit, .. } = *self;
+    pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<Cow<'a, str>, ToolError> {
+        let Self { name, expected, limit, is_optional, .. } = *self;
         let object = arguments.as_object().ok_or(ToolError::NotAnObject(type_name(arguments)))?;
-        let value = object.get(name).ok_or(ToolError::Missing { name, expected })?;
         let unusable = |found| ToolError::Unusable { name, found, expected };
-        let text = value.as_str().ok_or_else(|| unusable(type_name(value)))?;
-        if text.trim().is_empty() {
+        let text: Cow<'_, str> = match object.get(name) {
+            None | Some(Value::Null) if is_optional => "".into(),
+            None => return Err(ToolError::Missing { name, expected }),
+            Some(Value::String(text)) => text.into(),
+            // Models write numbers as they like.
+            Some(Value::Number(number)) if is_optional => number.to_string().into(),
+            Some(other) => return Err(unusable(type_name(other))),
+        };
+        if text.trim().is_empty() && !is_optional {
             Err(unusable("empty"))
         } else if text.contains('\0') {
             Err(unusable("text with a NUL character"))
@@ -158,7 +214,8 @@ fn type_name(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    const WORD: TextArgument = TextArgument { name: "word", description: "A word.", expected: "a word", limit: 5 };
+    const WORD: TextArgument =
+        TextArgument { name: "word", description: "A word.", expected: "a word", limit: 5, is_optional: false };
 
     fn refusal(arguments: &Value) -> String {
         WORD.of(arguments).expect_err("refused").to_string()
@@ -167,8 +224,8 @@ mod tests {
     #[test]
     fn the_schema_says_what_fits_and_asks_for_nothing_endless() {
         let expected = r#"{"type":"object","properties":{"word":{"type":"string","description":"A word.","maxLength":5}},"required":["word"],"additionalProperties":false}"#;
-        assert_eq!(WORD.parameters().to_string(), expected);
-        assert_eq!(TextArgument::path("A path.").parameters()["properties"]["path"]["maxLength"], LONGEST_IN_SCHEMA);
+        assert_eq!(parameters(&[WORD]).to_string(), expected);
+        assert_eq!(parameters(&[TextArgument::path("A path.")])["properties"]["path"]["maxLength"], LONGEST_IN_SCHEMA);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Forecast {
 impl Forecast {
     /// The minimum and maximum number of calls.
     pub fn count(&self) -> Span<u64> {
-        Span { low: self.certain().count() as u64, high: self.calls.len() as u64 }
+        Span { low: self.certain().count() as u64, high: self.calls.iter().map(PlannedCall::requests).sum() }
     }
 
     /// The likely cost of the certain calls. `None` if a price is unknown.
@@ -28,7 +28,7 @@ impl Forecast {
         self.certain().map(PlannedCall::likely).sum()
     }
 
-    /// The maximum cost of all calls without tool use. `None` if a price is unknown.
+    /// The maximum cost of all calls. `None` if a price is unknown.
     pub fn most(&self) -> Option<Usd> {
         self.calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum()
     }
@@ -81,12 +81,35 @@ pub struct PlannedCall {
     /// Output tokens.
     #[serde(rename = "outputTokens")]
     pub output: Span<u64>,
-    /// The cost; absent if no price is known.
+    /// The most that tools may add.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolUse>,
+    /// The cost, including tools; absent if no price is known.
     #[serde(rename = "costUsd", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Span<Usd>>,
 }
 
+/// The further requests of a call whose model uses tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolUse {
+    pub most_requests: u32,
+    /// The tokens of all results, which each of them may contain.
+    pub result_tokens: u64,
+}
+
 impl PlannedCall {
+    /// The maximum number of requests.
+    pub fn requests(&self) -> u64 {
+        1 + self.tools.map_or(0, |tools| tools.most_requests.into())
+    }
+
+    /// The maximum number of input and output tokens, including tools.
+    pub fn most_tokens(&self) -> (u64, u64) {
+        let results = self.tools.map_or(0, |tools| u64::from(tools.most_requests) * tools.result_tokens);
+        (self.input.high.saturating_mul(self.requests()) + results, self.output.high.saturating_mul(self.requests()))
+    }
+
     /// The likely cost: the geometric mean of its minimum and maximum. `None` if no price is known.
     pub fn likely(&self) -> Option<Usd> {
         self.cost.map(|cost| Usd::from_dollars((cost.low.dollars() * cost.high.dollars()).sqrt()))

@@ -52,7 +52,7 @@ pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
-pub use forecast::{Forecast, PlannedCall, Purchase, Span};
+pub use forecast::{Forecast, PlannedCall, Purchase, Span, ToolUse};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{
     AgentStanding, Attachment, Gathered, Material, MaterialSource, Selection, Standings, TeamCandidate,
@@ -85,6 +85,6 @@ pub use crate::points::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
     Move, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers, ReadCritique, Reading,
     Reads, RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling,
-    Severity, Stance, Statement, Tally, Voices, describe_review, read_answers, read_check, read_critique,
-    read_decisions, read_findings, read_given_up, read_opinions, read_review,
+    Severity, Stance, Statement, Tally, Voices, describe_opened, describe_review, opened, read_answers, read_check,
+    read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };

@@ -13,7 +13,8 @@ mod remark;
 mod tally;
 
 pub use findings::{
-    FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Voices, describe_review,
+    FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Voices, describe_opened,
+    describe_review, opened,
 };
 pub(crate) use fold::Fold;
 pub use fold::Past;

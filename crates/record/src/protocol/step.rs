@@ -24,6 +24,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Whether its author may use tools: to write a text, or to rule on findings.
+    pub fn may_use_tools(&self) -> bool {
+        matches!(self.answer, OutputSpec::Text | OutputSpec::FindingRulings)
+    }
+
     /// A call without inputs, part of a complete round.
     pub fn new(key: CallKey, prompt: &'static Prompt, answer: OutputSpec) -> Self {
         Self {

@@ -32,8 +32,10 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
     ]);
     for ((stage, model), calls) in groups {
         let certain = calls.iter().filter(|call| call.is_certain);
-        let (low, high) = (certain.clone().count(), calls.len());
-        let tokens: u64 = calls.iter().map(|call| call.input.high.saturating_add(call.output.high)).sum();
+        let low = certain.clone().count() as u64;
+        let high: u64 = calls.iter().map(|call| call.requests()).sum();
+        let most = calls.iter().map(|call| call.most_tokens());
+        let tokens: u64 = most.map(|(input, output)| input.saturating_add(output)).sum();
         let likely: Option<Usd> = certain.map(|call| call.likely()).sum();
         let most: Option<Usd> = calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum();
         let cells = [
@@ -50,13 +52,15 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
 }
 
 /// The calls and cost of a debate on one line: `38 calls, likely $0.08, at most $0.28`. `limit` is the cost limit, if
-/// any; `tools` is whether agents may call tools, which no figure includes.
-pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String {
+/// any.
+pub fn price_tag(forecast: &Forecast, limit: Option<Usd>) -> String {
     let calls = forecast.count().counted("call");
-    // Limits also count repeated requests.
+    // Limits also count repeated requests, but no tools.
     let of_cost = forecast.purchase.as_ref().filter(|purchase| purchase.limit.usd.is_some());
     let of_limit = of_cost.map(|purchase| (purchase.likely_all, purchase.all_rounds.usd));
-    let Some((likely, most)) = of_limit.or_else(|| forecast.likely().zip(forecast.most())) else {
+    let of_all = forecast.likely().zip(forecast.most());
+    let uses_tools = forecast.calls.iter().any(|call| call.tools.is_some());
+    let Some((likely, most)) = of_limit.filter(|_| !uses_tools).or(of_all) else {
         let models = forecast.unpriced();
         let first = models.first().copied().map(one_line).unwrap_or_default();
         let more = if models.len() > 1 { format!(" and {} more", models.len() - 1) } else { String::new() };
@@ -68,7 +72,6 @@ pub fn price_tag(forecast: &Forecast, limit: Option<Usd>, tools: bool) -> String
     let shown = |amount: Usd| short_cost(amount.rounded_up());
     let (most, reason) = match limit {
         Some(limit) if limit < most => (limit, " (the limit)"),
-        _ if tools => (most, " without tools"),
         Some(_) | None => (most, ""),
     };
     format!("{calls}, likely {}, at most {}{reason}", shown(likely.min(most)), shown(most))
@@ -123,6 +126,7 @@ struct ExpectedCall {
     /// The cost, if known.
     cost: Option<Span<Usd>>,
     is_certain: bool,
+    requests: u64,
     /// Whether it counts for the likely cost: extra rounds are possible, but unlikely.
     is_likely: bool,
 }
@@ -136,7 +140,8 @@ impl Plan {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
             let is_likely = call.is_certain || call.key.round <= panel.rounds;
-            let expected = ExpectedCall { cost: call.cost, is_certain: call.is_certain, is_likely };
+            let expected =
+                ExpectedCall { cost: call.cost, is_certain: call.is_certain, requests: call.requests(), is_likely };
             self.to_come.insert(call.key.clone(), expected);
         }
         for (key, cost) in self.settled.clone() {
@@ -195,7 +200,7 @@ impl Plan {
         if !self.stages.is_empty() {
             let made = progress.spent().calls;
             let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;
-            let (low, high) = (made + certain, made + self.to_come.len() as u64);
+            let (low, high) = (made + certain, made + self.to_come.values().map(|call| call.requests).sum::<u64>());
             let before = self.calls.unwrap_or(Span { low, high });
             // Tool turns and second chances are calls that no forecast counts.
             let high = high.min(before.high).max(made);
@@ -250,6 +255,7 @@ mod tests {
             is_certain,
             input: Span { low: 10, high: 2000 },
             output: Span { low: 1, high: 500 },
+            tools: None,
             cost: cents
                 .map(|(low, high)| Span { low: Usd::from_dollars(low / 100.0), high: Usd::from_dollars(high / 100.0) }),
         };
@@ -285,6 +291,7 @@ mod tests {
             is_certain: true,
             input: Span::default(),
             output: Span::default(),
+            tools: None,
             cost,
         }
     }

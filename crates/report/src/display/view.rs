@@ -643,7 +643,7 @@ mod tests {
             let key = CallKey { round: 2, ..key(stage, agent, None) };
             let (model, provider) = (String::new(), String::new());
             let (input, output) = (Span::default(), Span::default());
-            PlannedCall { key, model, provider, is_certain: true, input, output, cost: Some(cost) }
+            PlannedCall { key, model, provider, is_certain: true, input, output, tools: None, cost: Some(cost) }
         };
         let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
         let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];

@@ -88,7 +88,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
         return Ok(());
     }
     let forecast = Forecast { calls, purchase: None };
-    let offer = Offer { forecast: Some(&forecast), limit: None, tools: false };
+    let offer = Offer { forecast: Some(&forecast), limit: None };
     if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 

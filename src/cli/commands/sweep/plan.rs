@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::super::debate::today;
 use super::super::{problem, protocols};
 use crate::cli::args::SweepPlanArgs;
-use crate::cli::dialogue::has_tools;
 use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
@@ -262,8 +261,6 @@ fn said(plan: &Plan, budget: Option<Usd>) -> String {
         (Some(likely), Some(most)) => format!("likely {}, at most {}", short_cost(likely), short_cost(most)),
         _ => "at unknown cost".to_owned(),
     };
-    let has_tools = plan.variants.iter().any(|variant| has_tools(&variant.settings) && !variant.is_rehearsal());
-    let tools = if has_tools { ", plus tool calls" } else { "" };
     let budget = budget.map(|budget| format!("; the budget is {}", short_cost(budget))).unwrap_or_default();
-    format!("{}: {}; {cost}{tools}{budget}", plan.counted(), parts.join(", "))
+    format!("{}: {}; {cost}{budget}", plan.counted(), parts.join(", "))
 }

@@ -417,7 +417,14 @@ mod tests {
 
     fn foreseen(agent: &str, bytes: usize) -> RehearsedCall {
         let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
-        RehearsedCall { key, cost: BudgetClass::Round, in_round: true, is_second_chance: false, bytes }
+        RehearsedCall {
+            key,
+            cost: BudgetClass::Round,
+            in_round: true,
+            is_second_chance: false,
+            bytes,
+            offers_tools: false,
+        }
     }
 
     fn payee(least: u32, most: u32) -> Payee {

@@ -78,7 +78,7 @@ impl AttemptRequest {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools cause further requests.
-            OutputSpec::Text | OutputSpec::Check(_) => {
+            OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::FindingRulings => {
                 matches!(request.turns.last(), Some(dialectic_llm::Turn::User(_)))
             }
             OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
@@ -91,7 +91,6 @@ impl AttemptRequest {
             | OutputSpec::Relations
             | OutputSpec::Challenge
             | OutputSpec::Kinds
-            | OutputSpec::FindingRulings
             | OutputSpec::Judgement
             | OutputSpec::Scores(_) => goes_on,
         };

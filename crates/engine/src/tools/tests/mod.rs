@@ -67,8 +67,8 @@ impl ToolDirectory {
 }
 
 fn toolbox(directory: &Path, rounds: Vec<Round>) -> Toolbox {
-    let directory = Arc::new(ContextDirectory::open(directory).expect("opened"));
-    Toolbox::new(TOOL_NAMES.iter().copied(), ToolContext { directory, rounds: rounds.into() })
+    let source = Arc::new(Source::directory(ContextDirectory::open(directory).expect("opened")));
+    Toolbox::new(TOOL_NAMES.iter().copied(), ToolContext { source, rounds: rounds.into() })
 }
 
 fn answer(tools: &Toolbox, name: &str, arguments: &str) -> Result<Value, String> {
@@ -106,15 +106,15 @@ fn refused<T>(why: &str) -> Result<T, String> {
 fn the_registry_and_the_names_agree() {
     let names: Vec<_> = TOOLS.iter().map(|tool| tool.spec().name).collect();
     assert_eq!(names, TOOL_NAMES);
-    assert_eq!(names, ["context_search", "file_read", "list_files"]);
+    assert_eq!(names, ["context_search", "file_read", "file_search", "list_files"]);
 }
 
 #[test]
-fn every_parameter_is_described_and_required() {
+fn every_parameter_is_described_and_bounded_and_the_first_is_required() {
     for tool in &TOOLS {
         let parameters = tool.spec().parameters;
         let properties = parameters["properties"].as_object().expect("properties");
-        assert_eq!(parameters["required"], json!(properties.keys().collect::<Vec<_>>()));
+        assert_eq!(parameters["required"], json!(properties.keys().take(1).collect::<Vec<_>>()));
         assert_eq!(parameters["additionalProperties"], json!(false));
         assert!(properties.values().all(|property| property["description"].is_string()));
         // Without one, a small model that has lost its way goes on to its output limit.
@@ -125,8 +125,8 @@ fn every_parameter_is_described_and_required() {
 #[test]
 fn only_the_named_tools_are_offered_in_one_order() {
     let place = ToolDirectory::new();
-    let directory = Arc::new(ContextDirectory::open(&place.path("ctx")).expect("opened"));
-    let context = ToolContext { directory, rounds: Arc::new([]) };
+    let source = Arc::new(Source::directory(ContextDirectory::open(&place.path("ctx")).expect("opened")));
+    let context = ToolContext { source, rounds: Arc::new([]) };
     let tools = Toolbox::new(["list_files", "teleport", "file_read", "list_files"].into_iter(), context.clone());
     let names: Vec<_> = tools.specs().iter().map(|spec| spec.name.clone()).collect();
     assert_eq!(names, ["file_read", "list_files"]);
@@ -143,7 +143,10 @@ fn an_unknown_tool_is_an_error_the_model_can_use() {
     let place = ToolDirectory::new();
     let error = answer(&place.tools, &"x".repeat(10_000), "{}").expect_err("refused");
     let name = "x".repeat(64);
-    assert_eq!(error, format!("there is no tool `{name}`; the tools are context_search, file_read, list_files"));
+    assert_eq!(
+        error,
+        format!("there is no tool `{name}`; the tools are context_search, file_read, file_search, list_files")
+    );
 }
 
 #[test]
@@ -371,7 +374,7 @@ fn a_search_shows_no_key_of_the_users() {
     let keys = KnownKeys::new([("A_KEY".to_owned(), key.to_owned().into())]);
     let directory = ContextDirectory::open(&place.path("ctx")).expect("opened").redacting(keys);
     let rounds = vec![round(1, [("a", "proposal", format!("Call it {cut} with {key}."))])];
-    let context = ToolContext { directory: Arc::new(directory), rounds: rounds.into() };
+    let context = ToolContext { source: Arc::new(Source::directory(directory)), rounds: rounds.into() };
     let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
     let found = call(&tools, "context_search", &json!({"term": "call it"})).expect("searched").to_string();
     assert!(found.contains("Call it xxx") && !found.contains("sk-a"), "{found}");
@@ -389,4 +392,94 @@ fn a_search_is_bounded_and_keeps_the_newest() {
     let matches = found["matches"].as_array().expect("matches");
     assert_eq!((matches.len(), &matches[0]["roundNumber"]), (100, &json!(6)));
     assert_eq!(found["notice"], "the last 100 of 105 matches; search for a longer term to see earlier ones");
+}
+
+#[test]
+fn a_search_of_files_shows_lines_with_their_numbers() {
+    let place = ToolDirectory::new();
+    fs::create_dir_all(place.path("ctx/src")).expect("created");
+    fs::write(place.path("ctx/src/a.rs"), "one\nfn charge() {}\nthree\nfour\nfive\ncharge();\n").expect("written");
+    fs::write(place.path("ctx/src/b.py"), "CHARGE = 1\n").expect("written");
+    let search = |arguments: Value| call(&place.tools, "file_search", &arguments);
+    let found = search(json!({"pattern": r"\bcharge\("})).expect("searched");
+    assert_eq!(found, json!({"files": [{"path": "src/a.rs", "lines": "2: fn charge() {}\n6: charge();\n"}]}));
+    let found = search(json!({"pattern": "(?i)charge", "context": 1, "glob": "*.rs, docs/*"})).expect("searched");
+    let lines = "1- one\n2: fn charge() {}\n3- three\n--\n5- five\n6: charge();\n";
+    assert_eq!(found, json!({"files": [{"path": "src/a.rs", "lines": lines}]}));
+    let found = search(json!({"pattern": "(?i)charge", "glob": "src/*.py"})).expect("searched");
+    assert_eq!(found["files"][0]["path"], "src/b.py");
+    for (arguments, said) in [
+        (json!({"pattern": "("}), "the argument `pattern` cannot be used: "),
+        (json!({"pattern": "x{1000}{1000}{1000}"}), "the argument `pattern` cannot be used: "),
+        (json!({"pattern": "x", "glob": "*.{rs,py}"}), "the argument `glob` cannot be used: braces are not supported"),
+        (json!({"pattern": "x", "context": "many"}), "the argument `context` cannot be used: expected a number"),
+    ] {
+        let refusal = search(arguments).expect_err("refused");
+        assert!(refusal.starts_with(said), "{refusal}");
+    }
+}
+
+#[test]
+fn a_search_of_files_is_bounded_and_says_so() {
+    let place = ToolDirectory::new();
+    fs::write(place.path("ctx/long.txt"), "needle\n".repeat(300)).expect("written");
+    let found = call(&place.tools, "file_search", &json!({"pattern": "needle"})).expect("searched");
+    assert_eq!(found["files"][0]["lines"].as_str().expect("text").lines().count(), 100);
+    assert!(found["notice"].as_str().expect("a notice").contains("narrow the pattern"), "{found}");
+}
+
+#[test]
+fn a_search_of_files_sees_no_secrets() {
+    let place = ToolDirectory::new();
+    let key = "sk-a-key-that-is-a-secret";
+    for (path, text) in [
+        (".env", "needle TOP SECRET"),
+        ("id_rsa", "needle TOP SECRET"),
+        ("own.txt", &format!("needle {key}")),
+        ("pem.txt", "needle TOP SECRET\n-----BEGIN PRIVATE KEY-----\n"),
+        ("data.bin", "needle TOP SECRET\0"),
+    ] {
+        fs::write(place.path("ctx").join(path), text).expect("written");
+    }
+    let keys = KnownKeys::new([("A_KEY".to_owned(), key.to_owned().into())]);
+    let directory = ContextDirectory::open(&place.path("ctx")).expect("opened").redacting(keys);
+    let context = ToolContext { source: Arc::new(Source::directory(directory)), rounds: Arc::new([]) };
+    let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
+    let found = call(&tools, "file_search", &json!({"pattern": "needle"})).expect("searched");
+    assert_eq!(found, json!({"files": [{"path": "own.txt", "lines": "1: needle [A_KEY redacted]\n"}]}));
+}
+
+#[test]
+fn parts_of_a_file_and_files_of_the_whole_tree_can_be_asked_for() {
+    let place = ToolDirectory::new();
+    fs::write(place.path("ctx/docs/long.md"), "a\nb\nc\nd\n").expect("written");
+    let read = |lines: &str| call(&place.tools, "file_read", &json!({"path": "docs/long.md", "lines": lines}));
+    assert_eq!(read("2-3"), Ok(json!({"content": "   2 | b\n   3 | c\n", "totalLines": 4})));
+    assert_eq!(read("4-90"), Ok(json!({"content": "   4 | d\n", "totalLines": 4})));
+    for lines in ["0-3", "3-2", "a-b"] {
+        assert!(read(lines).expect_err("refused").starts_with("the argument `lines` cannot be used"), "{lines}");
+    }
+    let listed = call(&place.tools, "list_files", &json!({"path": ".", "glob": "**/*.md"})).expect("listed");
+    let entry = |path: &str| json!({"path": path, "type": "file"});
+    assert_eq!(listed["entries"], json!([entry("docs/long.md"), entry("docs/plan.md"), entry("notes.md")]));
+}
+
+#[test]
+fn results_stay_within_the_room_and_the_last_ones_say_so() {
+    let place = ToolDirectory::new();
+    fs::write(place.path("ctx/long.md"), "x".repeat(500)).expect("written");
+    let reading = |path: &str| ToolCall {
+        id: "call-1".to_owned(),
+        name: "file_read".to_owned(),
+        arguments: json!({ "path": path }).to_string(),
+    };
+    let calls = [reading("notes.md"), reading("long.md")];
+    let results = place.tools.run_all(&calls, 300, false);
+    assert!(results[0].content.contains("the notes"), "{results:?}");
+    assert!(results[1].content.contains("characters, and 247 are left: ask for less"), "{results:?}");
+    assert!(!results[1].content.contains("notice"), "{results:?}");
+    let results = place.tools.run_all(&calls, 3000, true);
+    let last: Value = serde_json::from_str(&results[1].content).expect("JSON");
+    assert_eq!(last["notice"], "these were the last tool calls: answer now");
+    assert_eq!(last["result"]["content"], "x".repeat(500));
 }

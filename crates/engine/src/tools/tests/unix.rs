@@ -83,8 +83,8 @@ fn the_withheld_file_is_refused_by_every_name() {
     symlink(place.path("ctx/team.txt"), place.path("link")).expect("linked");
     for named in ["ctx/team.txt", "link"] {
         let directory = ContextDirectory::open(&place.path("ctx")).expect("opened");
-        let directory = Arc::new(directory.withholding(Some(&place.path(named))));
-        let context = ToolContext { directory, rounds: Vec::new().into() };
+        let source = Arc::new(Source::directory(directory.withholding(Some(&place.path(named)))));
+        let context = ToolContext { source, rounds: Vec::new().into() };
         let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
         for path in ["team.txt", "docs/hard", "soft"] {
             assert_eq!(read(&tools, path), refused(SECRET), "{path}");

@@ -6,6 +6,7 @@ use crate::debate::{ChangeSet, Debate, Placed, Severity};
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
+use super::describe_opened;
 use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
 
 /// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
@@ -166,6 +167,9 @@ impl<'a> ReviewText<'a> {
         }
         for one in left_out {
             let _ = writeln!(out, "- {}: {}", defused_line(&one.path), inline(&one.reason));
+        }
+        for agent in self.debate.agents() {
+            out += &describe_opened(&inline(&self.voices.name(&agent.id)), &self.debate.opened_by(&agent.id));
         }
         let readers = self.debate.agents().iter();
         for agent in readers.filter(|agent| self.debate.findings_of(&agent.id).is_none()) {

@@ -1,6 +1,7 @@
 //! A review's findings, with the other readers' opinions and the judge's rulings, folded from the parsed texts.
 
 mod describe;
+mod opened;
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ use dialectic_base::provider::family;
 use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
 
 pub use describe::{ReviewText, describe_review};
+pub use opened::{describe_opened, opened};
 
 /// A place in a file, as a reader names it; it may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

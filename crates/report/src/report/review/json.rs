@@ -14,7 +14,7 @@ pub fn review_json(debate: &Debate) -> String {
     let readers = debate.agents().iter().map(|agent| {
         json!({
             "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model, "voice": voices.name(&agent.id),
-            "hasFindings": debate.findings_of(&agent.id).is_some(),
+            "hasFindings": debate.findings_of(&agent.id).is_some(), "opened": debate.opened_by(&agent.id),
         })
     });
     pretty(&json!({

@@ -3,11 +3,15 @@
 //! It is asked only for names, hashes and stored bytes, with all filters disabled. Commands that could start external
 //! diffs or conversions are not used: this program reads the files of the working tree and computes the changes itself.
 
+#![expect(clippy::missing_errors_doc, reason = "every command fails in the ways of `GitError`")]
+
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
-use dialectic_engine::access::Environment;
+use crate::access::Environment;
 
 /// The arguments of every call: they disable hooks, monitors, pagers, remote helpers, and all other ways in which a
 /// configuration runs a program.
@@ -31,17 +35,17 @@ const HARDENED: [&str; 15] = [
 /// The environment variables that git receives. All `GIT_*` variables are removed.
 const KEPT: [&str; 6] = ["PATH", "HOME", "XDG_CONFIG_HOME", "LANG", "SYSTEMROOT", "USERPROFILE"];
 /// The maximum number of bytes read of a stored file.
-pub(super) const MOST: u64 = 4 << 20;
+pub const MOST: u64 = 4 << 20;
 
-#[derive(Debug)]
-pub(super) struct Git {
+#[derive(Debug, Clone)]
+pub struct Git {
     root: PathBuf,
     variables: Vec<(&'static str, String)>,
 }
 
 /// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum GitError {
+pub enum GitError {
     /// Git is not installed, or cannot be started.
     #[error("git cannot be started")]
     NotStarted(#[source] io::Error),
@@ -52,23 +56,23 @@ pub(crate) enum GitError {
 
 /// A file that differs, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub struct Entry {
     /// The modes before and after.
-    pub(super) old: Mode,
-    pub(super) new: Mode,
+    pub old: Mode,
+    pub new: Mode,
     /// The hashes of the contents; zeros if git does not know them.
-    pub(super) old_hash: String,
-    pub(super) new_hash: String,
+    pub old_hash: String,
+    pub new_hash: String,
     /// Whether its permissions changed, such as by `chmod +x`.
-    pub(super) is_mode_new: bool,
+    pub is_mode_new: bool,
     /// The paths, which differ only for a rename. Names that are not UTF-8 have replacement characters.
-    pub(super) old_path: String,
-    pub(super) path: String,
+    pub old_path: String,
+    pub path: String,
 }
 
 impl Entry {
     /// A file of the working tree that git does not know.
-    pub(super) fn untracked(path: String, new: Mode) -> Self {
+    pub fn untracked(path: String, new: Mode) -> Self {
         Self {
             old: Mode::None,
             new,
@@ -81,9 +85,17 @@ impl Entry {
     }
 }
 
+/// A stored file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    pub hash: String,
+    /// The bytes; `None` if it is not in this repository.
+    pub size: Option<u64>,
+}
+
 /// The type of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub enum Mode {
     None,
     File,
     /// A symbolic link.
@@ -104,18 +116,18 @@ impl Mode {
 }
 
 /// The root of the repository that contains a directory: where `.git` is, regardless of its configuration.
-pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
+pub fn root_of(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned)
 }
 
 impl Git {
     /// The repository with its root at `root`.
-    pub(super) fn at(root: &Path, environment: &Environment) -> Self {
+    pub fn at(root: &Path, environment: &Environment) -> Self {
         let kept = |name: &&'static str| Some((*name, environment.get(name)?.to_owned()));
         Self { root: root.to_owned(), variables: KEPT.iter().filter_map(kept).collect() }
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
@@ -154,11 +166,12 @@ impl Git {
         }
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::NotStarted)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // If git stops reading its input, it fails and reports why.
-            drop(stdin.write_all(input));
-        }
-        child.wait_with_output().map_err(GitError::NotStarted)
+        let stdin = child.stdin.take();
+        // Git may answer before it has read everything. If it stops reading its input, it fails and reports why.
+        thread::scope(|scope| {
+            scope.spawn(move || stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok()));
+            child.wait_with_output().map_err(GitError::NotStarted)
+        })
     }
 
     fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
@@ -177,7 +190,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&self.run(arguments, &[])?).trim().to_owned())
     }
 
-    pub(super) fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
+    pub fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let asked = format!("{name}^{{commit}}");
         match self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]) {
             Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
@@ -189,7 +202,7 @@ impl Git {
     }
 
     /// The merge base of two commits, if any.
-    pub(super) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         match self.line(&["merge-base", one, other]) {
             Ok(commit) => Ok(Some(commit).filter(|commit| !commit.is_empty())),
             Err(GitError::Refused(said)) if said.trim().is_empty() => Ok(None),
@@ -198,45 +211,81 @@ impl Git {
     }
 
     /// The differences between two commits.
-    pub(super) fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
+    pub fn between(&self, base: &str, head: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "-M"];
         let arguments = [&options[..], &[base, head]].concat();
         Ok(entries(&self.run(&arguments, &[])?))
     }
 
     /// The possible differences between a commit and the working tree.
-    pub(super) fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
+    pub fn since(&self, base: &str) -> Result<Vec<Entry>, GitError> {
         let options = ["diff-index", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-abbrev", "--no-renames"];
         let arguments = [&options[..], &["--ignore-submodules=dirty", base]].concat();
         Ok(entries(&self.run_with(&arguments, &[], &self.without_filters()?)?))
     }
 
     /// The files of the working tree that are neither tracked nor ignored.
-    pub(super) fn untracked(&self) -> Result<Vec<String>, GitError> {
+    pub fn untracked(&self) -> Result<Vec<String>, GitError> {
         let listed = self.run(&["ls-files", "-z", "--others", "--exclude-standard"], &[])?;
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
     }
 
     /// Whether the index has a file with that path.
-    pub(super) fn tracks(&self, path: &str) -> Result<bool, GitError> {
+    pub fn tracks(&self, path: &str) -> Result<bool, GitError> {
         Ok(!self.run(&["ls-files", "-z", "--", path], &[])?.is_empty())
     }
 
+    /// The paths of all tracked files.
+    pub fn tracked(&self) -> Result<Vec<String>, GitError> {
+        let listed = self.run(&["ls-files", "-z"], &[])?;
+        Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect())
+    }
+
     /// The stored files of a commit at or below a path: their paths and hashes.
-    pub(super) fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
-        let listed = self.run(&["ls-tree", "-r", "-z", "--end-of-options", commit, below], &[])?;
+    pub fn files(&self, commit: &str, below: &str) -> Result<Vec<(String, String)>, GitError> {
+        Ok(self.listed(&[commit, below])?.into_iter().map(|(path, blob)| (path, blob.hash)).collect())
+    }
+
+    /// All stored files of a commit, by path, without links and submodules.
+    pub fn tree(&self, commit: &str) -> Result<BTreeMap<String, Blob>, GitError> {
+        Ok(self.listed(&[commit])?.into_iter().collect())
+    }
+
+    fn listed(&self, of: &[&str]) -> Result<Vec<(String, Blob)>, GitError> {
+        let listed = self.run(&[&["ls-tree", "-r", "-z", "-l", "--end-of-options"], of].concat(), &[])?;
         let entry = |line: &[u8]| {
             let line = text(line);
             let (facts, path) = line.split_once('\t')?;
-            let mut facts = facts.split(' ');
-            let (mode, _, hash) = (facts.next()?, facts.next()?, facts.next()?);
-            (Mode::read(mode) == Mode::File).then(|| (path.to_owned(), hash.to_owned()))
+            let mut facts = facts.split_ascii_whitespace();
+            let (mode, _, hash, size) = (facts.next()?, facts.next()?, facts.next()?, facts.next()?);
+            // A size that is no number: the object is missing in a partial clone.
+            let blob = Blob { hash: hash.to_owned(), size: size.parse().ok() };
+            (Mode::read(mode) == Mode::File).then(|| (path.to_owned(), blob))
         };
         Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
     }
 
+    /// The bytes stored under each hash; `None` for a missing one.
+    pub fn all_stored(&self, hashes: &[&str]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked = hashes.join("\n") + "\n";
+        let printed = self.run(&["cat-file", "--batch"], asked.as_bytes())?;
+        let mut rest = &printed[..];
+        let mut next = || {
+            let end = rest.iter().position(|byte| *byte == b'\n')?;
+            let size = text(&rest[..end]).split_once(" blob ").and_then(|(_, size)| size.parse::<usize>().ok());
+            rest = &rest[end + 1..];
+            let bytes = rest.get(..size?)?.to_vec();
+            rest = rest.get(size? + 1..).unwrap_or_default();
+            Some(bytes)
+        };
+        Ok(hashes.iter().map(|_| next()).collect())
+    }
+
     /// The bytes stored under a hash; `None` if they exceed the read limit.
-    pub(super) fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
+    pub fn stored(&self, hash: &str) -> Result<Option<Vec<u8>>, GitError> {
         let size = self.line(&["cat-file", "-s", hash])?;
         if !size.parse().is_ok_and(|size: u64| size <= MOST) {
             return Ok(None);
@@ -245,7 +294,7 @@ impl Git {
     }
 
     /// The hash under which git would store these bytes.
-    pub(super) fn hash(&self, bytes: &[u8]) -> Result<String, GitError> {
+    pub fn hash(&self, bytes: &[u8]) -> Result<String, GitError> {
         let hash = self.run(&["hash-object", "--no-filters", "--stdin"], bytes)?;
         Ok(String::from_utf8_lossy(&hash).trim().to_owned())
     }

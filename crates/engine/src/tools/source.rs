@@ -1,0 +1,185 @@
+//! The files that tools may read: those below a directory, or those of a repository whose change is under review.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use glob::{MatchOptions, Pattern};
+use serde_json::{Value, json};
+
+use dialectic_base::secrets::{KnownKeys, holds_private_key};
+use dialectic_record::debate::ChangeSet;
+
+use super::ToolError;
+use super::list_files::{ENTRIES, entries, files};
+use super::sandbox::{AccessError, ContextDirectory, EntryKind};
+use crate::git::{Blob, Git, GitError};
+
+/// The maximum bytes of a file that is searched, and of all files together.
+const FILE: u64 = 1 << 20;
+const TOTAL: u64 = 64 << 20;
+/// The number of files that are read at once.
+const BATCH: usize = 64;
+
+/// The files that tools may read.
+#[derive(Debug)]
+pub struct Source {
+    /// The context directory, or the root of the repository.
+    directory: ContextDirectory,
+    repository: Option<Repository>,
+}
+
+/// The files of a repository after a change: links and submodules of a commit are not among them.
+#[derive(Debug)]
+struct Repository {
+    git: Git,
+    /// By path; `None` for a file of the working tree.
+    files: BTreeMap<String, Option<Blob>>,
+}
+
+impl Source {
+    /// All files below a directory.
+    pub fn directory(directory: ContextDirectory) -> Self {
+        Self { directory, repository: None }
+    }
+
+    /// The repository after a change: the files of the head commit, as git stores them, or the tracked and the changed
+    /// files of the working tree. `root` is the directory of that tree.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn after(change: &ChangeSet, root: ContextDirectory, git: Git) -> Result<Self, GitError> {
+        let files = if let Some(head) = &change.head {
+            git.tree(head)?.into_iter().map(|(path, blob)| (path, Some(blob))).collect()
+        } else {
+            let changed = change.files.iter().map(|file| file.path.clone());
+            git.tracked()?.into_iter().chain(changed).map(|path| (path, None)).collect()
+        };
+        Ok(Self { directory: root, repository: Some(Repository { git, files }) })
+    }
+
+    /// The keys removed from all texts.
+    pub(super) fn keys(&self) -> &KnownKeys {
+        self.directory.keys()
+    }
+
+    /// At most `most` bytes of a file, and its size.
+    pub(super) fn read(&self, path: &str, most: u64) -> Result<(Vec<u8>, u64), AccessError> {
+        let Some(Repository { git, files }) = &self.repository else { return self.directory.read_sized(path, most) };
+        let inside = self.directory.checked(path, true)?;
+        match files.get(&inside) {
+            Some(None) => self.directory.read_sized(&inside, most),
+            Some(Some(blob)) => {
+                let stored = git.stored(&blob.hash).map_err(io::Error::other);
+                let stored = stored.and_then(|bytes| bytes.ok_or_else(|| io::Error::other("it is too large")));
+                let mut bytes = stored.map_err(|source| AccessError::Unreadable { source })?;
+                let size = bytes.len() as u64;
+                bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+                Ok((bytes, size))
+            }
+            None if is_directory(files, &inside) => Err(AccessError::IsDirectory),
+            None => Err(AccessError::NotFound),
+        }
+    }
+
+    /// The first entries of a directory by name, as a model sees them, and the number of all: with absolute paths, or
+    /// those below the root of the repository.
+    pub(super) fn entries(&self, path: &str) -> Result<(Vec<Value>, usize), AccessError> {
+        let Some(Repository { files, .. }) = &self.repository else { return entries(&self.directory, path) };
+        let inside = self.directory.checked(path, false)?;
+        if files.contains_key(&inside) {
+            return Err(AccessError::NotDirectory);
+        } else if !is_directory(files, &inside) {
+            return Err(AccessError::NotFound);
+        }
+        let prefix = if inside.is_empty() { inside } else { inside + "/" };
+        let below = files.keys().filter_map(|path| path.strip_prefix(&prefix));
+        let entry = |rest: &str| match rest.split_once('/') {
+            Some((name, _)) => (format!("{prefix}{name}"), EntryKind::Directory),
+            None => (format!("{prefix}{rest}"), EntryKind::File),
+        };
+        let all: BTreeMap<String, EntryKind> = below.map(entry).collect();
+        let shown = all.iter().take(ENTRIES);
+        let shown = shown.map(|(path, kind)| json!({ "path": self.keys().redact(path), "type": kind }));
+        Ok((shown.collect(), all.len()))
+    }
+
+    /// The paths of all files, in order. In a plain directory, without hidden and generated ones.
+    pub fn paths(&self) -> Vec<String> {
+        match &self.repository {
+            Some(repository) => repository.files.keys().cloned().collect(),
+            None => files(&self.directory),
+        }
+    }
+
+    /// Passes the texts of files at these paths to `visit`, which returns whether to go on. Omits files that are binary,
+    /// large, or may hold secrets. Returns the number of paths that were looked at.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn visit(&self, paths: &[String], mut visit: impl FnMut(&str, &str) -> bool) -> Result<usize, GitError> {
+        let (mut looked_at, mut total) = (0, 0);
+        for batch in paths.chunks(BATCH) {
+            for (path, bytes) in batch.iter().zip(self.all(batch)?) {
+                looked_at += 1;
+                let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= FILE && !bytes.contains(&0)) else {
+                    continue;
+                };
+                total += bytes.len() as u64;
+                let Ok(text) = String::from_utf8(bytes) else { continue };
+                if holds_private_key(&text) {
+                    continue;
+                }
+                if !visit(path, &self.keys().redact(&text)) || total > TOTAL {
+                    return Ok(looked_at);
+                }
+            }
+        }
+        Ok(looked_at)
+    }
+
+    /// The bytes of files, unless they are large or may hold secrets.
+    fn all(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let in_tree = |path: &String| self.directory.read_sized(path, FILE + 1).ok().map(|(bytes, _)| bytes);
+        let Some(Repository { git, files }) = &self.repository else { return Ok(paths.iter().map(in_tree).collect()) };
+        let is_shown = |path: &str, blob: &Blob| {
+            blob.size.is_some_and(|size| size <= FILE) && self.directory.checked(path, true).is_ok()
+        };
+        let wanted = paths.iter().filter_map(|path| Some((path, files.get(path)?.as_ref()?)));
+        let wanted: Vec<_> = wanted.filter(|(path, blob)| is_shown(path, blob)).collect();
+        let hashes: Vec<&str> = wanted.iter().map(|(_, blob)| blob.hash.as_str()).collect();
+        let stored = wanted.iter().map(|(path, _)| *path).zip(git.all_stored(&hashes)?);
+        let mut stored: BTreeMap<&String, Option<Vec<u8>>> = stored.collect();
+        let read = |path: &String| match files.get(path) {
+            Some(Some(_)) => stored.remove(path).flatten(),
+            Some(None) | None => in_tree(path),
+        };
+        Ok(paths.iter().map(read).collect())
+    }
+}
+
+fn is_directory(files: &BTreeMap<String, Option<Blob>>, path: &str) -> bool {
+    let prefix = format!("{path}/");
+    path.is_empty() || files.range(prefix.clone()..).next().is_some_and(|(first, _)| first.starts_with(&prefix))
+}
+
+/// The paths that match one of some globs, separated by commas: of the whole path, or of the name if a glob has no `/`.
+///
+/// # Errors
+/// A glob is malformed.
+pub(super) fn matching(paths: Vec<String>, globs: &str) -> Result<Vec<String>, ToolError> {
+    let malformed = |reason: String| ToolError::Malformed { name: "glob", reason };
+    if globs.contains(['{', '}']) {
+        return Err(malformed("braces are not supported; separate several globs by commas".to_owned()));
+    }
+    let globs = globs.split(',').map(str::trim).filter(|glob| !glob.is_empty());
+    let parsed = globs.map(|glob| Ok((glob.contains('/'), Pattern::new(glob.trim_start_matches("./"))?)));
+    let globs: Vec<(bool, Pattern)> =
+        parsed.collect::<Result<_, glob::PatternError>>().map_err(|error| malformed(error.to_string()))?;
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
+    let matches = |path: &String| {
+        let name = Path::new(path).file_name().map_or("".into(), |name| name.to_string_lossy());
+        globs.iter().any(|(whole, glob)| glob.matches_with(if *whole { path } else { &name }, options))
+    };
+    Ok(if globs.is_empty() { paths } else { paths.into_iter().filter(matches).collect() })
+}
