@@ -514,7 +514,7 @@ fn assemble(
                 });
             }
         }
-        set.files.push(ChangedFile { path, hunks: diff.hunks, lines });
+        set.files.push(ChangedFile { path, hunks: diff.hunks, lines, parts: Vec::new() });
     }
     if set.files.is_empty() {
         return match left_out.as_slice() {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Reply, Sandbox, config};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, config, listed};
 
 /// Git in a sandbox, with nobody's configuration.
 fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
@@ -61,13 +61,9 @@ fn script(findings: &str, opinion: &'static str, severity: &'static str) -> impl
             Reply::text(format!("- {number}.1 {opinion}"))
         }
         "rule on the findings" => {
-            let groups = (1..=9).map(|number| format!("F{number}"));
-            let groups = groups.filter(|group| request.prompt().contains(&format!("\n{group}\n")));
-            let ruling =
-                |group| json!({"finding": group, "reason": "so it is", "decision": "stands", "severity": severity});
-            Reply::json(
-                json!({"rulings": groups.map(ruling).collect::<Vec<_>>(), "summary": "Look.", "title": "A title"}),
-            )
+            let ruling = |(number, _): (String, String)| json!({"finding": number, "reason": "so it is", "decision": "stands", "severity": severity});
+            let rulings: Vec<_> = listed(request.prompt()).into_iter().map(ruling).collect();
+            Reply::json(json!({"rulings": rulings, "summary": "Look.", "title": "A title"}))
         }
         other => Reply::error(400, &format!("no answer to `{other}`")),
     }

@@ -449,7 +449,7 @@ impl<'a> Rehearsal<'a> {
                 Reading { findings: Some(vec![finding; POINTS]), ..Reading::default() }
             }
             (ResultKind::Opinion, Some(author)) => {
-                let findings = self.debate.findings_of(author).unwrap_or_default();
+                let findings = self.debate.findings_of(author, key.round).unwrap_or_default();
                 let reason = Some(self.filler(length / findings.len().max(1)));
                 let opinion = |one: Report| Statement {
                     point: PointId::of_finding(&one.number),

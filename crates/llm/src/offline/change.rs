@@ -28,19 +28,21 @@ impl PlayedAgent<'_> {
 
     /// An opinion on each listed finding.
     pub(super) fn opinions(&self) -> String {
-        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
-        let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
         let opinion = |number| format!("- {number} left: in a rehearsal nobody follows the code.");
-        numbers.map(opinion).collect::<Vec<_>>().join("\n")
+        self.listed_findings().map(opinion).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The numbers of the listed findings.
+    fn listed_findings(&self) -> impl Iterator<Item = &str> {
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
+        listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
     /// A ruling on each listed finding.
     pub(super) fn finding_rulings(&self) -> Value {
-        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
-        let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
         let ruling =
             |number: &str| json!({ "finding": number, "reason": UNWEIGHED, "decision": "open", "severity": "minor" });
-        let rulings: Vec<Value> = listed.lines().filter(is_number).map(ruling).collect();
+        let rulings: Vec<Value> = self.listed_findings().map(ruling).collect();
         json!({ "rulings": rulings, "summary": UNWEIGHED, "title": "" })
     }
 }

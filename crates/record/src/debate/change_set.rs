@@ -30,6 +30,9 @@ pub struct ChangedFile {
     /// The number of lines after the change, if the file was also read in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
+    /// The parts of the review that show it, if there are several: each is a round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<u32>,
 }
 
 /// A file, or a part of one, that was not read.
@@ -88,6 +91,11 @@ impl ChangeSet {
         self.files.iter().find(|file| file.path == path)
     }
 
+    /// The number of parts in which it is reviewed.
+    pub fn parts(&self) -> u32 {
+        self.files.iter().flat_map(|file| &file.parts).copied().max().unwrap_or(1)
+    }
+
     /// Finds the position of a file's lines in the change.
     pub fn place(&self, path: &str, lines: Option<Lines>) -> Placed {
         let Some(file) = self.file(path) else { return Placed::Elsewhere };
@@ -108,7 +116,12 @@ mod tests {
     #[test]
     fn lines_are_in_the_diff_in_the_file_or_nowhere() {
         let lines = |first, last| Lines { first, last };
-        let file = ChangedFile { path: "a.rs".into(), hunks: vec![lines(5, 12), lines(40, 44)], lines: Some(60) };
+        let file = ChangedFile {
+            path: "a.rs".into(),
+            hunks: vec![lines(5, 12), lines(40, 44)],
+            lines: Some(60),
+            parts: vec![],
+        };
         let change = ChangeSet { files: vec![file], ..ChangeSet::default() };
         let place = |first, last| change.place("a.rs", Some(lines(first, last)));
         assert_eq!(place(7, 7), Placed::InDiff(lines(7, 7)));

@@ -293,7 +293,9 @@ impl Debate {
         let is_major = |severity: Severity| severity <= Severity::Major;
         let (basis, open_major) = if self.change.is_some() {
             let mut texts = self.texts_yielding(ResultKind::Findings);
-            if !texts.any(|text| text.reading.as_ref().is_some_and(|reading| reading.findings.is_some())) {
+            if !texts.any(|text| text.reading.as_ref().is_some_and(|reading| reading.findings.is_some()))
+                || self.has_group_rulings()
+            {
                 return None;
             }
             let findings = self.findings().into_iter().filter(|one| !one.is_dismissed() && is_major(one.severity));

@@ -183,7 +183,7 @@ impl Reads {
                 Some(Self::Findings(files.map(|file| file.path.clone()).collect()))
             }
             (Some(author), ResultKind::Opinion) => {
-                let findings = debate.findings_of(author).unwrap_or_default();
+                let findings = debate.findings_of(author, key.round).unwrap_or_default();
                 Some(Self::Opinion(findings.into_iter().map(|one| one.number).collect()))
             }
             (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {

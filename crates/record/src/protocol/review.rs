@@ -111,7 +111,9 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
         let findings = CallKey::new(round, FINDINGS, &author.id);
         let may_be_read = match debate.settled(&findings) {
             None => true,
-            Some(CallStatus::Done) => debate.findings_of(&author.id).is_some_and(|findings| !findings.is_empty()),
+            Some(CallStatus::Done) => {
+                debate.findings_of(&author.id, round).is_some_and(|findings| !findings.is_empty())
+            }
             Some(CallStatus::Empty | CallStatus::Failed) => false,
         };
         for reader in debate.agents().iter().filter(|reader| may_be_read && reader.id != author.id) {
@@ -125,7 +127,7 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
 
 /// The judge rules on all findings.
 fn ruling(debate: &Debate) -> Option<Step> {
-    let settings = debate.settings.as_ref().filter(|_| !debate.findings_ruled(&[]).is_empty())?;
+    let settings = debate.settings.as_ref().filter(|_| !debate.reports().is_empty())?;
     let round = debate.current_round;
     let confirmations = confirmations(debate).into_iter().map(|step| step.key);
     let ruling = Step::new(key(debate, RULING, &settings.judge), &RULE, OutputSpec::FindingRulings);
@@ -136,7 +138,7 @@ fn ruling(debate: &Debate) -> Option<Step> {
 /// Without findings there is nothing to rule on.
 fn nothing_found(debate: &Debate) -> Vec<Event> {
     let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
-    if !was_read || debate.final_solution.is_some() || !debate.findings_ruled(&[]).is_empty() {
+    if !was_read || debate.final_solution.is_some() || !debate.reports().is_empty() {
         return Vec::new();
     }
     let solution = Solution { description: describe_review(debate, &[], ""), ..Solution::default() };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::debate::{ChangeSet, Debate, Placed, Severity};
-use dialectic_base::figures::counted;
+use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
 use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
@@ -47,7 +47,7 @@ impl<'a> ReviewText<'a> {
     /// The review's result in one sentence.
     pub fn verdict(&self) -> String {
         let readers = self.debate.agents().len();
-        let read = self.debate.agents().iter().filter(|agent| self.debate.findings_of(&agent.id).is_some()).count();
+        let read = self.debate.agents().iter().filter(|agent| self.debate.has_read_all(&agent.id)).count();
         let of_all = if read < readers {
             format!(", by {read} of {readers} readers (the others' findings are missing)")
         } else {
@@ -73,8 +73,10 @@ impl<'a> ReviewText<'a> {
 
     /// A note on how the findings and confirmations are counted, if that is unusual.
     pub fn note(&self) -> String {
-        let note = self.voices.note().filter(|_| !self.findings.is_empty());
-        note.map(|note| format!("\n{note}\n")).unwrap_or_default()
+        let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
+        let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
+        let notes = notes.into_iter().flatten().filter(|_| !self.findings.is_empty());
+        notes.map(|note| format!("\n{note}\n")).collect()
     }
 
     /// The findings that were not dismissed and pass `is_wanted`, each under a heading.
@@ -114,18 +116,30 @@ impl<'a> ReviewText<'a> {
         if let Some(note) = self.misplaced(finding) {
             let _ = write!(out, "\n{note}\n");
         }
-        let found = voices.listed(finding.reports.iter().map(|report| &report.by));
-        let confirmed = voices.listed(finding.who(Stance::Confirmed));
-        let is_found_by_all = finding.reports.len() == self.debate.agents().len();
-        let confirmed = match (confirmed.is_empty(), is_found_by_all) {
-            (false, _) => format!("; confirmed by {}", inline(&confirmed)),
-            (true, true) => String::new(),
-            (true, false) => "; confirmed by nobody else".to_owned(),
-        };
-        let _ = write!(out, "\n- Found by {}{confirmed}\n", inline(&found));
-        for (by, opinion) in finding.opinions(self.debate, Stance::Refuted) {
-            let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
-            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(by)));
+        let is_one = finding.reports.len() == 1;
+        out.push('\n');
+        for report in &finding.reports {
+            let confirmed = voices.listed(report.opinions(Stance::Confirmed).map(|(by, _)| by));
+            let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
+            let by = voices.name(&report.by);
+            let by = inline(&by);
+            // Each keeps its own severity, supporters and opponents.
+            let found = match &report.finding {
+                _ if is_one => format!("Found by {by}"),
+                point if point.text == lead.text => {
+                    format!("{} [{}] found by {by}", report.number, point.severity.name())
+                }
+                point => {
+                    let text = defused_line(&point.text);
+                    format!("{} [{}] found by {by}, as: {text}", report.number, point.severity.name())
+                }
+            };
+            let _ = writeln!(out, "- {found}; confirmed by {}", inline(&confirmed));
+            for (by, opinion) in report.opinions(Stance::Refuted) {
+                let what = if is_one { "it" } else { &report.number };
+                let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
+                let _ = writeln!(out, "- Against {what}, by {}: {reason}", inline(&voices.name(by)));
+            }
         }
         let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
         let decision = match ruling.decision {
@@ -151,7 +165,8 @@ impl<'a> ReviewText<'a> {
 
     /// The list of files that were read and left out.
     pub fn receipt(&self) -> String {
-        let Some(ChangeSet { of, files, left_out, .. }) = self.debate.change.as_deref() else { return String::new() };
+        let Some(set) = self.debate.change.as_deref() else { return String::new() };
+        let ChangeSet { of, files, left_out, .. } = set;
         let mut out =
             format!("\n## What was read\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
         for file in files {
@@ -168,8 +183,11 @@ impl<'a> ReviewText<'a> {
             let _ = writeln!(out, "- {}: {}", defused_line(&one.path), inline(&one.reason));
         }
         let readers = self.debate.agents().iter();
-        for agent in readers.filter(|agent| self.debate.findings_of(&agent.id).is_none()) {
-            let _ = writeln!(out, "\nThere are no readable findings of {}.", inline(&agent.name));
+        for agent in readers.filter(|agent| !self.debate.has_read_all(&agent.id)) {
+            let unread = (1..=set.parts()).filter(|part| self.debate.findings_of(&agent.id, *part).is_none());
+            let unread: Vec<String> = unread.map(|part| part.to_string()).collect();
+            let of = if set.parts() > 1 { format!(" on part {}", list(&unread)) } else { String::new() };
+            let _ = writeln!(out, "\nThere are no readable findings of {}{of}.", inline(&agent.name));
         }
         out
     }

@@ -59,14 +59,21 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
         text = format!("{}: {text}", single_spaced(&place.to_string()));
     }
     let found = voices.names(finding.reports.iter().map(|report| &report.by));
-    let confirmed = voices.names(finding.who(Stance::Confirmed));
-    let refuted = voices.names(finding.who(Stance::Refuted));
+    let confirmed = voices.names(finding.confirmed_by());
+    let reports = finding.reports.iter().map(|report| {
+        let said = |stance: Stance| voices.names(report.opinions(stance).map(|(by, _)| by));
+        json!({
+            "number": report.number, "severity": report.finding.severity, "foundBy": voices.name(&report.by),
+            "confirmedBy": said(Stance::Confirmed), "refutedBy": said(Stance::Refuted),
+        })
+    });
     let mut result = json!({
         "ruleId": rule(finding.severity),
         "level": level(finding.severity),
         "message": { "text": plain(&text) },
         "properties": {
-            "number": finding.number, "foundBy": found, "confirmedBy": confirmed, "refutedBy": refuted,
+            "number": finding.number, "foundBy": found, "confirmedBy": confirmed,
+            "reports": reports.collect::<Vec<_>>(),
             "ruling": finding.ruling.as_ref().map(|ruling| ruling.decision),
         },
     });
