@@ -8,6 +8,8 @@ use dialectic_record::debate::Lines;
 
 /// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
+/// The maximum bytes of a hunk's header.
+const HUNK_HEADER: usize = 100;
 
 /// The change of a file, as a diff describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +53,47 @@ impl FileDiff {
     pub(super) fn is_of_permissions(&self) -> bool {
         let is_same = self.old_path.is_some() && self.old_path == self.new_path;
         is_same && self.kind == Kind::Text && self.hunks.is_empty() && self.text.contains("\nnew mode ")
+    }
+}
+
+impl FileDiff {
+    /// The change in texts that are no longer than `room`, except single lines: by its hunks, and within them by their
+    /// lines. Each begins with the header.
+    pub(super) fn pieces(&self, room: usize) -> Vec<String> {
+        let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
+        let start = lines.iter().position(|line| stretch(line).is_some()).unwrap_or(lines.len());
+        let (header, body) = (lines[..start].concat(), &lines[start..]);
+        let most = room.saturating_sub(header.len() + HUNK_HEADER);
+        let (mut hunks, mut left): (Vec<(Stretch, String)>, _) = (Vec::new(), Stretch::default());
+        for line in body {
+            if let Some(next) = stretch(line).filter(|_| !left.has_lines()) {
+                hunks.push((next.begun(), String::new()));
+                left = next;
+                continue;
+            }
+            if let Some((range, text)) = hunks.last()
+                && !text.is_empty()
+                && text.len() + line.len() > most
+                && !line.starts_with('\\')
+            {
+                hunks.push((range.rest(), String::new()));
+            }
+            let Some((range, text)) = hunks.last_mut() else { continue };
+            let before = left.clone();
+            left.pass(line);
+            range.extend(&before, &left);
+            text.push_str(line);
+        }
+        let (mut pieces, mut piece) = (Vec::new(), header.clone());
+        for (range, text) in hunks {
+            let hunk = format!("{range}\n{text}");
+            if piece.len() + hunk.len() > room && piece.len() > header.len() {
+                pieces.push(std::mem::replace(&mut piece, header.clone()));
+            }
+            piece += &hunk;
+        }
+        pieces.push(piece);
+        pieces
     }
 }
 
@@ -154,7 +197,7 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
-    let mut left = Stretch { old: Vec::new(), new: (0, 0) };
+    let mut left = Stretch::default();
     while let Some(line) = lines.get(at) {
         if left.has_lines() {
             left.pass(line);
@@ -171,12 +214,40 @@ fn end_of(lines: &[&str], start: usize) -> usize {
 }
 
 /// The start and length of a hunk in each version, before and after.
+#[derive(Debug, Clone, Default)]
 struct Stretch {
     old: Vec<(u32, u32)>,
     new: (u32, u32),
 }
 
+impl std::fmt::Display for Stretch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let edge = "@".repeat(self.old.len() + 1);
+        let old: String = self.old.iter().map(|(from, count)| format!("-{from},{count} ")).collect();
+        write!(f, "{edge} {old}+{},{} {edge}", self.new.0, self.new.1)
+    }
+}
+
 impl Stretch {
+    /// Its beginning, without lines.
+    fn begun(&self) -> Self {
+        Self { old: self.old.iter().map(|(from, _)| (*from, 0)).collect(), new: (self.new.0, 0) }
+    }
+
+    /// What begins after it, without lines.
+    fn rest(&self) -> Self {
+        let end = |(from, count): (u32, u32)| (from.saturating_add(count), 0);
+        Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
+    }
+
+    /// Adds a line, by what is left of the hunk before and after it.
+    fn extend(&mut self, before: &Self, after: &Self) {
+        for ((own, before), after) in self.old.iter_mut().zip(&before.old).zip(&after.old) {
+            own.1 += before.1 - after.1;
+        }
+        self.new.1 += before.new.1 - after.new.1;
+    }
+
     /// Whether the hunk has more lines.
     fn has_lines(&self) -> bool {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
@@ -281,7 +352,7 @@ fn file(lines: &[&str]) -> FileDiff {
         file.new_path = None;
     }
     // A line of the file may look like the header of a hunk.
-    let mut left = Stretch { old: Vec::new(), new: (0, 0) };
+    let mut left = Stretch::default();
     for line in lines {
         if left.has_lines() {
             left.pass(line);
@@ -406,6 +477,34 @@ mod tests {
         assert!(gone.hunks.is_empty() && gone.text.contains("+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n"), "{}", gone.text);
         let come = between(None, Some(("a", "x\ny\n"))).unwrap();
         assert!(come.text.contains("--- /dev/null\n+++ b/a\n@@ -0,0 +1,2 @@\n"), "{}", come.text);
+    }
+
+    #[test]
+    fn a_change_that_exceeds_a_part_is_cut_between_hunks_and_lines_and_each_piece_is_a_diff() {
+        let old: Vec<String> = (1..=400).map(|line| format!("line {line}\n")).collect();
+        let new: Vec<String> = (1..=400).map(|line| format!("row {line}\n")).collect();
+        let new = format!("{}{}{}", new[..300].concat(), old[300..380].concat(), new[380..].concat());
+        let whole = between(Some(("a", &old.concat())), Some(("a", &new))).unwrap();
+        let pieces = whole.pieces(2000);
+        assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= 2000), "{pieces:#?}");
+        let read: Vec<FileDiff> = pieces.iter().flat_map(|piece| read(piece)).collect();
+        assert!(read.iter().all(|piece| piece.path() == "a"), "{read:#?}");
+        let lines = |text: &str| {
+            text.lines().filter(|line| !line.starts_with("@@")).skip(3).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let joined: Vec<String> = pieces.iter().flat_map(|piece| lines(piece)).collect();
+        assert_eq!(joined, lines(&whole.text));
+        // The numbers go on where the piece before ended.
+        for (number, line) in new.lines().enumerate().filter(|(_, line)| line.starts_with("row")) {
+            let number = u32::try_from(number).unwrap() + 1;
+            let holds = |piece: &&FileDiff| piece.hunks.iter().any(|hunk| hunk.first <= number && number <= hunk.last);
+            let piece = read.iter().find(holds).unwrap();
+            assert!(piece.text.contains(&format!("+{line}\n")), "{line}");
+        }
+        assert_eq!(whole.pieces(1 << 20), [whole.text.clone()]);
+        let merge = "diff --cc a\n--- a/a\n+++ b/a\n@@@ -1,2 -1,2 +1,2 @@@\n  one\n- two\n -zwei\n++both\n";
+        let pieces = FileDiff { text: merge.to_owned(), ..whole }.pieces(30 + HUNK_HEADER);
+        assert!(pieces.len() > 1 && pieces[0].contains("@@@ -1,1 -1,1 +1,1 @@@\n  one\n"), "{pieces:#?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let source = source(args, &directory, terminal)?;
     let environment = environment(args, &source, &directory, terminal)?;
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
-    let Loaded { settings, warnings, choice, hooks, .. } =
+    let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
             // It names the copy of the base's file.
             ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
@@ -68,6 +68,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             return nothing(said, "Only permissions changed, and no findings.", end, args, terminal);
         }
     };
+    settings.debate.rounds = set.parts();
     let read = receipt(&set);
     let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
@@ -107,7 +108,8 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
 fn receipt(set: &ChangeSet) -> Vec<String> {
     let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
     let files = counted(set.files.len() as u64, "file");
-    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown in full", set.of)];
+    let parts = if set.parts() > 1 { format!(", in {} parts", set.parts()) } else { String::new() };
+    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown in full{parts}", set.of)];
     if !set.left_out.is_empty() {
         let first: Vec<String> =
             set.left_out.iter().take(5).map(|one| format!("{} ({})", one.path, one.reason)).collect();

@@ -12,8 +12,8 @@ const QUOTED: usize = 60;
 impl PlayedAgent<'_> {
     /// The first new line of the change, and another one that depends on the role.
     pub(super) fn findings(&self) -> String {
-        let diff = self.prompt.of_kinds(&["attachment"]).map(|one| one.text).find(|text| text.contains("\n@@ "));
-        let lines = new_lines(diff.unwrap_or_default());
+        let attached = self.prompt.of_kinds(&["attachment"]).map(|one| one.text);
+        let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
         let Some((first, others)) = lines.split_first() else { return "No findings.".to_owned() };
         let turn = mixed(self.seed, self.role) % others.len().max(1) as u64;
         let other = others.get(usize::try_from(turn).unwrap_or_default());

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The end of the name of an attachment that is the change of a file.
+pub const DIFF_ENDING: &str = ".diff";
+
 /// A change, as shown to its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -83,6 +86,17 @@ impl std::fmt::Display for Lines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.first)?;
         if self.last > self.first { write!(f, "-{}", self.last) } else { Ok(()) }
+    }
+}
+
+impl ChangedFile {
+    /// `part 2`, or of a file that exceeds a part `parts 2 to 4`.
+    pub fn part(&self) -> Option<String> {
+        Some(match self.parts.as_slice() {
+            [] => return None,
+            [part] => format!("part {part}"),
+            [first, .., last] => format!("parts {first} to {last}"),
+        })
     }
 }
 

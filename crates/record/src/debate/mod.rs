@@ -45,7 +45,7 @@ pub use agreement::{
     Argument, Challenge, Convergence, Decisions, Extension, Lexicon, Matter, NeglectedPoint, Observation, RelatedPair,
     Relation, Relations, Wording,
 };
-pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
+pub use change_set::{ChangeSet, ChangedFile, DIFF_ENDING, LeftOut, Lines, Placed};
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, Metadata};

@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::debate::{ChangeSet, Debate, Placed, Severity};
+use crate::debate::{AgentSettings, ChangeSet, Debate, Placed, Severity};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
 use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
+
+/// The number of omitted files that are listed.
+const LISTED: usize = 100;
 
 /// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
@@ -47,28 +50,35 @@ impl<'a> ReviewText<'a> {
     /// The review's result in one sentence.
     pub fn verdict(&self) -> String {
         let readers = self.debate.agents().len();
-        let read = self.debate.agents().iter().filter(|agent| self.debate.has_read_all(&agent.id)).count();
+        let has_read = |agent: &&AgentSettings| {
+            let mut rounds = self.debate.rounds.iter();
+            rounds.any(|round| self.debate.findings_of(&agent.id, round.round_number).is_some())
+        };
+        let read = self.debate.agents().iter().filter(has_read).count();
         let of_all = if read < readers {
             format!(", by {read} of {readers} readers (the others' findings are missing)")
         } else {
             String::new()
         };
-        let dismissed = match self.dismissed().count() {
+        let mut rest = match self.dismissed().count() {
             0 => String::new(),
             count => format!("; {count} rejected"),
         };
+        if let Some((read, all)) = self.debate.files_read().filter(|(read, all)| read < all) {
+            let _ = write!(rest, "; reviewed {read} of {}", counted(all as u64, "file"));
+        }
         if read == 0 && readers > 0 {
             return "No findings could be read.".to_owned();
         }
         let kept = self.kept().count();
         if kept == 0 {
-            return format!("No findings{of_all}{dismissed}.");
+            return format!("No findings{of_all}{rest}.");
         }
         let count = |severity: Severity| self.kept().filter(|finding| finding.severity == severity).count();
         let counts = Severity::ALL.iter().map(|severity| (count(*severity), severity.name()));
         let counts: Vec<String> =
             counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-        format!("{}{of_all}: {}{dismissed}.", counted(kept as u64, "finding"), counts.join(", "))
+        format!("{}{of_all}: {}{rest}.", counted(kept as u64, "finding"), counts.join(", "))
     }
 
     /// A note on how the findings and confirmations are counted, if that is unusual.
@@ -174,18 +184,25 @@ impl<'a> ReviewText<'a> {
                 Some(lines) => format!("its change and all {}", counted(u64::from(lines), "line")),
                 None => "its change".to_owned(),
             };
-            let _ = writeln!(out, "- {}: {extent}", defused_line(&file.path));
+            let part = file.part().map(|part| format!(", in {part}")).unwrap_or_default();
+            let _ = writeln!(out, "- {}: {extent}{part}", defused_line(&file.path));
         }
         if !left_out.is_empty() {
             out.push_str("\nLeft out:\n\n");
         }
-        for one in left_out {
+        for one in left_out.iter().take(LISTED) {
             let _ = writeln!(out, "- {}: {}", defused_line(&one.path), inline(&one.reason));
         }
+        if let Some(more @ 1..) = left_out.len().checked_sub(LISTED) {
+            let _ = writeln!(out, "- and {}", counted(more as u64, "more file"));
+        }
         let readers = self.debate.agents().iter();
-        for agent in readers.filter(|agent| !self.debate.has_read_all(&agent.id)) {
-            let unread = (1..=set.parts()).filter(|part| self.debate.findings_of(&agent.id, *part).is_none());
-            let unread: Vec<String> = unread.map(|part| part.to_string()).collect();
+        for agent in readers {
+            let unread = self.debate.unread_parts(&agent.id);
+            let unread: Vec<String> = unread.iter().map(ToString::to_string).collect();
+            if unread.is_empty() {
+                continue;
+            }
             let of = if set.parts() > 1 { format!(" on part {}", list(&unread)) } else { String::new() };
             let _ = writeln!(out, "\nThere are no readable findings of {}{of}.", inline(&agent.name));
         }

@@ -76,6 +76,8 @@ pub struct ReviewedFinding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub number: String,
+    /// The round, which is the part of the change.
+    pub round: u32,
     /// The reader who found it.
     pub by: AgentId,
     pub finding: RaisedPoint,
@@ -198,15 +200,25 @@ impl Debate {
         let findings = now.first()?.1?;
         let report = |(place, finding): (usize, &RaisedPoint)| {
             let number = self.finding_number(by, place);
-            Report { opinions: self.opinions_on(&number), number, by: by.clone(), finding: finding.clone() }
+            Report { opinions: self.opinions_on(&number), number, round, by: by.clone(), finding: finding.clone() }
         };
         Some((before + 1..).zip(findings).map(report).collect())
     }
 
-    /// Whether a reader's findings in every part of the change could be parsed.
-    pub fn has_read_all(&self, by: &AgentId) -> bool {
+    /// The parts of the change for which a reader has no readable findings.
+    pub fn unread_parts(&self, by: &AgentId) -> Vec<u32> {
         let parts = self.change.as_ref().map_or(1, |change| change.parts());
-        (1..=parts).all(|part| self.findings_of(by, part).is_some())
+        (1..=parts).filter(|part| self.findings_of(by, *part).is_none()).collect()
+    }
+
+    /// The number of files of the change that a reader read whole, in every part, and of all.
+    pub fn files_read(&self) -> Option<(usize, usize)> {
+        let change = self.change.as_ref()?;
+        let unread: Vec<Vec<u32>> = self.agents().iter().map(|agent| self.unread_parts(&agent.id)).collect();
+        let is_unread = |part: &u32| unread.iter().all(|unread| unread.contains(part));
+        // Without parts, the verdict says whether it was read.
+        let read = change.files.iter().filter(|file| !file.parts.iter().any(is_unread)).count();
+        Some((read, change.files.len() + change.left_out.len()))
     }
 
     /// The texts of stages with this kind of result.

@@ -14,7 +14,7 @@ pub fn review_json(debate: &Debate) -> String {
     let readers = debate.agents().iter().map(|agent| {
         json!({
             "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model, "voice": voices.name(&agent.id),
-            "hasFindings": debate.has_read_all(&agent.id),
+            "hasFindings": debate.unread_parts(&agent.id).is_empty(),
         })
     });
     pretty(&json!({
