@@ -49,6 +49,29 @@ impl FileDiff {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
     }
 
+    /// Adds a later patch of the file.
+    fn follow(&mut self, later: &Self) {
+        let lines: Vec<&str> = later.text.split_inclusive('\n').collect();
+        let stretches = stretches(&lines);
+        // Where a line of this version is in the later one.
+        let moved = |line: u32| {
+            let mut at = i64::from(line);
+            for Stretch { old, new } in &stretches {
+                let (from, count) = old.first().copied().unwrap_or_default();
+                if line >= from.saturating_add(count) {
+                    at += i64::from(new.1) - i64::from(count);
+                }
+            }
+            u32::try_from(at).unwrap_or(1).max(1)
+        };
+        let shifted = self.hunks.iter().filter_map(|hunk| Lines::new(moved(hunk.first), moved(hunk.last)));
+        self.hunks = shifted.chain(later.hunks.iter().copied()).collect();
+        self.text = format!("{}\n{}", self.text.trim_end_matches('\n'), later.text);
+        self.kind = if self.kind == Kind::Text { later.kind } else { self.kind };
+        self.parents = self.parents.max(later.parents);
+        (self.new_path, self.new_hash) = (later.new_path.clone(), later.new_hash.clone());
+    }
+
     /// Whether only its permissions changed.
     pub(super) fn is_of_permissions(&self) -> bool {
         let is_same = self.old_path.is_some() && self.old_path == self.new_path;
@@ -175,7 +198,8 @@ fn push(text: &mut String, mark: char, line: &str) {
     }
 }
 
-/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`.
+/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`, also among the texts of `git show`
+/// or of mails with patches. Several patches of a file are one change.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut found, mut at): (Vec<FileDiff>, usize) = (Vec::new(), 0);
@@ -187,7 +211,15 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
             continue;
         }
         let end = end_of(&lines, at);
-        found.push(file(&lines[at..end]));
+        let next = file(&lines[at..end]);
+        let is_earlier = |known: &&mut FileDiff| match &known.new_path {
+            Some(path) => next.old_path.as_ref().unwrap_or(path) == path && next.paths().any(|next| next == path),
+            None => known.path() == next.path(),
+        };
+        match found.iter_mut().find(is_earlier) {
+            Some(known) => known.follow(&next),
+            None => found.push(next),
+        }
         at = end;
     }
     found
@@ -203,9 +235,8 @@ fn end_of(lines: &[&str], start: usize) -> usize {
             left.pass(line);
         } else if let Some(stretch) = stretch(line) {
             (has_hunks, left) = (true, stretch);
-        } else if line.starts_with("diff ")
-            || has_hunks && line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "))
-        {
+        } else if line.starts_with("diff ") || line.trim().is_empty() || has_hunks && !line.starts_with('\\') {
+            // Another file, the next commit, or the end of a mail.
             break;
         }
         at += 1;
@@ -351,20 +382,27 @@ fn file(lines: &[&str]) -> FileDiff {
     if is_gone {
         file.new_path = None;
     }
-    // A line of the file may look like the header of a hunk.
-    let mut left = Stretch::default();
+    for stretch in stretches(lines) {
+        let (from, count) = stretch.new;
+        // Hunks of a merge may have different numbers of columns only if the diff is damaged.
+        file.parents = file.parents.max(stretch.old.len());
+        file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
+    }
+    file
+}
+
+/// The hunks of a diff. A line of the file may look like the header of one.
+fn stretches(lines: &[&str]) -> Vec<Stretch> {
+    let (mut found, mut left) = (Vec::new(), Stretch::default());
     for line in lines {
         if left.has_lines() {
             left.pass(line);
         } else if let Some(stretch) = stretch(line) {
-            let (from, count) = stretch.new;
-            // Hunks of a merge may have different numbers of columns only if the diff is damaged.
-            file.parents = file.parents.max(stretch.old.len());
-            file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
+            found.push(stretch.clone());
             left = stretch;
         }
     }
-    file
+    found
 }
 
 fn note_mode(file: &mut FileDiff, mode: &str) {
@@ -578,6 +616,22 @@ mod tests {
         assert_eq!(come[0].paths().collect::<Vec<_>>(), ["x.c"]);
         let gone = read("--- c/x.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
         assert_eq!(gone[0].paths().collect::<Vec<_>>(), ["c/x.c"]);
+    }
+
+    #[test]
+    fn patches_in_mails_and_commits_are_read_and_later_ones_build_on_earlier_ones() {
+        let text = "From 1234567 Mon Sep 17 00:00:00 2001\nSubject: [PATCH 1/2] one\n\nBody.\n---\n a.c | 2 +-\n 1 file changed\n\n\
+            diff --git a/a.c b/a.c\nindex 1..2 100644\n--- a/a.c\n+++ b/a.c\n@@ -9,2 +9,2 @@\n-old\n+new\n x\n-- \n2.39.5\n\n\
+            From 2345678 Mon Sep 17 00:00:00 2001\nSubject: [PATCH 2/2] two\n\n---\n\
+            diff --git a/a.c b/b.c\nsimilarity index 90%\nrename from a.c\nrename to b.c\nindex 2..3 100644\n--- a/a.c\n+++ b/b.c\n@@ -1,1 +1,3 @@\n a\n+b\n+c\n-- \n2.39.5\n\n\
+            commit 345\nAuthor: n\n\n    diff --git a/no b/no\n\ndiff --git a/c b/d\nsimilarity index 100%\nrename from c\nrename to d\n\ncommit 456\n--- not a file\n";
+        let read = read(text);
+        let seen: Vec<_> = read.iter().map(|file| (file.paths().collect::<Vec<_>>(), file.hunks.clone())).collect();
+        let lines = |first, last| Lines { first, last };
+        let expected = [(vec!["a.c", "b.c"], vec![lines(11, 12), lines(1, 3)]), (vec!["c", "d"], vec![])];
+        assert_eq!(seen, expected);
+        assert!(!read[0].text.contains("2.39.5") && !read[0].text.contains("Subject"), "{}", read[0].text);
+        assert_eq!(read[0].new_hash.as_deref(), Some("3"));
     }
 
     #[test]

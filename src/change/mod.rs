@@ -20,7 +20,10 @@ use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
-use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, DIFF_ENDING, DebateSettings, LeftOut, Settings};
+use dialectic_record::debate::{
+    Attachment, ChangeSet, ChangedFile, DIFF_ENDING, Debate, DebateSettings, EarlierFinding, EarlierReview, LeftOut,
+    RaisedPoint, ReviewedFinding, Settings, code_at, shows_code,
+};
 
 pub use base::Wanted;
 
@@ -28,9 +31,10 @@ use base::plain;
 use diff::{FileDiff, Kind};
 use git::{Entry, Git, GitError, Mode};
 
-/// The attachment names of the lists of withheld files, and of all files of a change in parts.
+/// The attachment names of the lists of withheld files, of all files of a change in parts, and of earlier findings.
 const LEFT_OUT: &str = "left-out.txt";
 const ALL_FILES: &str = "all-files.txt";
+const EARLIER: &str = "earlier-findings.txt";
 /// The default bases, in this order.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
@@ -89,6 +93,43 @@ pub struct Change {
     pub attachments: Arc<[Attachment]>,
     /// The change, with the list of withheld files.
     pub set: ChangeSet,
+}
+
+impl Change {
+    /// Has the findings of an earlier review ruled on again.
+    ///
+    /// # Errors
+    /// They contain a key.
+    pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
+        let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
+        let finding = |kept: ReviewedFinding| {
+            let finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
+            let untouched = finding
+                .place
+                .as_ref()
+                .is_some_and(|place| shows_code(&self.attachments, &place.path, &code_at(&earlier.attachments, place)));
+            EarlierFinding { id: kept.id, untouched, finding }
+        };
+        let findings: Vec<EarlierFinding> = kept.map(finding).collect();
+        if !findings.is_empty() {
+            let line = |(number, EarlierFinding { finding, .. }): (usize, &EarlierFinding)| {
+                let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+                format!("E{number} [{}] {place}{}\n", finding.severity.name(), finding.text)
+            };
+            let list: String = (1..).zip(&findings).map(line).collect();
+            let mut attachments = Attachments::new(settings, environment).unlimited();
+            attachments.add(EARLIER.to_owned(), list.as_bytes())?;
+            self.attachments = [&*attachments.into_all(), &*self.attachments].concat().into();
+            self.problem += &format!(
+                " {EARLIER} lists what an earlier review found: E1 and on. Readers report one again only if they see that \
+                 it is still there, and say its number. The judge rules on each of them too: `stands` where it is still \
+                 there, `fixed` where the code no longer has it, `dismissed` where it never was a fault, `open` where the \
+                 material shown does not tell. A new finding that is the same as an earlier one has its number in `sameAs`."
+            );
+        }
+        self.set.since = Some(EarlierReview { id: earlier.id.clone(), findings });
+        Ok(self)
+    }
 }
 
 /// The files of a change, each with its diff and, if known, its full text after the change.
@@ -231,8 +272,7 @@ impl Repository {
             of: self.of.clone(),
             base: Some(self.base.clone()),
             head: self.head.clone(),
-            files: Vec::new(),
-            left_out: Vec::new(),
+            ..ChangeSet::default()
         };
         assemble(files, set, settings, environment)
     }
@@ -413,7 +453,9 @@ pub fn piped(
     let diffs = diff::read(&text);
     if diffs.is_empty() {
         let message = "there is no diff on standard input";
-        return Err(UserError::input(message).with_hint("pipe in the output of `git diff` or `diff -u`").into());
+        return Err(UserError::input(message)
+            .with_hint("pipe in the output of `git diff`, `git show`, `git format-patch --stdout` or `diff -u`")
+            .into());
     }
     let git = git::root_of(directory).map(|root| Git::at(&root, environment));
     let tree = git.as_ref().map(|git| Tree::of(git, environment, settings)).transpose()?;
@@ -543,6 +585,7 @@ fn assemble(
             }
         };
     }
+    let is_series = pieces.iter().any(|piece| piece.text.contains("\ndiff --git "));
     let parts = in_parts(pieces, room);
     if parts.len() > DebateSettings::MOST_ROUNDS as usize {
         let message = format!("this change is too large: it needs {} parts", thousands(parts.len() as u64));
@@ -590,11 +633,12 @@ fn assemble(
     let problem = format!(
         "Review: {}\n\nFind the faults that this change brings in, before it is merged. It touches {}.\n\n\
          The attachments whose names end in `{DIFF_ENDING}` are the change. The others are files that it touches, as they \
-         are after it, each under its path and with its lines numbered, as far as there is room.{}{}",
+         are after it, each under its path and with its lines numbered, as far as there is room.{}{}{}",
         set.of,
         counted(set.files.len() as u64, "file"),
         if left_out.is_empty() { "" } else { " left-out.txt lists what is not shown, with the reason." },
         if is_one { "" } else { &in_parts },
+        if is_series { " Where a file has several patches, each builds on the one before." } else { "" },
     );
     set.left_out = left_out;
     Ok(Found::Change(Box::new(Change { problem, attachments: attachments.into_all(), set })))

@@ -4,6 +4,7 @@ mod attacks;
 mod parts;
 mod planted;
 mod schema;
+mod since;
 
 use std::process::Command;
 
@@ -301,11 +302,21 @@ fn diffs_of_merges_and_with_other_prefixes_are_read_through_a_pipe() {
     assert!(diff.starts_with("diff --cc c/a.py\n"), "{diff}");
     assert_eq!(read(&diff).0, "c/a.py");
     assert!(sent(&server).contains("++    return 3"), "{}", sent(&server));
+    // The commit of the merge, and mails with the patches of a branch.
+    commit(&sandbox, &[]);
+    assert_eq!(read(&git(&sandbox, &["show"])).0, "c/a.py");
+    git(&sandbox, &["checkout", "-qf", "work"]);
+    commit(&sandbox, &[("c/a.py", "def f(x):\n    return 4\n")]);
+    let mails = git(&sandbox, &["format-patch", "--stdout", "HEAD~2"]);
+    assert!(mails.matches("\nSubject: [PATCH ").count() == 2, "{mails}");
+    assert_eq!(read(&mails), ("c/a.py".to_owned(), true), "the last patch is in the working tree");
+    let shown = sent(&server);
+    assert!(shown.contains("+    return 1 / x") && shown.contains("+    return 4") && !shown.contains("Subject:"));
     // What is in such a diff is as secret as in any other.
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMII\n";
     sandbox.write("c/a.py", key);
     server.forget();
-    let diff = git(&sandbox, &["diff"]);
+    let diff = git(&sandbox, &["diff", "HEAD"]);
     let refused = sandbox.run_with_input(["review", "-c", "own.json"], &diff).expect_code(2);
     assert!(refused.stderr.contains("it holds a private key") && server.requests().is_empty(), "{refused}");
 }

@@ -179,7 +179,9 @@ fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
     for ending in [DIFF_ENDING, ""] {
         for (report, place) in reports.iter().filter_map(|report| Some((report, report.finding.place.as_ref()?))) {
             let is_it = |one: &Attachment| {
-                one.part == Some(report.round) && one.name.strip_suffix(ending) == Some(place.path.as_str())
+                // An earlier review had other parts.
+                let is_here = report.round == 0 || one.part == Some(report.round);
+                is_here && one.part.is_some() && one.name.strip_suffix(ending) == Some(place.path.as_str())
             };
             for (at, one) in debate.attachments.iter().enumerate().filter(|(_, one)| is_it(one)) {
                 if one.text.len() <= room && named.insert(at) {

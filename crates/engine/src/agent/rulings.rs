@@ -118,6 +118,10 @@ impl RawRulings {
             let same_as = same_as.and_then(|name| numbered(&name, numbers)).cloned();
             let named = finding.split(|c: char| c.is_whitespace() || ",;&".contains(c));
             let named: BTreeSet<&String> = named.filter_map(|name| numbered(name, numbers)).collect();
+            let is_earlier = |number: &String| number.starts_with('E');
+            if *decision == FindingDecision::Fixed && named.iter().any(|number| !is_earlier(number)) {
+                return Err(unfit("`fixed` is for findings of an earlier review only: `E1`".to_owned()));
+            }
             for number in named {
                 rulings.retain(|known| known.finding != *number);
                 let (finding, reason) = (number.clone(), reason.trim().to_owned());
@@ -347,7 +351,7 @@ mod tests {
         assert_eq!(read(&answer(&[ruling("9.9", "stands")])).unwrap_err(), "`rulings` has no ruling on 1.1, 2.1, 2.2");
         assert_eq!(
             read(&answer(&[ruling("1.1", "maybe")])).unwrap_err(),
-            "`decision` is `maybe`, not one of stands, dismissed, open"
+            "`decision` is `maybe`, not one of stands, dismissed, open, fixed"
         );
         let bare = json!({"rulings": [{"finding": "2.1", "decision": "stands", "sameAs": "`1.1`"}]});
         assert_eq!(read(&bare), Ok(vec!["2.1 = 1.1 stands - ".to_owned()]));

@@ -13,7 +13,7 @@ mod remark;
 mod tally;
 
 pub use findings::{
-    FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Voices, describe_review,
+    FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Since, Voices, describe_review,
 };
 pub(crate) use fold::Fold;
 pub use fold::Past;

@@ -6,7 +6,7 @@ use crate::debate::{AgentSettings, ChangeSet, Debate, Placed, Severity};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
-use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
+use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Since, Stance, Voices};
 
 /// The number of omitted files that are listed.
 const LISTED: usize = 100;
@@ -38,9 +38,9 @@ impl<'a> ReviewText<'a> {
         Self { debate, findings, voices: Voices::of(debate) }
     }
 
-    /// The findings that were not dismissed.
+    /// The findings that were neither dismissed nor fixed.
     pub fn kept(&self) -> impl Iterator<Item = &ReviewedFinding> {
-        self.findings.iter().filter(|finding| !finding.is_dismissed())
+        self.findings.iter().filter(|finding| finding.is_kept())
     }
 
     fn dismissed(&self) -> impl Iterator<Item = &ReviewedFinding> {
@@ -67,6 +67,15 @@ impl<'a> ReviewText<'a> {
         if let Some((read, all)) = self.debate.files_read().filter(|(read, all)| read < all) {
             let _ = write!(rest, "; reviewed {read} of {}", counted(all as u64, "file"));
         }
+        if let Some(earlier) = self.debate.earlier_review() {
+            let count = |since: &Since| {
+                self.findings.iter().filter(|one| one.since == Some(*since) && !one.is_dismissed()).count()
+            };
+            let counts = Since::ALL.iter().map(|since| (count(since), since.name())).filter(|(count, _)| *count > 0);
+            let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+            let counts = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
+            let _ = write!(rest, "; since {}: {counts}", earlier.id);
+        }
         if read == 0 && readers > 0 {
             return "No findings could be read.".to_owned();
         }
@@ -78,7 +87,8 @@ impl<'a> ReviewText<'a> {
         let counts = Severity::ALL.iter().map(|severity| (count(*severity), severity.name()));
         let counts: Vec<String> =
             counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-        format!("{}{of_all}: {}{rest}.", counted(kept as u64, "finding"), counts.join(", "))
+        let merge = if count(Severity::Blocking) > 0 { " Blocking findings: do not merge." } else { "" };
+        format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
     }
 
     /// A note on how the findings and confirmations are counted, if that is unusual.
@@ -97,14 +107,19 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The dismissed findings, one line each.
+    /// The findings that were fixed since the earlier review and those that were dismissed, one line each.
     pub fn dismissed_in_words(&self) -> String {
-        let line = |finding: &ReviewedFinding| {
-            let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
-            format!("- {}: {} Rejected: {why}\n", self.title(finding), defused_line(&finding.lead().text))
+        let section = |heading: &str, is_rejected: bool| {
+            let line = |finding: &ReviewedFinding| {
+                let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
+                let (title, text) = (self.title(finding), defused_line(&finding.lead().text));
+                format!("- {title}: {text} {heading}: {why} ({})\n", finding.id)
+            };
+            let over = self.findings.iter().filter(|one| !one.is_kept() && one.is_dismissed() == is_rejected);
+            let lines: String = over.map(line).collect();
+            if lines.is_empty() { lines } else { format!("\n## {heading}\n\n{lines}") }
         };
-        let lines: String = self.dismissed().map(line).collect();
-        if lines.is_empty() { lines } else { format!("\n## Rejected\n\n{lines}") }
+        section("Fixed", false) + &section("Rejected", true)
     }
 
     /// `[major] src/store.rs:42-48`
@@ -151,11 +166,14 @@ impl<'a> ReviewText<'a> {
                 let _ = writeln!(out, "- Against {what}, by {}: {reason}", inline(&voices.name(by)));
             }
         }
+        let since = finding.since.map(|since| format!(", {}", since.name())).unwrap_or_default();
+        let _ = writeln!(out, "- ID: {}{since}", finding.id);
         let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
             FindingDecision::Dismissed => "rejected",
             FindingDecision::Open => "open: the material shown is not enough to decide",
+            FindingDecision::Fixed => "fixed",
         };
         let reason = defused_line(&ruling.reason);
         let reason = if reason.is_empty() { reason } else { format!(". {reason}") };

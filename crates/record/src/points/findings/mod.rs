@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Lines, Placed, ResultKind, Severity};
+use crate::debate::{
+    AgentId, AgentSettings, Contribution, Debate, EarlierFinding, EarlierReview, Lines, Placed, ResultKind, Severity,
+    fingerprint,
+};
 use dialectic_base::figures::list;
 use dialectic_base::markdown::single_spaced;
 use dialectic_base::provider::family;
@@ -57,14 +60,35 @@ dialectic_base::named! {
         Dismissed = "dismissed",
         /// The material shown is not enough to decide.
         Open = "open",
+        /// The change no longer has this fault of an earlier review.
+        Fixed = "fixed",
     }
 }
+
+dialectic_base::named! {
+    /// What became of a finding since an earlier review.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum Since {
+        New = "new",
+        StillThere = "still there",
+        Fixed = "fixed",
+        /// Neither the judge nor the code tells.
+        Unseen = "not to be seen",
+    }
+}
+
+/// The author of an earlier review's findings.
+const EARLIER: &str = "an earlier review";
 
 /// A finding with its ruling: one report, or several that the judge or their words name as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
     /// The number of its first report.
     pub number: String,
+    /// The same in a later review.
+    pub id: String,
+    /// What became of it since the earlier review, if there was one.
+    pub since: Option<Since>,
     /// The judge's severity, otherwise the most severe report's.
     pub severity: Severity,
     /// Each reader's words for it, first those that the others repeat.
@@ -107,6 +131,11 @@ impl ReviewedFinding {
     /// Whether the judge ruled that the change does not have this fault.
     pub fn is_dismissed(&self) -> bool {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
+    }
+
+    /// Whether it is a fault as far as is known.
+    pub fn is_kept(&self) -> bool {
+        !self.is_dismissed() && self.since != Some(Since::Fixed)
     }
 
     /// The place, and the matching lines in the change.
@@ -157,10 +186,31 @@ impl Debate {
             let most = reports.iter().map(|report| report.finding.severity).min()?;
             let ruling = reports.iter().find_map(ruling).cloned();
             let severity = ruling.as_ref().and_then(|ruling| ruling.severity).unwrap_or(most);
-            Some(ReviewedFinding { number: reports[0].number.clone(), severity, reports, ruling })
+            let number = reports[0].number.clone();
+            let earlier = self.earlier().find(|(number, _)| reports.iter().any(|report| report.number == *number));
+            let decision = ruling.as_ref().map(|ruling| ruling.decision);
+            let since = self.earlier_review().map(|_| match (&earlier, decision) {
+                (None, _) => Since::New,
+                (_, Some(FindingDecision::Fixed)) => Since::Fixed,
+                (_, Some(FindingDecision::Stands)) => Since::StillThere,
+                (Some((_, earlier)), Some(FindingDecision::Open) | None) if earlier.untouched => Since::StillThere,
+                (_, Some(FindingDecision::Open | FindingDecision::Dismissed) | None) => Since::Unseen,
+            });
+            let id = earlier.map(|(_, earlier)| earlier.id.clone()).or_else(|| reports[0].finding.fingerprint.clone());
+            // Older records have none.
+            let id = id.unwrap_or_else(|| fingerprint(&[], &reports[0].finding));
+            Some(ReviewedFinding { number, id, since, severity, reports, ruling })
         };
         let mut findings: Vec<ReviewedFinding> = (0..reports.len()).filter_map(finding).collect();
-        findings.sort_by_key(|finding| (finding.is_dismissed(), finding.severity));
+        // Different faults at the same place.
+        let mut known: Vec<String> = self.earlier().map(|(_, earlier)| earlier.id.clone()).collect();
+        for finding in findings.iter_mut().filter(|finding| matches!(finding.since, None | Some(Since::New))) {
+            let same =
+                (1..).map(|number| if number == 1 { finding.id.clone() } else { format!("{}-{number}", finding.id) });
+            finding.id = same.into_iter().find(|id| !known.contains(id)).unwrap_or_default();
+            known.push(finding.id.clone());
+        }
+        findings.sort_by_key(|finding| (!finding.is_kept(), finding.severity));
         findings
     }
 
@@ -170,12 +220,30 @@ impl Debate {
         rulings.any(|ruling| ruling.finding.starts_with('F'))
     }
 
-    /// All readers' findings, by their places.
+    /// The earlier review whose findings this one rules on.
+    pub fn earlier_review(&self) -> Option<&EarlierReview> {
+        self.change.as_ref()?.since.as_ref()
+    }
+
+    /// Its findings with their numbers in this one.
+    fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
+        let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
+        (1..).zip(findings).map(|(number, one): (usize, _)| (format!("E{number}"), one))
+    }
+
+    /// All findings, by their places: the readers', and those of an earlier review.
     pub fn reports(&self) -> Vec<Report> {
         let agents = self.agents().iter();
         let of_agent = agents.flat_map(|agent| self.rounds.iter().map(|round| (&agent.id, round.round_number)));
         let mut reports: Vec<Report> =
             of_agent.flat_map(|(agent, round)| self.findings_of(agent, round).unwrap_or_default()).collect();
+        reports.extend(self.earlier().map(|(number, earlier)| Report {
+            number,
+            round: 0,
+            by: AgentId::new(EARLIER),
+            finding: earlier.finding.clone(),
+            opinions: Vec::new(),
+        }));
         reports.sort_by_cached_key(|report| {
             let place = report.finding.place.as_ref();
             (place.map(|place| (place.path.clone(), place.lines)), self.text_number(&report.by))

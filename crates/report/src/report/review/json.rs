@@ -51,6 +51,8 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
     let ruling = one.ruling.as_ref().map(|ruling| json!({ "decision": ruling.decision, "reason": ruling.reason }));
     json!({
         "number": one.number,
+        "id": one.id,
+        "since": one.since,
         "severity": one.severity,
         "place": place.map(|(place, _)| place),
         "placed": placed,
