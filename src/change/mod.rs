@@ -22,7 +22,7 @@ use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
 use dialectic_record::debate::{
     Attachment, ChangeSet, ChangedFile, DIFF_ENDING, Debate, DebateSettings, EarlierFinding, EarlierReview, LeftOut,
-    RaisedPoint, ReviewedFinding, Settings, code_at, shows_code,
+    RaisedPoint, ReviewedFinding, Settings, code_at, lines_of_code,
 };
 
 pub use base::Wanted;
@@ -103,12 +103,15 @@ impl Change {
     pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
         let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
         let finding = |kept: ReviewedFinding| {
-            let finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
-            let untouched = finding
+            let mut finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
+            let now = finding
                 .place
                 .as_ref()
-                .is_some_and(|place| shows_code(&self.attachments, &place.path, &code_at(&earlier.attachments, place)));
-            EarlierFinding { id: kept.id, untouched, finding }
+                .and_then(|place| lines_of_code(&self.attachments, &place.path, &code_at(&earlier.attachments, place)));
+            if let Some((place, now)) = finding.place.as_mut().zip(now) {
+                place.lines = Some(now);
+            }
+            EarlierFinding { id: kept.id, untouched: now.is_some(), finding }
         };
         let findings: Vec<EarlierFinding> = kept.map(finding).collect();
         if !findings.is_empty() {

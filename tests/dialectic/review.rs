@@ -1,6 +1,7 @@
 //! `dialectic review`: a change from git or a pipe, its findings in every form, and changes that attack their readers.
 
 mod attacks;
+mod examples;
 mod parts;
 mod planted;
 mod schema;

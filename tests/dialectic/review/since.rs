@@ -117,9 +117,9 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
     for shown in [github["body"].as_str().unwrap(), &text] {
         assert!(shown.contains(&said) && shown.contains("## Fixed") && shown.contains(&first["a.py"].0), "{shown}");
     }
-    assert!(text.contains(&format!("- ID: {}, still there", first["c.py"].0)), "{text}");
-        std::fs::write(place, &text).unwrap();
-    }
+    assert!(text.contains("[major] `c.py:5`"), "{text}");
+    assert!(text.contains(&format!("- ID: {}, still there\n- Ruling: stands", first["c.py"].0)), "{text}");
+    assert!(text.contains("- Ruling: none; its code is unchanged"), "{text}");
 }
 
 #[test]

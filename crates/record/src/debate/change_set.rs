@@ -158,10 +158,12 @@ pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// Whether the attachments of a change show this code of a file, at whichever lines.
-pub fn shows_code(attachments: &[Attachment], path: &str, code: &[String]) -> bool {
-    let lines: Vec<String> = shown_lines(attachments, path).into_values().collect();
-    !code.is_empty() && lines.windows(code.len()).any(|window| window == code)
+/// The lines at which the attachments of a change show this code of a file.
+pub fn lines_of_code(attachments: &[Attachment], path: &str, code: &[String]) -> Option<Lines> {
+    let lines: Vec<(u32, String)> = shown_lines(attachments, path).into_iter().collect();
+    let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);
+    let found = lines.windows(code.len().max(1)).find(is_it)?;
+    Lines::new(found.first()?.0, found.last()?.0)
 }
 
 /// The lines of a file after the change, by their numbers.

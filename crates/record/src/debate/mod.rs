@@ -47,7 +47,7 @@ pub use agreement::{
 };
 pub use change_set::{
     ChangeSet, ChangedFile, DIFF_ENDING, EarlierFinding, EarlierReview, LeftOut, Lines, Placed, code_at, fingerprint,
-    shows_code,
+    lines_of_code,
 };
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};

@@ -168,7 +168,10 @@ impl<'a> ReviewText<'a> {
         }
         let since = finding.since.map(|since| format!(", {}", since.name())).unwrap_or_default();
         let _ = writeln!(out, "- ID: {}{since}", finding.id);
-        let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
+        let Some(ruling) = &finding.ruling else {
+            let is_same = finding.since == Some(Since::StillThere);
+            return out + if is_same { "- Ruling: none; its code is unchanged\n" } else { "- Ruling: none\n" };
+        };
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
             FindingDecision::Dismissed => "rejected",

@@ -181,7 +181,8 @@ impl Debate {
         }
         let finding = |at: usize| {
             let mut same: Vec<usize> = (0..reports.len()).filter(|other| first[*other] == at).collect();
-            same.sort_by_key(|other| (*other != at, reports[*other].finding.severity));
+            // An earlier review had other lines.
+            same.sort_by_key(|other| (reports[*other].round == 0, *other != at, reports[*other].finding.severity));
             let reports: Vec<Report> = same.into_iter().map(|one| reports[one].clone()).collect();
             let most = reports.iter().map(|report| report.finding.severity).min()?;
             let ruling = reports.iter().find_map(ruling).cloned();
