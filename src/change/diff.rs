@@ -254,8 +254,9 @@ struct Stretch {
 impl std::fmt::Display for Stretch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let edge = "@".repeat(self.old.len() + 1);
-        let old: String = self.old.iter().map(|(from, count)| format!("-{from},{count} ")).collect();
-        write!(f, "{edge} {old}+{},{} {edge}", self.new.0, self.new.1)
+        write!(f, "{edge} ")?;
+        self.old.iter().try_for_each(|(from, count)| write!(f, "-{from},{count} "))?;
+        write!(f, "+{},{} {edge}", self.new.0, self.new.1)
     }
 }
 
@@ -539,7 +540,7 @@ mod tests {
             let piece = read.iter().find(holds).unwrap();
             assert!(piece.text.contains(&format!("+{line}\n")), "{line}");
         }
-        assert_eq!(whole.pieces(1 << 20), [whole.text.clone()]);
+        assert_eq!(whole.pieces(1 << 20), std::slice::from_ref(&whole.text));
         let merge = "diff --cc a\n--- a/a\n+++ b/a\n@@@ -1,2 -1,2 +1,2 @@@\n  one\n- two\n -zwei\n++both\n";
         let pieces = FileDiff { text: merge.to_owned(), ..whole }.pieces(30 + HUNK_HEADER);
         assert!(pieces.len() > 1 && pieces[0].contains("@@@ -1,1 -1,1 +1,1 @@@\n  one\n"), "{pieces:#?}");

@@ -8,6 +8,7 @@ mod diff;
 pub(crate) mod git;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -123,7 +124,8 @@ impl Change {
             let mut attachments = Attachments::new(settings, environment).unlimited();
             attachments.add(EARLIER.to_owned(), list.as_bytes())?;
             self.attachments = [&*attachments.into_all(), &*self.attachments].concat().into();
-            self.problem += &format!(
+            let _ = write!(
+                self.problem,
                 " {EARLIER} lists what an earlier review found: E1 and on. Readers report one again only if they see that \
                  it is still there, and say its number. The judge rules on each of them too: `stands` where it is still \
                  there, `fixed` where the code no longer has it, `dismissed` where it never was a fault, `open` where the \
@@ -270,7 +272,9 @@ impl Repository {
             self.read(entry, &tree, &mut files)?;
         }
         untracked.retain(|path| wanted.has(path));
-        untracked.iter().for_each(|path| files.leave(path, "git does not track it"));
+        for path in &untracked {
+            files.leave(path, "git does not track it");
+        }
         let set = ChangeSet {
             of: self.of.clone(),
             base: Some(self.base.clone()),
@@ -623,8 +627,9 @@ fn assemble(
             if let Some(rest) = left.checked_sub(shown.len() + FRAME) {
                 left = rest;
                 attachments.add(piece.path.clone(), shown.as_bytes())?.part = part;
-                let file = set.files.iter_mut().find(|file| file.path == piece.path);
-                file.into_iter().for_each(|file| file.lines = u32::try_from(whole.lines().count()).ok());
+                if let Some(file) = set.files.iter_mut().find(|file| file.path == piece.path) {
+                    file.lines = u32::try_from(whole.lines().count()).ok();
+                }
             }
         }
     }

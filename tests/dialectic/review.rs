@@ -358,4 +358,6 @@ fn a_review_that_broke_off_is_resumed_without_asking_twice() {
     let run = sandbox.run(["resume", "latest", "-c", "own.json"]).expect_code(0);
     assert_eq!(server.requests().len(), 1, "only the ruling");
     assert!(run.stdout.contains("[blocking] `a.py:2`"), "{}", run.stdout);
+    assert!(run.stdout.contains("**1 finding: 1 blocking. Blocking findings: do not merge.**"), "{}", run.stdout);
+    assert!(run.stderr.contains("Answer: 1 blocking finding: do not merge ("), "{}", run.stderr);
 }

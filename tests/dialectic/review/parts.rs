@@ -10,8 +10,8 @@ use crate::support::{Incoming, MockServer, Reply, Sandbox, config, listed};
 /// Files of 400 kB together, one of them larger than a part, each with a line of its own.
 fn files() -> Vec<(String, String)> {
     let text = |name: &str, bytes: usize| {
-        let filler: String = (0..bytes / 40).map(|line| format!("{name} = {line:>8}  # {:>16}\n", "x")).collect();
-        format!("begin_{name}\n{filler}")
+        let filler: Vec<String> = (0..bytes / 40).map(|line| format!("{name} = {line:>8}  # {:>16}\n", "x")).collect();
+        format!("begin_{name}\n{}", filler.concat())
     };
     let small = (10..30).map(|number| (format!("src/{}/f{number}.py", number / 4), text(&format!("f{number}"), 8_000)));
     small.chain([("big/all.py".to_owned(), text("big", 240_000))]).collect()
@@ -50,7 +50,7 @@ fn with_window(server: &MockServer, tokens: u64) -> Sandbox {
     let sandbox = repository(served(server), &[("kept.py", "x\n")]);
     let mut own = config(&ROLES, &json!({}));
     own["models"] = models.into();
-    sandbox.write("own.json", &own.to_string());
+    sandbox.write("own.json", own.to_string());
     let files = files();
     commit(&sandbox, &files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
     sandbox

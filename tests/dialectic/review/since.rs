@@ -18,7 +18,7 @@ fn write(sandbox: &Sandbox, files: &[(String, String)]) {
 }
 
 /// Whoever divides is found, by one reader; the judge rules as `ruled` says.
-fn script(ruled: impl Fn(&str, &str) -> Option<Value>) -> impl Fn(&Incoming) -> Reply {
+fn script(ruled: impl Fn(&str, &str) -> Value) -> impl Fn(&Incoming) -> Reply {
     move |request| match request.task() {
         "find faults" if request.model() == "model-architect" => {
             let (mut path, mut at, mut found) = ("", 0, Vec::new());
@@ -39,18 +39,20 @@ fn script(ruled: impl Fn(&str, &str) -> Option<Value>) -> impl Fn(&Incoming) -> 
         "find faults" => Reply::text("No findings."),
         "confirm the findings" => {
             let all = listed(request.prompt());
-            Reply::text(all.iter().map(|(number, _)| format!("- {number} confirmed: yes\n")).collect::<String>())
+            let said: Vec<String> = all.iter().map(|(number, _)| format!("- {number} confirmed: yes")).collect();
+            Reply::text(said.join("\n"))
         }
         _ => {
             let all = listed(request.prompt());
-            let rulings: Vec<Value> = all.iter().filter_map(|(number, text)| ruled(number, text)).collect();
+            let rulings: Vec<Value> =
+                all.iter().map(|(number, text)| ruled(number, text)).filter(|one| !one.is_null()).collect();
             Reply::json(json!({"rulings": rulings, "summary": "", "title": ""}))
         }
     }
 }
 
-fn stands(number: &str, _: &str) -> Option<Value> {
-    Some(json!({"finding": number, "reason": "r", "decision": "stands"}))
+fn stands(number: &str, _: &str) -> Value {
+    json!({"finding": number, "reason": "r", "decision": "stands"})
 }
 
 /// The ids of the findings by their paths, and what became of them.
@@ -69,10 +71,9 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
     let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work"]).chain(more)).expect_code(0).stdout;
     let first = ids(&run(&["--format", "json"]));
     assert!(first.values().all(|(_, since)| since.is_null()), "{first:?}");
-    let (mut c_path, mut c_text) = file("c", "1 / x");
-    c_text = format!("import sys\n\n\n{c_text}");
-    c_path = c_path.clone();
-    write(&sandbox, &[file("a", "x"), file("b", "x"), (c_path, c_text), file("e", "2 / x")]);
+    let (path, text) = file("c", "1 / x");
+    let shifted = (path, format!("import sys\n\n\n{text}"));
+    write(&sandbox, &[file("a", "x"), file("b", "x"), shifted, file("e", "2 / x")]);
     let again = ids(&run(&["--format", "json"]));
     assert_eq!((&again["c.py"], &again["d.py"]), (&first["c.py"], &first["d.py"]), "lines shift, ids do not");
 
@@ -81,11 +82,10 @@ fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
         let is_earlier = number.starts_with('E');
         let ruling = |decision: &str| json!({"finding": number, "reason": "r", "decision": decision});
         match text.split(' ').nth(1).unwrap().split('.').next().unwrap() {
-            "a" | "b" => Some(ruling("fixed")),
-            "c" if !is_earlier => Some(json!({"finding": number, "decision": "stands", "sameAs": "E3"})),
-            "c" => Some(ruling("stands")),
-            "d" => None,
-            _ => Some(ruling("stands")),
+            "a" | "b" => ruling("fixed"),
+            "c" if !is_earlier => json!({"finding": number, "decision": "stands", "sameAs": "E3"}),
+            "d" => Value::Null,
+            _ => ruling("stands"),
         }
     }));
     server.forget();

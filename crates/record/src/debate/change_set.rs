@@ -205,7 +205,7 @@ pub fn fingerprint(attachments: &[Attachment], finding: &RaisedPoint) -> String 
     let code = finding.place.as_ref().map(|place| code_at(attachments, place)).unwrap_or_default();
     let what = if code.is_empty() { single_spaced(&finding.text).to_lowercase() } else { code.join("\n") };
     let hash = Sha256::digest(format!("{path}\0{what}"));
-    hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    hash.iter().take(6).fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }
 
 #[cfg(test)]

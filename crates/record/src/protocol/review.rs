@@ -64,7 +64,7 @@ pub static REVIEW: Protocol = Protocol {
             .essential(),
             facts: nothing,
             steps: confirmations,
-            outcome: confirmed,
+            outcome: |debate| Ok(confirmed(debate)),
             rows: &[Row(CONFIRMATIONS_COMPLETE, Next::Go(RULING)), Row(PART_COMPLETE, Next::Begin(FINDINGS))],
         },
         Stage {
@@ -92,10 +92,10 @@ fn found(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, FINDINGS, FINDINGS_COMPLETE))
 }
 
-fn confirmed(debate: &Debate) -> Result<Trigger, String> {
+fn confirmed(debate: &Debate) -> Trigger {
     let parts = debate.change.as_ref().map_or(1, |change| change.parts());
     let is_last = debate.current_round >= parts;
-    Ok(if is_last { complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE) } else { PART_COMPLETE })
+    if is_last { complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE) } else { PART_COMPLETE }
 }
 
 /// Every agent reads the existing and pending findings of every other agent.

@@ -6,7 +6,7 @@ use crate::debate::{AgentSettings, ChangeSet, Debate, Placed, Severity};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
-use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Since, Stance, Voices};
+use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Since, Stance, Voices};
 
 /// The number of omitted files that are listed.
 const LISTED: usize = 100;
@@ -96,7 +96,7 @@ impl<'a> ReviewText<'a> {
         let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
         let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
         let notes = notes.into_iter().flatten().filter(|_| !self.findings.is_empty());
-        notes.map(|note| format!("\n{note}\n")).collect()
+        notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))
     }
 
     /// The findings that were not dismissed and pass `is_wanted`, each under a heading.
@@ -141,27 +141,31 @@ impl<'a> ReviewText<'a> {
         if let Some(note) = self.misplaced(finding) {
             let _ = write!(out, "\n{note}\n");
         }
-        let is_one = finding.reports.len() == 1;
         out.push('\n');
-        for report in &finding.reports {
-            let confirmed = voices.listed(report.opinions(Stance::Confirmed).map(|(by, _)| by));
-            let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
-            let by = voices.name(&report.by);
-            let by = inline(&by);
-            // Each keeps its own severity, supporters and opponents.
-            let found = match &report.finding {
-                _ if is_one => format!("Found by {by}"),
-                point if point.text == lead.text => {
-                    format!("{} [{}] found by {by}", report.number, point.severity.name())
-                }
-                point => {
-                    let text = defused_line(&point.text);
-                    format!("{} [{}] found by {by}, as: {text}", report.number, point.severity.name())
-                }
+        // Each keeps its own severity, supporters and opponents; without opponents, the same words are one.
+        let is_alike = |report: &Report| {
+            let point = &report.finding;
+            point.text == lead.text
+                && point.severity == lead.severity
+                && report.opinions(Stance::Refuted).next().is_none()
+        };
+        let is_one = finding.reports.len() == 1 || finding.reports.iter().all(is_alike);
+        let reports = if is_one { vec![&finding.reports[..]] } else { finding.reports.chunks(1).collect() };
+        for same in reports {
+            let Report { number, finding: point, .. } = &same[0];
+            let by = voices.listed(same.iter().map(|report| &report.by));
+            let own = if is_one { "Found".to_owned() } else { format!("{number} [{}] found", point.severity.name()) };
+            let words =
+                if point.text == lead.text { String::new() } else { format!(", as: {}", defused_line(&point.text)) };
+            let confirmed = if is_one {
+                voices.listed(finding.confirmed_by())
+            } else {
+                voices.listed(same[0].opinions(Stance::Confirmed).map(|(by, _)| by))
             };
-            let _ = writeln!(out, "- {found}; confirmed by {}", inline(&confirmed));
-            for (by, opinion) in report.opinions(Stance::Refuted) {
-                let what = if is_one { "it" } else { &report.number };
+            let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
+            let _ = writeln!(out, "- {own} by {}{words}; confirmed by {}", inline(&by), inline(&confirmed));
+            for (by, opinion) in same.iter().flat_map(|report| report.opinions(Stance::Refuted)) {
+                let what = if is_one { "it" } else { number };
                 let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
                 let _ = writeln!(out, "- Against {what}, by {}: {reason}", inline(&voices.name(by)));
             }
