@@ -1,19 +1,18 @@
 #!/bin/sh
-# Has each branch reviewed before it is pushed. Copy this to .git/hooks/pre-push and make it executable; to push without
-# it: git push --no-verify
+# Has each branch reviewed before it is pushed, for at most $0.50 a branch. Copy this to .git/hooks/pre-push and make it
+# executable; to push without it: git push --no-verify
 #
 # git says on standard input what is pushed: <local ref> <local commit> <remote ref> <remote commit>
 none=$(git hash-object --stdin </dev/null | tr '0-9a-f' '0')
 
-while read -r _ local _ remote; do
-    # A branch that is deleted has no change.
+while read -r _ local ref remote; do
+    # Tags and deleted branches have no change.
+    case $ref in refs/heads/*) ;; *) continue ;; esac
     [ "$local" = "$none" ] && continue
     # A new branch is compared with the main one.
-    if [ "$remote" = "$none" ]; then
-        dialectic review --head "$local" --fail-on blocking --max-cost 0.50 </dev/null
-    else
-        dialectic review --base "$remote" --head "$local" --fail-on blocking --max-cost 0.50 </dev/null
-    fi
+    set -- review --head "$local" --fail-on blocking --max-cost 0.50
+    [ "$remote" = "$none" ] || set -- "$@" --base "$remote"
+    dialectic "$@" </dev/null
     case $? in
         0) ;;
         6) echo 'pre-push: a finding is blocking; nothing was pushed' >&2; exit 1 ;;

@@ -8,6 +8,8 @@ use dialectic_record::debate::Lines;
 
 /// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
+/// The maximum bytes of a hunk's header.
+const HUNK_HEADER: usize = 100;
 
 /// The change of a file, as a diff describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +49,74 @@ impl FileDiff {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
     }
 
+    /// Adds a later patch of the file.
+    fn follow(&mut self, later: &Self) {
+        let lines: Vec<&str> = later.text.split_inclusive('\n').collect();
+        let stretches = stretches(&lines);
+        // Where a line of this version is in the later one.
+        let moved = |line: u32| {
+            let mut at = i64::from(line);
+            for Stretch { old, new } in &stretches {
+                let (from, count) = old.first().copied().unwrap_or_default();
+                if line >= from.saturating_add(count) {
+                    at += i64::from(new.1) - i64::from(count);
+                }
+            }
+            u32::try_from(at).unwrap_or(1).max(1)
+        };
+        let shifted = self.hunks.iter().filter_map(|hunk| Lines::new(moved(hunk.first), moved(hunk.last)));
+        self.hunks = shifted.chain(later.hunks.iter().copied()).collect();
+        self.text = format!("{}\n{}", self.text.trim_end_matches('\n'), later.text);
+        self.kind = if self.kind == Kind::Text { later.kind } else { self.kind };
+        self.parents = self.parents.max(later.parents);
+        (self.new_path, self.new_hash) = (later.new_path.clone(), later.new_hash.clone());
+    }
+
     /// Whether only its permissions changed.
     pub(super) fn is_of_permissions(&self) -> bool {
         let is_same = self.old_path.is_some() && self.old_path == self.new_path;
         is_same && self.kind == Kind::Text && self.hunks.is_empty() && self.text.contains("\nnew mode ")
+    }
+}
+
+impl FileDiff {
+    /// The change in texts that are no longer than `room`, except single lines: by its hunks, and within them by their
+    /// lines. Each begins with the header.
+    pub(super) fn pieces(&self, room: usize) -> Vec<String> {
+        let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
+        let start = lines.iter().position(|line| stretch(line).is_some()).unwrap_or(lines.len());
+        let (header, body) = (lines[..start].concat(), &lines[start..]);
+        let most = room.saturating_sub(header.len() + HUNK_HEADER);
+        let (mut hunks, mut left): (Vec<(Stretch, String)>, _) = (Vec::new(), Stretch::default());
+        for line in body {
+            if let Some(next) = stretch(line).filter(|_| !left.has_lines()) {
+                hunks.push((next.begun(), String::new()));
+                left = next;
+                continue;
+            }
+            if let Some((range, text)) = hunks.last()
+                && !text.is_empty()
+                && text.len() + line.len() > most
+                && !line.starts_with('\\')
+            {
+                hunks.push((range.rest(), String::new()));
+            }
+            let Some((range, text)) = hunks.last_mut() else { continue };
+            let before = left.clone();
+            left.pass(line);
+            range.extend(&before, &left);
+            text.push_str(line);
+        }
+        let (mut pieces, mut piece) = (Vec::new(), header.clone());
+        for (range, text) in hunks {
+            let hunk = format!("{range}\n{text}");
+            if piece.len() + hunk.len() > room && piece.len() > header.len() {
+                pieces.push(std::mem::replace(&mut piece, header.clone()));
+            }
+            piece += &hunk;
+        }
+        pieces.push(piece);
+        pieces
     }
 }
 
@@ -132,7 +198,8 @@ fn push(text: &mut String, mark: char, line: &str) {
     }
 }
 
-/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`.
+/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`, also among the texts of `git show`
+/// or of mails with patches. Several patches of a file are one change.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut found, mut at): (Vec<FileDiff>, usize) = (Vec::new(), 0);
@@ -144,7 +211,15 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
             continue;
         }
         let end = end_of(&lines, at);
-        found.push(file(&lines[at..end]));
+        let next = file(&lines[at..end]);
+        let is_earlier = |known: &&mut FileDiff| match &known.new_path {
+            Some(path) => next.old_path.as_ref().unwrap_or(path) == path && next.paths().any(|next| next == path),
+            None => known.path() == next.path(),
+        };
+        match found.iter_mut().find(is_earlier) {
+            Some(known) => known.follow(&next),
+            None => found.push(next),
+        }
         at = end;
     }
     found
@@ -154,15 +229,14 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
-    let mut left = Stretch { old: Vec::new(), new: (0, 0) };
+    let mut left = Stretch::default();
     while let Some(line) = lines.get(at) {
         if left.has_lines() {
             left.pass(line);
         } else if let Some(stretch) = stretch(line) {
             (has_hunks, left) = (true, stretch);
-        } else if line.starts_with("diff ")
-            || has_hunks && line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "))
-        {
+        } else if line.starts_with("diff ") || line.trim().is_empty() || has_hunks && !line.starts_with('\\') {
+            // Another file, the next commit, or the end of a mail.
             break;
         }
         at += 1;
@@ -171,12 +245,41 @@ fn end_of(lines: &[&str], start: usize) -> usize {
 }
 
 /// The start and length of a hunk in each version, before and after.
+#[derive(Debug, Clone, Default)]
 struct Stretch {
     old: Vec<(u32, u32)>,
     new: (u32, u32),
 }
 
+impl std::fmt::Display for Stretch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let edge = "@".repeat(self.old.len() + 1);
+        write!(f, "{edge} ")?;
+        self.old.iter().try_for_each(|(from, count)| write!(f, "-{from},{count} "))?;
+        write!(f, "+{},{} {edge}", self.new.0, self.new.1)
+    }
+}
+
 impl Stretch {
+    /// Its beginning, without lines.
+    fn begun(&self) -> Self {
+        Self { old: self.old.iter().map(|(from, _)| (*from, 0)).collect(), new: (self.new.0, 0) }
+    }
+
+    /// What begins after it, without lines.
+    fn rest(&self) -> Self {
+        let end = |(from, count): (u32, u32)| (from.saturating_add(count), 0);
+        Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
+    }
+
+    /// Adds a line, by what is left of the hunk before and after it.
+    fn extend(&mut self, before: &Self, after: &Self) {
+        for ((own, before), after) in self.old.iter_mut().zip(&before.old).zip(&after.old) {
+            own.1 += before.1 - after.1;
+        }
+        self.new.1 += before.new.1 - after.new.1;
+    }
+
     /// Whether the hunk has more lines.
     fn has_lines(&self) -> bool {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
@@ -280,20 +383,27 @@ fn file(lines: &[&str]) -> FileDiff {
     if is_gone {
         file.new_path = None;
     }
-    // A line of the file may look like the header of a hunk.
-    let mut left = Stretch { old: Vec::new(), new: (0, 0) };
+    for stretch in stretches(lines) {
+        let (from, count) = stretch.new;
+        // Hunks of a merge may have different numbers of columns only if the diff is damaged.
+        file.parents = file.parents.max(stretch.old.len());
+        file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
+    }
+    file
+}
+
+/// The hunks of a diff. A line of the file may look like the header of one.
+fn stretches(lines: &[&str]) -> Vec<Stretch> {
+    let (mut found, mut left) = (Vec::new(), Stretch::default());
     for line in lines {
         if left.has_lines() {
             left.pass(line);
         } else if let Some(stretch) = stretch(line) {
-            let (from, count) = stretch.new;
-            // Hunks of a merge may have different numbers of columns only if the diff is damaged.
-            file.parents = file.parents.max(stretch.old.len());
-            file.hunks.extend(from.checked_add(count).and_then(|end| Lines::new(from, end.checked_sub(1)?)));
+            found.push(stretch.clone());
             left = stretch;
         }
     }
-    file
+    found
 }
 
 fn note_mode(file: &mut FileDiff, mode: &str) {
@@ -409,6 +519,34 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_exceeds_a_part_is_cut_between_hunks_and_lines_and_each_piece_is_a_diff() {
+        let old: Vec<String> = (1..=400).map(|line| format!("line {line}\n")).collect();
+        let new: Vec<String> = (1..=400).map(|line| format!("row {line}\n")).collect();
+        let new = format!("{}{}{}", new[..300].concat(), old[300..380].concat(), new[380..].concat());
+        let whole = between(Some(("a", &old.concat())), Some(("a", &new))).unwrap();
+        let pieces = whole.pieces(2000);
+        assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= 2000), "{pieces:#?}");
+        let read: Vec<FileDiff> = pieces.iter().flat_map(|piece| read(piece)).collect();
+        assert!(read.iter().all(|piece| piece.path() == "a"), "{read:#?}");
+        let lines = |text: &str| {
+            text.lines().filter(|line| !line.starts_with("@@")).skip(3).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let joined: Vec<String> = pieces.iter().flat_map(|piece| lines(piece)).collect();
+        assert_eq!(joined, lines(&whole.text));
+        // The numbers go on where the piece before ended.
+        for (number, line) in new.lines().enumerate().filter(|(_, line)| line.starts_with("row")) {
+            let number = u32::try_from(number).unwrap() + 1;
+            let holds = |piece: &&FileDiff| piece.hunks.iter().any(|hunk| hunk.first <= number && number <= hunk.last);
+            let piece = read.iter().find(holds).unwrap();
+            assert!(piece.text.contains(&format!("+{line}\n")), "{line}");
+        }
+        assert_eq!(whole.pieces(1 << 20), std::slice::from_ref(&whole.text));
+        let merge = "diff --cc a\n--- a/a\n+++ b/a\n@@@ -1,2 -1,2 +1,2 @@@\n  one\n- two\n -zwei\n++both\n";
+        let pieces = FileDiff { text: merge.to_owned(), ..whole }.pieces(30 + HUNK_HEADER);
+        assert!(pieces.len() > 1 && pieces[0].contains("@@@ -1,1 -1,1 +1,1 @@@\n  one\n"), "{pieces:#?}");
+    }
+
+    #[test]
     fn lines_of_a_file_never_pass_for_another_file() {
         let text = "diff --git a/x b/x\nindex 1234567..89abcde 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,4 @@\n a\n--- a/y\n+++ b/y\n+diff --git a/z b/z\n+@@ -1 +900 @@\n";
         let read = read(text);
@@ -479,6 +617,22 @@ mod tests {
         assert_eq!(come[0].paths().collect::<Vec<_>>(), ["x.c"]);
         let gone = read("--- c/x.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
         assert_eq!(gone[0].paths().collect::<Vec<_>>(), ["c/x.c"]);
+    }
+
+    #[test]
+    fn patches_in_mails_and_commits_are_read_and_later_ones_build_on_earlier_ones() {
+        let text = "From 1234567 Mon Sep 17 00:00:00 2001\nSubject: [PATCH 1/2] one\n\nBody.\n---\n a.c | 2 +-\n 1 file changed\n\n\
+            diff --git a/a.c b/a.c\nindex 1..2 100644\n--- a/a.c\n+++ b/a.c\n@@ -9,2 +9,2 @@\n-old\n+new\n x\n-- \n2.39.5\n\n\
+            From 2345678 Mon Sep 17 00:00:00 2001\nSubject: [PATCH 2/2] two\n\n---\n\
+            diff --git a/a.c b/b.c\nsimilarity index 90%\nrename from a.c\nrename to b.c\nindex 2..3 100644\n--- a/a.c\n+++ b/b.c\n@@ -1,1 +1,3 @@\n a\n+b\n+c\n-- \n2.39.5\n\n\
+            commit 345\nAuthor: n\n\n    diff --git a/no b/no\n\ndiff --git a/c b/d\nsimilarity index 100%\nrename from c\nrename to d\n\ncommit 456\n--- not a file\n";
+        let read = read(text);
+        let seen: Vec<_> = read.iter().map(|file| (file.paths().collect::<Vec<_>>(), file.hunks.clone())).collect();
+        let lines = |first, last| Lines { first, last };
+        let expected = [(vec!["a.c", "b.c"], vec![lines(11, 12), lines(1, 3)]), (vec!["c", "d"], vec![])];
+        assert_eq!(seen, expected);
+        assert!(!read[0].text.contains("2.39.5") && !read[0].text.contains("Subject"), "{}", read[0].text);
+        assert_eq!(read[0].new_hash.as_deref(), Some("3"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod diff;
 mod uses;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -17,19 +18,24 @@ use dialectic_base::encoding::decode;
 use dialectic_base::figures::{counted, thousands};
 use dialectic_base::secrets::{KnownKeys, holds_private_key, is_in_git, may_hold_secrets};
 use dialectic_engine::access::{Environment, known_keys};
+use dialectic_engine::engine::room_for_change;
 use dialectic_engine::git::{self, Entry, Git, GitError, Mode};
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{AccessError, ContextDirectory};
-use dialectic_record::debate::{Attachment, ChangeSet, ChangedFile, DebateSettings, LeftOut, Settings};
+use dialectic_record::debate::{
+    Attachment, ChangeSet, ChangedFile, DIFF_ENDING, Debate, DebateSettings, EarlierFinding, EarlierReview, LeftOut,
+    RaisedPoint, ReviewedFinding, Settings, code_at, lines_of_code,
+};
 
 pub use base::Wanted;
 
 use base::plain;
 use diff::{FileDiff, Kind};
 
-/// The attachment names of the diff and of the list of withheld files.
-const DIFF: &str = "change.diff";
+/// The attachment names of the lists of withheld files, of all files of a change in parts, and of earlier findings.
 const LEFT_OUT: &str = "left-out.txt";
+const ALL_FILES: &str = "all-files.txt";
+const EARLIER: &str = "earlier-findings.txt";
 /// The default bases, in this order.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
@@ -38,12 +44,13 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
-/// The maximum number of untracked files listed by name.
-const UNTRACKED: usize = 20;
 /// The number of hexadecimal digits of a hash that identify a diff's file.
 const TELLING: usize = 7;
-/// The minimum space reserved for the diff and the list when whole files are added.
+/// The bytes reserved for the list of withheld files.
 const SHARE: usize = 2000;
+/// The bytes around an attachment, and after a path in the list of all files.
+const FRAME: usize = 200;
+const IN_PART: usize = 20;
 
 /// Why a file is left out if only its permissions changed.
 const ONLY_PERMISSIONS: &str = "only its permissions changed";
@@ -87,6 +94,47 @@ pub struct Change {
     pub attachments: Arc<[Attachment]>,
     /// The change, with the list of withheld files.
     pub set: ChangeSet,
+}
+
+impl Change {
+    /// Has the findings of an earlier review ruled on again.
+    ///
+    /// # Errors
+    /// They contain a key.
+    pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
+        let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
+        let finding = |kept: ReviewedFinding| {
+            let mut finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
+            let now = finding
+                .place
+                .as_ref()
+                .and_then(|place| lines_of_code(&self.attachments, &place.path, &code_at(&earlier.attachments, place)));
+            if let Some((place, now)) = finding.place.as_mut().zip(now) {
+                place.lines = Some(now);
+            }
+            EarlierFinding { id: kept.id, untouched: now.is_some(), finding }
+        };
+        let findings: Vec<EarlierFinding> = kept.map(finding).collect();
+        if !findings.is_empty() {
+            let line = |(number, EarlierFinding { finding, .. }): (usize, &EarlierFinding)| {
+                let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+                format!("E{number} [{}] {place}{}\n", finding.severity.name(), finding.text)
+            };
+            let list: String = (1..).zip(&findings).map(line).collect();
+            let mut attachments = Attachments::new(settings, environment).unlimited();
+            attachments.add(EARLIER.to_owned(), list.as_bytes())?;
+            self.attachments = [&*attachments.into_all(), &*self.attachments].concat().into();
+            let _ = write!(
+                self.problem,
+                " {EARLIER} lists what an earlier review found: E1 and on. Readers report one again only if they see that \
+                 it is still there, and say its number. The judge rules on each of them too: `stands` where it is still \
+                 there, `fixed` where the code no longer has it, `dismissed` where it never was a fault, `open` where the \
+                 material shown does not tell. A new finding that is the same as an earlier one has its number in `sameAs`."
+            );
+        }
+        self.set.since = Some(EarlierReview { id: earlier.id.clone(), findings });
+        Ok(self)
+    }
 }
 
 /// The files of a change, each with its diff and, if known, its full text after the change.
@@ -224,18 +272,14 @@ impl Repository {
             self.read(entry, &tree, &mut files)?;
         }
         untracked.retain(|path| wanted.has(path));
-        for path in untracked.iter().take(UNTRACKED) {
+        for path in &untracked {
             files.leave(path, "git does not track it");
-        }
-        if let Some(more @ 1..) = untracked.len().checked_sub(UNTRACKED) {
-            files.leave(&format!("{} more", counted(more as u64, "file")), "git does not track them");
         }
         let set = ChangeSet {
             of: self.of.clone(),
             base: Some(self.base.clone()),
             head: self.head.clone(),
-            files: Vec::new(),
-            left_out: Vec::new(),
+            ..ChangeSet::default()
         };
         assemble(files, set, settings, environment)
     }
@@ -416,7 +460,9 @@ pub fn piped(
     let diffs = diff::read(&text);
     if diffs.is_empty() {
         let message = "there is no diff on standard input";
-        return Err(UserError::input(message).with_hint("pipe in the output of `git diff` or `diff -u`").into());
+        return Err(UserError::input(message)
+            .with_hint("pipe in the output of `git diff`, `git show`, `git format-patch --stdout` or `diff -u`")
+            .into());
     }
     let git = git::root_of(directory).map(|root| Git::at(&root, environment));
     let tree = git.as_ref().map(|git| Tree::of(git, environment, settings)).transpose()?;
@@ -468,53 +514,73 @@ pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Fits a change into the attachment limit: first all diffs, then full files, in the order of their paths.
+/// The change of a file, or a piece of one that exceeds a part.
+struct Piece {
+    path: String,
+    text: String,
+    whole: Option<String>,
+}
+
+/// The lengths of runs of `pieces` that belong together: directories if they fit into `room`, otherwise what is in them.
+fn together(pieces: &[Piece], depth: usize, room: usize) -> Vec<usize> {
+    let [first, .., last] = pieces else { return vec![pieces.len()] };
+    if first.path == last.path {
+        return vec![1; pieces.len()];
+    }
+    if pieces.iter().map(Piece::size).sum::<usize>() <= room {
+        return vec![pieces.len()];
+    }
+    let name = |piece: &Piece| piece.path.split('/').nth(depth).map(str::to_owned);
+    let below = pieces.chunk_by(|one, other| name(one) == name(other));
+    below.flat_map(|below| together(below, depth + 1, room)).collect()
+}
+
+impl Piece {
+    fn size(&self) -> usize {
+        self.text.len() + FRAME
+    }
+}
+
+/// Distributes pieces over parts of at most `room` bytes, in the order of their paths.
+fn in_parts(mut pieces: Vec<Piece>, room: usize) -> Vec<Vec<Piece>> {
+    pieces.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut parts: Vec<Vec<Piece>> = Vec::new();
+    for count in together(&pieces, 0, room) {
+        let unit: Vec<Piece> = pieces.drain(..count).collect();
+        let size = |pieces: &[Piece]| pieces.iter().map(Piece::size).sum::<usize>();
+        match parts.last_mut().filter(|part| size(part) + size(&unit) <= room) {
+            Some(part) => part.extend(unit),
+            None => parts.push(unit),
+        }
+    }
+    parts
+}
+
+/// Fits a change into the models' context windows: all diffs, in parts if need be, then full files where there is room.
 fn assemble(
     Files { read, mut left_out }: Files,
     mut set: ChangeSet,
     settings: &Settings,
     environment: &Environment,
 ) -> Result<Found, Error> {
-    let length = |text: &str| text.chars().count();
-    let limit = DebateSettings::ATTACHMENT_LIMIT;
-    let mut room = limit.saturating_sub(SHARE.min(limit / 10));
-    let (mut text, mut shown) = (String::new(), Vec::new());
+    let most = room_for_change(settings);
     let was_empty = read.is_empty();
+    let names: usize = read.iter().map(|(diff, _)| diff.path().len() + IN_PART).sum();
+    let size: usize = read.iter().map(|(diff, _)| diff.text.len() + FRAME).sum();
+    let reserved = if size + SHARE <= most { SHARE } else { SHARE + names };
+    let room = most.saturating_sub(reserved.min(most / 2));
+    let mut pieces = Vec::new();
     for (diff, whole) in read {
-        let taken = length(&diff.text);
-        if taken > room {
-            let size = thousands(taken as u64);
-            left_out.push(LeftOut {
-                path: diff.path().to_owned(),
-                reason: format!("too large: its change has {size} characters"),
-            });
+        let path = diff.path().to_owned();
+        let texts = diff.pieces(room.saturating_sub(FRAME));
+        if let Some(text) = texts.iter().find(|text| text.len() + FRAME > room) {
+            let size = thousands(text.len() as u64);
+            left_out.push(LeftOut { path, reason: format!("too large: one of its lines has about {size} characters") });
             continue;
         }
-        room -= taken;
-        text.push_str(&diff.text);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        shown.push((diff, whole));
-    }
-    let mut whole_files = Vec::new();
-    for (diff, whole) in shown {
-        let path = diff.path().to_owned();
-        let mut lines = None;
-        if let Some(whole) = whole.filter(|whole| !whole.trim().is_empty()) {
-            let numbered = numbered(&whole);
-            if length(&numbered) <= room {
-                room -= length(&numbered);
-                lines = u32::try_from(whole.lines().count()).ok();
-                whole_files.push((path.clone(), numbered));
-            } else {
-                left_out.push(LeftOut {
-                    path: path.clone(),
-                    reason: "the file is too large to be shown whole; its change is shown".to_owned(),
-                });
-            }
-        }
-        set.files.push(ChangedFile { path, hunks: diff.hunks, lines });
+        let whole = whole.filter(|whole| texts.len() == 1 && !whole.trim().is_empty());
+        pieces.extend(texts.into_iter().map(|text| Piece { path: path.clone(), text, whole: whole.clone() }));
+        set.files.push(ChangedFile { path, hunks: diff.hunks, lines: None, parts: Vec::new() });
     }
     if set.files.is_empty() {
         return match left_out.as_slice() {
@@ -522,32 +588,65 @@ fn assemble(
             all if was_empty && all.iter().all(|one| one.reason == ONLY_PERMISSIONS) => Ok(Found::OnlyPermissions),
             _ => {
                 let message = format!("none of this change can be read: {}", reasons(&left_out));
-                let hint = "if files are too large, name some of them: dialectic review <paths>";
-                Err(UserError::input(message).with_hint(hint).into())
+                Err(UserError::input(message).into())
             }
         };
     }
-    let mut attachments = Attachments::new(settings, environment);
-    attachments.add(DIFF.to_owned(), text.as_bytes())?;
+    let is_series = pieces.iter().any(|piece| piece.text.contains("\ndiff --git "));
+    let parts = in_parts(pieces, room);
+    if parts.len() > DebateSettings::MOST_ROUNDS as usize {
+        let message = format!("this change is too large: it needs {} parts", thousands(parts.len() as u64));
+        return Err(UserError::input(message).with_hint("review some of it: dialectic review <paths>").into());
+    }
+    let mut attachments = Attachments::new(settings, environment).unlimited();
     if !left_out.is_empty() {
         let list = left_out.iter().map(|one| format!("{}: {}", one.path, one.reason)).collect::<Vec<_>>().join("\n");
-        let list: String = list.chars().take(SHARE.min(limit / 10)).collect();
+        let list: String = list.chars().take(SHARE).collect();
         attachments.add(LEFT_OUT.to_owned(), list.as_bytes())?;
     }
-    for (path, whole) in whole_files {
-        attachments.add(path, whole.as_bytes())?;
+    let is_one = parts.len() == 1;
+    for (part, pieces) in (1..).zip(&parts) {
+        for file in set.files.iter_mut().filter(|file| !is_one && pieces.iter().any(|one| one.path == file.path)) {
+            file.parts.push(part);
+        }
     }
+    if !is_one {
+        let line = |file: &ChangedFile| format!("{}: {}\n", file.path, file.part().unwrap_or_default());
+        let all: String = set.files.iter().map(line).collect();
+        attachments.add(ALL_FILES.to_owned(), all.as_bytes())?;
+    }
+    for (part, pieces) in (1..).zip(&parts) {
+        let part = (!is_one).then_some(part);
+        for piece in pieces {
+            attachments.add(format!("{}{DIFF_ENDING}", piece.path), piece.text.as_bytes())?.part = part;
+        }
+        let taken: usize = pieces.iter().map(Piece::size).sum();
+        let mut left = room.min(DebateSettings::ATTACHMENT_LIMIT).saturating_sub(taken);
+        for (piece, whole) in pieces.iter().filter_map(|piece| Some((piece, piece.whole.as_ref()?))) {
+            let shown = numbered(whole);
+            if let Some(rest) = left.checked_sub(shown.len() + FRAME) {
+                left = rest;
+                attachments.add(piece.path.clone(), shown.as_bytes())?.part = part;
+                if let Some(file) = set.files.iter_mut().find(|file| file.path == piece.path) {
+                    file.lines = u32::try_from(whole.lines().count()).ok();
+                }
+            }
+        }
+    }
+    let in_parts = format!(
+        " It is reviewed in {} parts, one after the other: you are shown one of them, and {ALL_FILES} lists all files \
+         with their parts.",
+        parts.len()
+    );
     let problem = format!(
         "Review: {}\n\nFind the faults that this change brings in, before it is merged. It touches {}.\n\n\
-         The attachment {DIFF} is the change. The other attachments are files that it touches, as they are after it, each \
-         under its path and with its lines numbered, as far as there is room.{}",
+         The attachments whose names end in `{DIFF_ENDING}` are the change. The others are files that it touches, as they \
+         are after it, each under its path and with its lines numbered, as far as there is room.{}{}{}",
         set.of,
         counted(set.files.len() as u64, "file"),
-        if left_out.is_empty() {
-            String::new()
-        } else {
-            format!(" {LEFT_OUT} lists what is not shown, with the reason.")
-        },
+        if left_out.is_empty() { "" } else { " left-out.txt lists what is not shown, with the reason." },
+        if is_one { "" } else { &in_parts },
+        if is_series { " Where a file has several patches, each builds on the one before." } else { "" },
     );
     set.left_out = left_out;
     Ok(Found::Change(Box::new(Change { problem, attachments: attachments.into_all(), set })))

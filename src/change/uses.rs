@@ -13,7 +13,7 @@ use dialectic_base::markdown::truncate;
 use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{ContextDirectory, Source};
-use dialectic_record::debate::{ChangeSet, DebateSettings, Settings};
+use dialectic_record::debate::{Attachment, ChangeSet, DIFF_ENDING, DebateSettings, Settings};
 
 use super::{Change, Repository, unreadable};
 
@@ -67,21 +67,27 @@ impl Repository {
         let source = Source::after(&change.set, directory, self.git.clone())?;
         change.problem += "\n\nTools, if you have them, read the repository as it is after the change, by the paths of the diff. Look up \
              callers, definitions and tests before you report, confirm, refute or dismiss a fault.";
-        let diffs = change.attachments.iter().filter(|one| one.name.strip_suffix(".diff").is_some());
-        let diff: String = diffs.map(|one| &*one.text).collect();
-        let text = uses(&change.set, &diff, &source)?;
-        if text.is_empty() {
+        let is_diff = |one: &&Attachment| one.name.ends_with(DIFF_ENDING);
+        let parts: BTreeSet<Option<u32>> = change.attachments.iter().filter(is_diff).map(|one| one.part).collect();
+        let mut uses = Attachments::new(settings, environment).unlimited();
+        for part in parts {
+            let diffs = change.attachments.iter().filter(is_diff).filter(|one| one.part == part);
+            let text = in_words(&change.set, &diffs.map(|one| &*one.text).collect::<String>(), &source)?;
+            if !text.is_empty() {
+                uses.add(USES.to_owned(), text.as_bytes())?.part = part;
+            }
+        }
+        let uses = uses.into_all();
+        if uses.is_empty() {
             return Ok(());
         }
-        let mut uses = Attachments::new(settings, environment);
-        uses.add(USES.to_owned(), text.as_bytes())?;
-        change.attachments = change.attachments.iter().chain(uses.into_all().iter()).cloned().collect();
+        change.attachments = change.attachments.iter().chain(uses.iter()).cloned().collect();
         change.problem += " The attachment uses.txt shows where other files name what the change defines, edits or calls, found by name alone.";
         Ok(())
     }
 }
 
-fn uses(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Error> {
+fn in_words(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Error> {
     let whole: BTreeSet<&str> =
         set.files.iter().filter(|file| file.lines.is_some()).map(|file| file.path.as_str()).collect();
     let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();

@@ -81,7 +81,7 @@ impl ReviewEnd {
     fn verdict(self, debate: &Debate) -> Result<(), Error> {
         let id = &debate.id;
         let fails = |finding: &&ReviewedFinding| {
-            !finding.is_dismissed() && self.fail_on.is_some_and(|least| finding.severity <= least)
+            finding.is_kept() && self.fail_on.is_some_and(|least| finding.severity <= least)
         };
         let failing = debate.findings().iter().filter(fails).count();
         if let (1.., Some(least)) = (failing, self.fail_on) {

@@ -14,7 +14,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Directory, Entry, read_state};
 
 /// The name for the newest debate.
-const LATEST: &str = "latest";
+pub(super) const LATEST: &str = "latest";
 
 /// The debate with that name, by default the newest.
 pub(super) fn or_latest(name: Option<&str>) -> Result<Entry, Error> {

@@ -305,12 +305,12 @@ impl NewDebate {
                 let detail = format!("a file must have a name of at most {LONGEST_NAME} characters");
                 return Err(ProblemDetails::key(format!("files[{place}].name"), detail));
             }
-            Attachments::check_name(name).and_then(|()| attachments.add(name.clone(), text.as_bytes())).map_err(
-                |error| ProblemDetails {
+            Attachments::check_name(name)
+                .and_then(|()| attachments.add(name.clone(), text.as_bytes()).map(drop))
+                .map_err(|error| ProblemDetails {
                     hint: error.hint(),
                     ..ProblemDetails::key(format!("files[{place}]"), error.to_string())
-                },
-            )?;
+                })?;
         }
         Ok(attachments.into_all())
     }

@@ -1,15 +1,18 @@
 //! `dialectic review`: a change from git or a pipe, its findings in every form, and changes that attack their readers.
 
 mod attacks;
+mod examples;
 mod looking;
+mod parts;
 mod planted;
 mod schema;
+mod since;
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Reply, Sandbox, config};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, config, listed};
 
 /// Git in a sandbox, with nobody's configuration.
 fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
@@ -62,13 +65,9 @@ fn script(findings: &str, opinion: &'static str, severity: &'static str) -> impl
             Reply::text(format!("- {number}.1 {opinion}"))
         }
         "rule on the findings" => {
-            let groups = (1..=9).map(|number| format!("F{number}"));
-            let groups = groups.filter(|group| request.prompt().contains(&format!("\n{group}\n")));
-            let ruling =
-                |group| json!({"finding": group, "reason": "so it is", "decision": "stands", "severity": severity});
-            Reply::json(
-                json!({"rulings": groups.map(ruling).collect::<Vec<_>>(), "summary": "Look.", "title": "A title"}),
-            )
+            let ruling = |(number, _): (String, String)| json!({"finding": number, "reason": "so it is", "decision": "stands", "severity": severity});
+            let rulings: Vec<_> = listed(request.prompt()).into_iter().map(ruling).collect();
+            Reply::json(json!({"rulings": rulings, "summary": "Look.", "title": "A title"}))
         }
         other => Reply::error(400, &format!("no answer to `{other}`")),
     }
@@ -305,11 +304,21 @@ fn diffs_of_merges_and_with_other_prefixes_are_read_through_a_pipe() {
     assert!(diff.starts_with("diff --cc c/a.py\n"), "{diff}");
     assert_eq!(read(&diff).0, "c/a.py");
     assert!(sent(&server).contains("++    return 3"), "{}", sent(&server));
+    // The commit of the merge, and mails with the patches of a branch.
+    commit(&sandbox, &[]);
+    assert_eq!(read(&git(&sandbox, &["show"])).0, "c/a.py");
+    git(&sandbox, &["checkout", "-qf", "work"]);
+    commit(&sandbox, &[("c/a.py", "def f(x):\n    return 4\n")]);
+    let mails = git(&sandbox, &["format-patch", "--stdout", "HEAD~2"]);
+    assert!(mails.matches("\nSubject: [PATCH ").count() == 2, "{mails}");
+    assert_eq!(read(&mails), ("c/a.py".to_owned(), true), "the last patch is in the working tree");
+    let shown = sent(&server);
+    assert!(shown.contains("+    return 1 / x") && shown.contains("+    return 4") && !shown.contains("Subject:"));
     // What is in such a diff is as secret as in any other.
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMII\n";
     sandbox.write("c/a.py", key);
     server.forget();
-    let diff = git(&sandbox, &["diff"]);
+    let diff = git(&sandbox, &["diff", "HEAD"]);
     let refused = sandbox.run_with_input(["review", "-c", "own.json"], &diff).expect_code(2);
     assert!(refused.stderr.contains("it holds a private key") && server.requests().is_empty(), "{refused}");
 }
@@ -350,4 +359,6 @@ fn a_review_that_broke_off_is_resumed_without_asking_twice() {
     let run = sandbox.run(["resume", "latest", "-c", "own.json"]).expect_code(0);
     assert_eq!(server.requests().len(), 1, "only the ruling");
     assert!(run.stdout.contains("[blocking] `a.py:2`"), "{}", run.stdout);
+    assert!(run.stdout.contains("**1 finding: 1 blocking. Blocking findings: do not merge.**"), "{}", run.stdout);
+    assert!(run.stderr.contains("Answer: 1 blocking finding: do not merge ("), "{}", run.stderr);
 }

@@ -155,10 +155,10 @@ impl TypedValueParser for PartParser {
     }
 }
 
-/// `2.7`, `D3`, `F1`
+/// `2.7`, `D3`, `E1`
 fn is_point_number(text: &str) -> bool {
     let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let lettered = text.strip_prefix(['D', 'd', 'F', 'f']);
+    let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);
     lettered.is_some_and(is_figure)
         || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
 }

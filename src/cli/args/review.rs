@@ -29,6 +29,10 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Change", long, conflicts_with = "head")]
     pub(in crate::cli) tracked: bool,
 
+    /// An earlier review, an id or `latest`: say which of its findings are fixed and which are still there
+    #[arg(help_heading = "Change", long, value_name = "REVIEW")]
+    pub(in crate::cli) since: Option<String>,
+
     /// The form of the result
     #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
     pub(in crate::cli) format: ReviewFormat,

@@ -7,10 +7,11 @@ use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadab
 use crate::cli::args::{FailOn, ReviewArgs};
 use crate::cli::conclusion::ReviewEnd;
 use crate::cli::dialogue;
-use crate::cli::session::{Session, runner};
+use crate::cli::latest::LATEST;
+use crate::cli::session::{Session, debates, runner};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
+use crate::error::{Error, UserError};
 use dialectic_base::figures::{counted, list};
 use dialectic_base::provider::{HOST, calls_models};
 use dialectic_config::{
@@ -22,6 +23,7 @@ use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{ChangeSet, Debate, Settings, Solution, Status, ToolSettings};
 use dialectic_record::protocol::REVIEW;
+use dialectic_record::store::{AccessMode, read_state};
 
 use super::debate::today;
 use super::dry_run;
@@ -62,7 +64,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
     };
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
-    let mut change = match change {
+    let change = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
             return nothing("There is no change to review.", "No change, and no findings.", end, args, terminal);
@@ -71,6 +73,10 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             let said = "Nothing to read: only permissions changed.";
             return nothing(said, "Only permissions changed, and no findings.", end, args, terminal);
         }
+    };
+    let mut change = match &args.since {
+        Some(name) => change.since(&earlier(name)?, &settings, &environment)?,
+        None => change,
     };
     match &source {
         _ if args.no_tools => equip(&mut settings, &[]),
@@ -82,6 +88,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         Source::Pipe(_) => {}
     }
     let Change { problem, attachments, set } = change;
+    settings.debate.rounds = set.parts();
     let read = receipt(&set);
     let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
@@ -100,6 +107,19 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let foreseen = dialogue::agreed(&prepared, &settings, terminal)?;
     session.review = Some(end);
     session.run(prepared.begin()?, foreseen, terminal)
+}
+
+/// The earlier review with that name; `latest` is the newest one that ended.
+fn earlier(name: &str) -> Result<Debate, Error> {
+    let is_review = |debate: &Debate| debate.change.is_some() && debate.status == Status::Completed;
+    if name == LATEST {
+        let entries = debates()?.entries()?.into_iter();
+        let newest = entries.filter_map(|entry| read_state(&entry.state).ok()).find(is_review);
+        return newest.ok_or_else(|| UserError::input("--since latest: there is no review yet").into());
+    }
+    let debate = debates()?.find(name)?.load(AccessMode::State)?.debate;
+    let id = &debate.id;
+    if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is no finished review")).into()) }
 }
 
 /// Ends a review that has nothing to read.
@@ -142,7 +162,8 @@ fn tell(read: &[String], choice: Option<&impl ToString>, warnings: &[String], te
 fn receipt(set: &ChangeSet) -> Vec<String> {
     let whole = set.files.iter().filter(|file| file.lines.is_some()).count();
     let files = counted(set.files.len() as u64, "file");
-    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown in full", set.of)];
+    let parts = if set.parts() > 1 { format!(", in {} parts", set.parts()) } else { String::new() };
+    let mut lines = vec![format!("Reviewing {}: {files}, {whole} shown in full{parts}", set.of)];
     if !set.left_out.is_empty() {
         let first: Vec<String> =
             set.left_out.iter().take(5).map(|one| format!("{} ({})", one.path, one.reason)).collect();

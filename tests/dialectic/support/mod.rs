@@ -21,7 +21,7 @@ mod tests;
 pub(crate) use config::{config, with_each};
 pub(crate) use html::{Tag, assert_nested, tags};
 pub(crate) use latency::LogNormal;
-pub(crate) use planted::{Planted, planted, readers};
+pub(crate) use planted::{Planted, listed, planted, readers};
 pub(crate) use process::{Finished, Running, redactions, wait_until};
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Debated, Sandbox, TEST_KEY, two_agents};

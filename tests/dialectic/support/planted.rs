@@ -107,37 +107,26 @@ pub(crate) fn readers<S: Fn(&str, &str) -> bool + Send + Sync>(
             })
         }
         "confirm the findings" => {
-            let items = listed(request.prompt()).into_iter().filter(|(number, _)| number.contains('.'));
             let word = |(number, text): (String, String)| {
                 let stance = if sees(request.model(), &text) { "confirmed" } else { "refuted" };
                 format!("- {number} {stance}: I followed the lines")
             };
-            Reply::text(items.map(word).collect::<Vec<_>>().join("\n"))
+            Reply::text(listed(request.prompt()).into_iter().map(word).collect::<Vec<_>>().join("\n"))
         }
         "rule on the findings" => {
-            let ruling = |(number, text): (String, String)| {
-                let decision = if sees(request.model(), &text) { "stands" } else { "dismissed" };
-                json!({"finding": number, "reason": "the lines decide", "decision": decision, "severity": "major"})
+            let all = listed(request.prompt());
+            let is_seen = |text: &str| sees(request.model(), text);
+            let whole = |(_, text): &&(String, String)| text.contains(&format!(":{}: ", fault.shown_lines()));
+            let first = all.iter().filter(|(_, text)| is_seen(text)).find(whole).map(|(number, _)| number);
+            let ruling = |(number, text): &(String, String)| {
+                let mut ruling = json!({"finding": number, "reason": "the lines decide", "severity": "major"});
+                ruling["decision"] = if is_seen(text) { "stands" } else { "dismissed" }.into();
+                if is_seen(text) && first.is_some_and(|first| first != number) {
+                    ruling["sameAs"] = json!(first);
+                }
+                ruling
             };
-            let mut rulings = Vec::new();
-            let mut group: Option<(String, Vec<(String, String)>)> = None;
-            let all = listed(request.prompt()).into_iter().chain([("F".to_owned(), String::new())]);
-            for (number, text) in all {
-                if !number.starts_with('F') {
-                    group.as_mut().expect("the set is as its readers expect").1.push((number, text));
-                    continue;
-                }
-                if let Some((name, members)) = group.replace((number, Vec::new())) {
-                    let alike = members
-                        .windows(2)
-                        .all(|pair| sees(request.model(), &pair[0].1) == sees(request.model(), &pair[1].1));
-                    if alike {
-                        rulings.push(ruling((name, members[0].1.clone())));
-                    } else {
-                        rulings.extend(members.into_iter().map(ruling));
-                    }
-                }
-            }
+            let rulings: Vec<_> = all.iter().map(ruling).collect();
             Reply::json(json!({"rulings": rulings, "summary": "Read the findings.", "title": "A planted change"}))
         }
         other => Reply::error(400, &format!("no answer to `{other}`")),
@@ -149,9 +138,6 @@ pub(crate) fn listed(prompt: &str) -> Vec<(String, String)> {
     let from = prompt.rfind("found\n").expect("the set is as its readers expect");
     let lines = prompt[from..].lines().skip(1).take_while(|line| !line.starts_with("```"));
     let item = |line: &str| {
-        if line.starts_with('F') {
-            return Some((line.to_owned(), String::new()));
-        }
         let (number, text) = line.strip_prefix("- ")?.split_once(' ')?;
         Some((number.to_owned(), text.to_owned()))
     };

@@ -486,7 +486,7 @@ impl Ask {
 /// The request to repeat the required part of a text, none of which could be parsed.
 fn once_more(reads: &Reads, missing: Option<&str>) -> String {
     let said = match reads {
-        Reads::Findings(_) => FINDINGS_AGAIN.render(&()),
+        Reads::Findings(..) => FINDINGS_AGAIN.render(&()),
         Reads::Opinion(_) => OPINIONS_AGAIN.render(&()),
         Reads::Critique(_) | Reads::Review { .. } | Reads::Check(_) | Reads::Answers { .. } | Reads::Final(_) => {
             POINTS_AGAIN.render(&PointsAgain { texts: missing })

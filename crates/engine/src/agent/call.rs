@@ -1,12 +1,13 @@
 //! Turns a step into a call: the request, and the data for reading its answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{
-    AgentId, CallKey, Contribution, Debate, GivenUp, Ledger, Point, Position, Reads, Ruling, shuffled,
+    AgentId, Attachment, CallKey, Contribution, DIFF_ENDING, Debate, GivenUp, Ledger, Point, Position, Reads, Ruling,
+    shuffled,
 };
 use dialectic_record::prompt::{
     self, ASSESS, AnsweredQuestion, Assess, Attached, Authored, BEGINNING, Beginning, Candidate, Focus, HISTORY,
@@ -41,7 +42,8 @@ const CONTENT: &str = "{content}";
 #[derive(Debug, Clone)]
 pub struct SharedPrompt {
     system: Arc<str>,
-    beginning: Arc<str>,
+    /// One for each round, which differ only in the parts of a change.
+    beginnings: Vec<Arc<str>>,
 }
 
 /// A prepared call.
@@ -86,36 +88,25 @@ impl SharedPrompt {
     /// # Errors
     /// The template is defective.
     pub fn of(protocol: &Protocol, debate: &Debate) -> Result<Self, PromptError> {
-        let questions = debate.questions();
-        let clarifications: Vec<_> = questions
-            .iter()
-            .filter(|one| !one.answer.is_empty())
-            .map(|one| AnsweredQuestion { question: one.text, answer: one.answer })
-            .collect();
-        // Tools show the repository of a change by the paths of its diff.
-        let has_paths = debate.change.as_ref().is_some_and(|change| change.base.is_some());
-        let settings = debate.settings.as_ref().filter(|_| !has_paths);
-        let context_dir = settings.and_then(|settings| settings.context_dir.as_ref());
-        let context_dir = context_dir.map(|path| path.display().to_string());
-        let attachments: Vec<_> = debate
-            .attachments
-            .iter()
-            .map(|one| Attached { name: &one.name, sha256: &one.sha256, text: &one.text })
-            .collect();
-        let material = material(debate);
-        let gathered: Vec<_> = material.iter().map(Titled::entry).collect();
-        let beginning = Beginning {
-            problem: debate.problem.trim_end(),
-            attachments: &attachments,
-            context_dir: context_dir.as_deref(),
-            gathered: &gathered,
-            clarifications: &clarifications,
-        };
-        Ok(Self { system: protocol.system.render(&())?.into(), beginning: BEGINNING.render(&beginning)?.into() })
+        let parts = debate.change.as_ref().map_or(1, |change| change.parts());
+        let beginning = |part| beginning(debate, |_, one| one.part == Some(part));
+        let beginnings = (1..=parts).map(beginning).collect::<Result<_, _>>()?;
+        Ok(Self { system: protocol.system.render(&())?.into(), beginnings })
+    }
+
+    /// The beginning of a step's prompt. Who decides on a change in parts sees what the findings name.
+    fn beginning(&self, debate: &Debate, step: &Step) -> Result<Arc<str>, PromptError> {
+        if self.beginnings.len() > 1 && matches!(step.answer, OutputSpec::FindingRulings | OutputSpec::FollowUp) {
+            let named = named_by_findings(debate);
+            return beginning(debate, |at, _| named.contains(&at));
+        }
+        let round = usize::try_from(step.key.round).unwrap_or(usize::MAX).clamp(1, self.beginnings.len());
+        Ok(Arc::clone(&self.beginnings[round - 1]))
     }
 
     fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
-        self.request_as(agent, agent.role.own_system.as_deref(), history, body, answer)
+        let own_system = agent.role.own_system.as_deref();
+        self.request_as(agent, own_system, &self.beginnings[0], history, body, answer)
     }
 
     /// A request without an agent's system prompt if `own_system` is `None`.
@@ -123,6 +114,7 @@ impl SharedPrompt {
         &self,
         agent: &Agent,
         own_system: Option<&str>,
+        beginning: &str,
         history: Option<&str>,
         body: &str,
         answer: Option<Arc<AnswerSchema>>,
@@ -135,12 +127,73 @@ impl SharedPrompt {
             // Providers cache identical beginnings, so shared parts precede an agent's own.
             system: own_system
                 .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
-            prompt: prompt::compose(&self.beginning, history, body),
+            prompt: prompt::compose(beginning, history, body),
             turns: Vec::new(),
             answer,
             tools: Arc::new([]),
         }
     }
+}
+
+/// The beginning of prompts with the attachments of all, and those that are shown.
+fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
+    let questions = debate.questions();
+    let clarifications: Vec<_> = questions
+        .iter()
+        .filter(|one| !one.answer.is_empty())
+        .map(|one| AnsweredQuestion { question: one.text, answer: one.answer })
+        .collect();
+    // Tools show the repository of a change by the paths of its diff.
+    let has_paths = debate.change.as_ref().is_some_and(|change| change.base.is_some());
+    let settings = debate.settings.as_ref().filter(|_| !has_paths);
+    let context_dir = settings.and_then(|settings| settings.context_dir.as_ref());
+    let context_dir = context_dir.map(|path| path.display().to_string());
+    let attachments: Vec<_> = debate
+        .attachments
+        .iter()
+        .enumerate()
+        .filter(|(at, one)| one.part.is_none() || is_shown(*at, one))
+        .map(|(_, one)| Attached { name: &one.name, sha256: &one.sha256, text: &one.text })
+        .collect();
+    let material = material(debate);
+    let gathered: Vec<_> = material.iter().map(Titled::entry).collect();
+    let beginning = Beginning {
+        problem: debate.problem.trim_end(),
+        attachments: &attachments,
+        context_dir: context_dir.as_deref(),
+        gathered: &gathered,
+        clarifications: &clarifications,
+    };
+    Ok(BEGINNING.render(&beginning)?.into())
+}
+
+/// The places of the attachments that findings name, the diffs of the gravest findings first, as far as they take no
+/// more room than the largest part of the change, less the findings.
+fn named_by_findings(debate: &Debate) -> BTreeSet<usize> {
+    let findings = debate.findings();
+    let reports: Vec<_> = findings.iter().flat_map(|finding| &finding.reports).collect();
+    let size = |part: Option<u32>| -> usize {
+        debate.attachments.iter().filter(|one| one.part == part).map(|one| one.text.len()).sum()
+    };
+    let parts = debate.change.as_ref().map_or(1, |change| change.parts());
+    let said: usize = reports.iter().map(|report| report.finding.text.len()).sum();
+    let mut room = (1..=parts).map(|part| size(Some(part))).max().unwrap_or(0).saturating_sub(said);
+    let mut named = BTreeSet::new();
+    for ending in [DIFF_ENDING, ""] {
+        for (report, place) in reports.iter().filter_map(|report| Some((report, report.finding.place.as_ref()?))) {
+            let is_it = |one: &Attachment| {
+                // An earlier review had other parts.
+                let is_here = report.round == 0 || one.part == Some(report.round);
+                is_here && one.part.is_some() && one.name.strip_suffix(ending) == Some(place.path.as_str())
+            };
+            for (at, one) in debate.attachments.iter().enumerate().filter(|(_, one)| is_it(one)) {
+                if one.text.len() <= room && named.insert(at) {
+                    room -= one.text.len();
+                }
+            }
+        }
+    }
+    named
 }
 
 /// The texts in a request.
@@ -417,7 +470,8 @@ pub fn prepare(
     };
     // A checker has no role.
     let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
-    let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
+    let beginning = shared.beginning(debate, step)?;
+    let request = shared.request_as(agent, own_system, &beginning, shown.history.as_deref(), &body, answer);
     let assess = if let OutputSpec::Solution(authorship) = &step.answer {
         Some(assessing(shared, agent, authorship, &shown))
     } else {

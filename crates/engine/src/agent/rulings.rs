@@ -1,7 +1,6 @@
 //! The findings of a review as prompts list them, and the judge's rulings on them.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -12,7 +11,7 @@ use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::single_spaced;
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{
-    AgentId, Debate, Decision, FindingDecision, FindingRuling, Point, RaisedPoint, Response, ReviewedFinding, Ruling,
+    AgentId, Debate, Decision, FindingDecision, FindingRuling, Point, RaisedPoint, Remark, Report, Response, Ruling,
     Severity, Solution, Statement, clean_title, describe_review,
 };
 use dialectic_record::protocol::{OutputSpec, Step};
@@ -25,57 +24,49 @@ use super::{AnswerError, Assessment, read_json};
 pub(super) struct ListedFindings {
     /// The findings as the prompt shows them.
     pub(super) text: String,
-    /// The numbers that the judge can rule on: of groups, and of single findings.
+    /// The numbers that can be named.
     pub(super) numbers: Vec<String>,
 }
 
 impl ListedFindings {
     /// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
     pub(super) fn of(debate: &Debate, step: &Step) -> Self {
-        if step.answer == OutputSpec::FindingRulings {
-            let findings = debate.findings_ruled(&[]);
-            let text = findings.iter().map(|finding| for_judge(debate, finding)).collect::<Vec<_>>().join("\n");
-            let numbers = findings.iter().flat_map(|finding| {
-                let own = finding.reports.iter().map(|report| report.number.clone());
-                std::iter::once(finding.number.clone()).chain(own)
-            });
-            return Self { text, numbers: numbers.collect() };
-        }
+        let is_ruling = step.answer == OutputSpec::FindingRulings;
         let author = step.key.target_agent_id.as_ref();
-        let findings = author.and_then(|author| debate.findings_of(author)).unwrap_or_default();
-        let lines = findings.iter().map(|report| item(&report.number, &report.finding, "- "));
-        Self { text: lines.collect(), numbers: findings.iter().map(|report| report.number.clone()).collect() }
+        let reports = match author {
+            _ if is_ruling => debate.reports(),
+            Some(author) => debate.findings_of(author, step.key.round).unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let shown = |report: &Report| {
+            let opinions = report.opinions.iter().filter(|_| is_ruling).map(|one| opinion(debate, one));
+            item(&report.number, &report.finding) + &opinions.collect::<String>()
+        };
+        let text = reports.iter().map(shown).collect();
+        Self { text, numbers: reports.into_iter().map(|report| report.number).collect() }
     }
 }
 
-fn item(number: &str, finding: &RaisedPoint, bullet: &str) -> String {
+fn item(number: &str, finding: &RaisedPoint) -> String {
     let place = finding.place.as_ref().map(|place| format!("{}: ", single_spaced(&place.to_string())));
     let place = place.unwrap_or_default();
-    let indent = " ".repeat(bullet.len());
-    let text = finding.text.replace('\n', &format!("\n{indent}"));
-    let evidence = finding.evidence.as_ref().map(|evidence| evidence.replace('\n', &format!("\n{indent}")));
+    let text = finding.text.replace('\n', "\n  ");
+    let evidence = finding.evidence.as_ref().map(|evidence| evidence.replace('\n', "\n  "));
     let evidence = evidence.map(|evidence| format!(" To see it: {evidence}")).unwrap_or_default();
-    format!("{bullet}{number} [{}] {place}{text}{evidence}\n", finding.severity.name())
+    format!("- {number} [{}] {place}{text}{evidence}\n", finding.severity.name())
 }
 
-fn for_judge(debate: &Debate, finding: &ReviewedFinding) -> String {
+fn opinion(debate: &Debate, one: &Remark) -> String {
     let reader = |id: &AgentId| debate.text_number(id).map_or_else(|| id.to_string(), |number| number.to_string());
-    let mut text = format!("{}\n", finding.number);
-    for report in &finding.reports {
-        text += &item(&report.number, &report.finding, "- ");
-        for one in &report.opinions {
-            let reason = one.reason.as_deref().map(single_spaced).unwrap_or_default();
-            let by = one.by.as_ref().map(reader).unwrap_or_default();
-            let _ = writeln!(text, "  - Reader {by}: {}: {reason}", one.kind);
-        }
-    }
-    text
+    let by = one.by.as_ref().map(reader).unwrap_or_default();
+    let reason = one.reason.as_deref().map(single_spaced).unwrap_or_default();
+    format!("  - Reader {by}: {}: {reason}\n", one.kind)
 }
 
 /// The judge's rulings, as requested.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct RawRulings {
-    #[schemars(length(max = 120))]
+    #[schemars(length(max = 600))]
     rulings: Vec<RawRuling>,
     #[serde(default)]
     #[schemars(length(max = 800))]
@@ -96,6 +87,9 @@ struct RawRuling {
     decision: String,
     #[serde(default)]
     severity: Option<String>,
+    #[serde(default, rename = "sameAs")]
+    #[schemars(length(max = 40))]
+    same_as: Option<String>,
 }
 
 impl RawRulings {
@@ -113,7 +107,7 @@ impl RawRulings {
     pub(super) fn read(text: &str, numbers: &[String]) -> Result<Ruled, AnswerError> {
         let Self { rulings: given, summary, title } = read_json(text)?;
         let mut rulings: Vec<FindingRuling> = Vec::new();
-        for RawRuling { finding, reason, decision, severity } in given {
+        for RawRuling { finding, reason, decision, severity, same_as } in given {
             let word = |text: &str| text.trim().trim_matches(['*', '`', '"', '.']).to_ascii_lowercase();
             let Some(decision) = FindingDecision::ALL.iter().find(|one| one.name() == word(&decision)) else {
                 let names: Vec<_> = FindingDecision::ALL.iter().map(|one| one.name()).collect();
@@ -121,12 +115,18 @@ impl RawRulings {
             };
             let severity =
                 severity.and_then(|text| Severity::ALL.iter().copied().find(|one| one.name() == word(&text)));
+            let same_as = same_as.and_then(|name| numbered(&name, numbers)).cloned();
             let named = finding.split(|c: char| c.is_whitespace() || ",;&".contains(c));
             let named: BTreeSet<&String> = named.filter_map(|name| numbered(name, numbers)).collect();
+            let is_earlier = |number: &String| number.starts_with('E');
+            if *decision == FindingDecision::Fixed && named.iter().any(|number| !is_earlier(number)) {
+                return Err(unfit("`fixed` is for findings of an earlier review only: `E1`".to_owned()));
+            }
             for number in named {
                 rulings.retain(|known| known.finding != *number);
                 let (finding, reason) = (number.clone(), reason.trim().to_owned());
-                rulings.push(FindingRuling { finding, decision: *decision, severity, reason });
+                let same_as = same_as.clone().filter(|other| *other != finding);
+                rulings.push(FindingRuling { finding, decision: *decision, severity, same_as, reason });
             }
         }
         if rulings.is_empty() {
@@ -328,10 +328,11 @@ mod tests {
     use super::*;
 
     fn read(answer: &serde_json::Value) -> Result<Vec<String>, String> {
-        let numbers = ["F1", "1.1", "2.1", "F2", "2.2"].map(str::to_owned);
+        let numbers = ["1.1", "2.1", "2.2"].map(str::to_owned);
         let shown = |one: &FindingRuling| {
             let severity = one.severity.map_or("-", Severity::name);
-            format!("{} {} {severity} {}", one.finding, one.decision.name(), one.reason)
+            let same_as = one.same_as.as_ref().map(|other| format!(" = {other}")).unwrap_or_default();
+            format!("{}{same_as} {} {severity} {}", one.finding, one.decision.name(), one.reason)
         };
         let read = RawRulings::read(&answer.to_string(), &numbers).map_err(|error| error.to_string())?;
         Ok(read.rulings.iter().map(shown).collect())
@@ -342,20 +343,19 @@ mod tests {
         let ruling = |finding: &str, decision: &str| json!({"finding": finding, "reason": "r", "decision": decision, "severity": "major"});
         let answer = |rulings: &[serde_json::Value]| json!({"rulings": rulings, "summary": "s", "title": "t"});
         assert_eq!(
-            read(&answer(&[ruling("f1", "Stands"), ruling("**2.2**", "dismissed"), ruling("F9", "stands")])),
-            Ok(vec!["F1 stands major r".to_owned(), "2.2 dismissed major r".to_owned()])
+            read(&answer(&[ruling("1.1", "Stands"), ruling("**2.2**", "dismissed"), ruling("9.9", "stands")])),
+            Ok(vec!["1.1 stands major r".to_owned(), "2.2 dismissed major r".to_owned()])
         );
-        let both = read(&answer(&[ruling("F1, F2", "open"), ruling("F2", "stands")]));
-        assert_eq!(both, Ok(vec!["F1 open major r".to_owned(), "F2 stands major r".to_owned()]));
+        let both = read(&answer(&[ruling("1.1, 2.1", "open"), ruling("2.1", "stands")]));
+        assert_eq!(both, Ok(vec!["1.1 open major r".to_owned(), "2.1 stands major r".to_owned()]));
+        assert_eq!(read(&answer(&[ruling("9.9", "stands")])).unwrap_err(), "`rulings` has no ruling on 1.1, 2.1, 2.2");
         assert_eq!(
-            read(&answer(&[ruling("F9", "stands")])).unwrap_err(),
-            "`rulings` has no ruling on F1, 1.1, 2.1, F2, 2.2"
+            read(&answer(&[ruling("1.1", "maybe")])).unwrap_err(),
+            "`decision` is `maybe`, not one of stands, dismissed, open, fixed"
         );
-        assert_eq!(
-            read(&answer(&[ruling("F1", "maybe")])).unwrap_err(),
-            "`decision` is `maybe`, not one of stands, dismissed, open"
-        );
-        let bare = json!({"rulings": [{"finding": "F1", "decision": "stands"}]});
-        assert_eq!(read(&bare), Ok(vec!["F1 stands - ".to_owned()]));
+        let bare = json!({"rulings": [{"finding": "2.1", "decision": "stands", "sameAs": "`1.1`"}]});
+        assert_eq!(read(&bare), Ok(vec!["2.1 = 1.1 stands - ".to_owned()]));
+        let own = json!({"rulings": [{"finding": "2.1", "decision": "stands", "sameAs": "2.1"}]});
+        assert_eq!(read(&own), Ok(vec!["2.1 stands - ".to_owned()]));
     }
 }

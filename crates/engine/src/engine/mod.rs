@@ -49,7 +49,7 @@ pub(crate) use follow_up::forecast_follow_up;
 pub use forecast::{ForecastError, forecast, planned_json_calls};
 pub(crate) use host::replying;
 pub use outage::OnOutage;
-pub use windows::{WindowError, check_problem, check_windows, telling_rounds};
+pub use windows::{WindowError, check_problem, check_windows, room_for_change, telling_rounds};
 
 use budget::Budget;
 use calls::Calls;

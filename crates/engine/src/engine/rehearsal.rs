@@ -10,10 +10,10 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
-    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, Debate, Evaluation,
-    Event, Found, GivenUp, Judgement, Ledger, Metadata, Point, PointId, RaisedPoint, Reading, RecheckStanding,
-    Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Severity, Solution, StageId, Stance,
-    Statement, Summary, SummaryMetadata, Timestamp,
+    Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, DIFF_ENDING,
+    Debate, Evaluation, Event, Found, GivenUp, Judgement, Ledger, Metadata, Place, Point, PointId, RaisedPoint,
+    Reading, RecheckStanding, Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Severity,
+    Solution, StageId, Stance, Statement, Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -448,11 +448,19 @@ impl<'a> Rehearsal<'a> {
             // The whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
                 let text = "x".repeat(length / POINTS);
-                let finding = RaisedPoint::new(Severity::Major, text);
-                Reading { findings: Some(vec![finding; POINTS]), ..Reading::default() }
+                // The largest attachments, which the judge of several parts sees again.
+                let mut shown: Vec<_> =
+                    self.debate.attachments.iter().filter(|one| one.part == Some(key.round)).collect();
+                shown.sort_by_key(|one| std::cmp::Reverse(one.text.len()));
+                let place = |at: usize| {
+                    let path = shown.get(at % shown.len().max(1))?.name.trim_end_matches(DIFF_ENDING).to_owned();
+                    Some(Place { path, lines: None })
+                };
+                let finding = |at| RaisedPoint { place: place(at), ..RaisedPoint::new(Severity::Major, text.as_str()) };
+                Reading { findings: Some((0..POINTS).map(finding).collect()), ..Reading::default() }
             }
             (ResultKind::Opinion, Some(author)) => {
-                let findings = self.debate.findings_of(author).unwrap_or_default();
+                let findings = self.debate.findings_of(author, key.round).unwrap_or_default();
                 let reason = Some(self.filler(length / findings.len().max(1)));
                 let opinion = |one: Report| Statement {
                     point: PointId::of_finding(&one.number),

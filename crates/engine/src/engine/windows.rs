@@ -7,7 +7,7 @@
 use crate::agent::limits_of;
 use dialectic_base::figures::{thousands, tokens};
 use dialectic_llm::{ANSWER_LIMIT, Request, request_bytes};
-use dialectic_record::debate::{AgentSettings, PlannedCall, Settings};
+use dialectic_record::debate::{AgentSettings, DebateSettings, PlannedCall, Settings};
 
 use super::forecast::BYTES_PER_TOKEN;
 
@@ -127,6 +127,17 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
         )
     };
     Ok(worst.into_iter().map(warning).collect())
+}
+
+/// The bytes of a change that a prompt can show: half of the smallest context window. Instructions, findings, files that
+/// readers open, and answers need the rest. An unknown window is assumed to hold as much as attachments may have.
+pub fn room_for_change(settings: &Settings) -> usize {
+    let room = |agent: &AgentSettings| {
+        let window = limits_of(agent, settings).context_window?;
+        usize::try_from(scaled(window / 2, BYTES_PER_TOKEN.high)).ok()
+    };
+    let rooms = settings.everybody().map(|agent| room(agent).unwrap_or(DebateSettings::ATTACHMENT_LIMIT));
+    rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
 }
 
 /// The fraction of a window reserved for an answer without a limit.

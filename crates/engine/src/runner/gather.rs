@@ -228,11 +228,16 @@ impl<'a> Attachments<'a> {
         Ok(())
     }
 
+    /// Lifts the limit for texts that are measured otherwise.
+    pub fn unlimited(self) -> Self {
+        Self { left: usize::MAX, ..self }
+    }
+
     /// Attaches the contents of a file, or its first [`most_bytes`](Self::most_bytes).
     ///
     /// # Errors
     /// It is not text, is too long, or contains a secret.
-    pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<(), AttachmentError> {
+    pub fn add(&mut self, name: String, bytes: &[u8]) -> Result<&mut Attachment, AttachmentError> {
         let limit = DebateSettings::ATTACHMENT_LIMIT;
         let is_cut = bytes.len() as u64 >= self.most_bytes();
         let text = match decode(bytes) {
@@ -259,8 +264,7 @@ impl<'a> Attachments<'a> {
             return Err(AttachmentError::Secret { name, what });
         }
         let sha256 = hexadecimal(&Sha256::digest(bytes));
-        self.attached.push(Attachment { name, sha256, text: text.into() });
-        Ok(())
+        Ok(self.attached.push_mut(Attachment { name, sha256, text: text.into(), part: None }))
     }
 
     /// All attachments in their order.

@@ -12,8 +12,8 @@ const QUOTED: usize = 60;
 impl PlayedAgent<'_> {
     /// The first new line of the change, and another one that depends on the role.
     pub(super) fn findings(&self) -> String {
-        let diff = self.prompt.of_kinds(&["attachment"]).map(|one| one.text).find(|text| text.contains("\n@@ "));
-        let lines = new_lines(diff.unwrap_or_default());
+        let attached = self.prompt.of_kinds(&["attachment"]).map(|one| one.text);
+        let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
         let Some((first, others)) = lines.split_first() else { return "No findings.".to_owned() };
         let turn = mixed(self.seed, self.role) % others.len().max(1) as u64;
         let other = others.get(usize::try_from(turn).unwrap_or_default());
@@ -28,18 +28,20 @@ impl PlayedAgent<'_> {
 
     /// An opinion on each listed finding.
     pub(super) fn opinions(&self) -> String {
-        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
-        let numbers = listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next());
         let opinion = |number| format!("- {number} left: no model followed the code.");
-        numbers.map(opinion).collect::<Vec<_>>().join("\n")
+        self.listed_findings().map(opinion).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The numbers of the listed findings.
+    fn listed_findings(&self) -> impl Iterator<Item = &str> {
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
+        listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
     }
 
     /// A ruling on each listed finding.
     pub(super) fn finding_rulings(&self) -> Value {
-        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
-        let is_number = |line: &&str| line.strip_prefix('F').is_some_and(|rest| rest.parse::<u32>().is_ok());
         let ruling = |number: &str| json!({ "finding": number, "reason": NOT_ASSESSED, "decision": "open", "severity": "minor" });
-        let rulings: Vec<Value> = listed.lines().filter(is_number).map(ruling).collect();
+        let rulings: Vec<Value> = self.listed_findings().map(ruling).collect();
         json!({ "rulings": rulings, "summary": NOT_ASSESSED, "title": "" })
     }
 }

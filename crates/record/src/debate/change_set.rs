@@ -1,6 +1,17 @@
 //! A change under review: its files and lines, and the parts that were read.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::points::{Place, RaisedPoint};
+use dialectic_base::markdown::single_spaced;
+
+use super::{Attachment, DebateId};
+
+/// The end of the name of an attachment that is the change of a file.
+pub const DIFF_ENDING: &str = ".diff";
 
 /// A change, as shown to its readers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -17,6 +28,27 @@ pub struct ChangeSet {
     pub files: Vec<ChangedFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// The earlier review whose findings are ruled on again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<EarlierReview>,
+}
+
+/// An earlier review, with the findings that it left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierReview {
+    pub id: DebateId,
+    /// In the order of their numbers: `E1` and on.
+    pub findings: Vec<EarlierFinding>,
+}
+
+/// A finding of an earlier review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierFinding {
+    pub id: String,
+    /// Whether the code at its place is the same now.
+    pub untouched: bool,
+    #[serde(flatten)]
+    pub finding: RaisedPoint,
 }
 
 /// A file whose change was read.
@@ -30,6 +62,9 @@ pub struct ChangedFile {
     /// The number of lines after the change, if the file was also read in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
+    /// The parts of the review that show it, if there are several: each is a round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<u32>,
 }
 
 /// A file, or a part of one, that was not read.
@@ -83,9 +118,25 @@ impl std::fmt::Display for Lines {
     }
 }
 
+impl ChangedFile {
+    /// `part 2`, or of a file that exceeds a part `parts 2 to 4`.
+    pub fn part(&self) -> Option<String> {
+        Some(match self.parts.as_slice() {
+            [] => return None,
+            [part] => format!("part {part}"),
+            [first, .., last] => format!("parts {first} to {last}"),
+        })
+    }
+}
+
 impl ChangeSet {
     pub fn file(&self, path: &str) -> Option<&ChangedFile> {
         self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The number of parts in which it is reviewed.
+    pub fn parts(&self) -> u32 {
+        self.files.iter().flat_map(|file| &file.parts).copied().max().unwrap_or(1)
     }
 
     /// Finds the position of a file's lines in the change.
@@ -101,6 +152,62 @@ impl ChangeSet {
     }
 }
 
+/// The code at a place, line by line without indentation and empty lines, as far as the attachments of a change show it.
+pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
+    let Some(lines) = place.lines else { return Vec::new() };
+    shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
+}
+
+/// The lines at which the attachments of a change show this code of a file.
+pub fn lines_of_code(attachments: &[Attachment], path: &str, code: &[String]) -> Option<Lines> {
+    let lines: Vec<(u32, String)> = shown_lines(attachments, path).into_iter().collect();
+    let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);
+    let found = lines.windows(code.len().max(1)).find(is_it)?;
+    Lines::new(found.first()?.0, found.last()?.0)
+}
+
+/// The lines of a file after the change, by their numbers.
+fn shown_lines(attachments: &[Attachment], path: &str) -> BTreeMap<u32, String> {
+    let mut lines = BTreeMap::new();
+    for one in attachments {
+        let mut add = |number: u32, line: &str| {
+            let line = single_spaced(line);
+            (!line.is_empty()).then(|| lines.insert(number, line));
+        };
+        if one.name == path {
+            let numbered = one.text.lines().filter_map(|line| line.split_once(" | "));
+            numbered.for_each(|(number, line)| number.trim().parse().into_iter().for_each(|number| add(number, line)));
+        } else if one.name.strip_suffix(DIFF_ENDING) == Some(path) {
+            // The next line, and the columns of marks: a merge has several.
+            let mut next: Option<(u32, usize)> = None;
+            for line in one.text.lines() {
+                let edge = line.bytes().take_while(|byte| *byte == b'@').count();
+                if edge > 1 {
+                    let new = line.split(" +").nth(1).and_then(|new| new.split([',', ' ']).next()?.parse().ok());
+                    next = new.map(|new| (new, edge - 1));
+                } else if let Some((number, columns)) = &mut next {
+                    let (marks, code) = line.split_at_checked(*columns).unwrap_or(("", ""));
+                    if !marks.contains('-') && !line.starts_with('\\') {
+                        add(*number, code);
+                        *number += 1;
+                    }
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// A finding's id in several reviews of the same work: a hash of the path and of the code at its place, so that it
+/// survives changes above it. A model's words are part of it only if the change does not show the place.
+pub fn fingerprint(attachments: &[Attachment], finding: &RaisedPoint) -> String {
+    let path = finding.place.as_ref().map_or("", |place| &place.path);
+    let code = finding.place.as_ref().map(|place| code_at(attachments, place)).unwrap_or_default();
+    let what = if code.is_empty() { single_spaced(&finding.text).to_lowercase() } else { code.join("\n") };
+    let hash = Sha256::digest(format!("{path}\0{what}"));
+    hash.iter().take(6).fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,7 +215,12 @@ mod tests {
     #[test]
     fn lines_are_in_the_diff_in_the_file_or_nowhere() {
         let lines = |first, last| Lines { first, last };
-        let file = ChangedFile { path: "a.rs".into(), hunks: vec![lines(5, 12), lines(40, 44)], lines: Some(60) };
+        let file = ChangedFile {
+            path: "a.rs".into(),
+            hunks: vec![lines(5, 12), lines(40, 44)],
+            lines: Some(60),
+            parts: vec![],
+        };
         let change = ChangeSet { files: vec![file], ..ChangeSet::default() };
         let place = |first, last| change.place("a.rs", Some(lines(first, last)));
         assert_eq!(place(7, 7), Placed::InDiff(lines(7, 7)));

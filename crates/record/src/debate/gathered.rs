@@ -167,4 +167,7 @@ pub struct Attachment {
     pub sha256: String,
     /// The content, saved because the file may change.
     pub text: Arc<str>,
+    /// The part of a change that it belongs to, if it is not in all prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<u32>,
 }

@@ -45,7 +45,10 @@ pub use agreement::{
     Argument, Challenge, Convergence, Decisions, Extension, Lexicon, Matter, NeglectedPoint, Observation, RelatedPair,
     Relation, Relations, Wording,
 };
-pub use change_set::{ChangeSet, ChangedFile, LeftOut, Lines, Placed};
+pub use change_set::{
+    ChangeSet, ChangedFile, DIFF_ENDING, EarlierFinding, EarlierReview, LeftOut, Lines, Placed, code_at, fingerprint,
+    lines_of_code,
+};
 pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
@@ -85,6 +88,6 @@ pub use crate::points::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
     Move, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers, ReadCritique, Reading,
     Reads, RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling,
-    Severity, Stance, Statement, Tally, Voices, describe_opened, describe_review, opened, read_answers, read_check,
-    read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
+    Severity, Since, Stance, Statement, Tally, Voices, describe_opened, describe_review, opened, read_answers,
+    read_check, read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::debate::Severity;
-use crate::points::{Ledger, Point, PointStatus};
+use crate::points::{Ledger, Point, PointStatus, Since};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::markdown::{single_spaced, truncate};
 
@@ -159,7 +159,10 @@ fn unread_findings(debate: &Debate) -> Vec<String> {
         }
     }
     if debate.final_solution.as_ref().is_some_and(|solution| solution.parse_error.is_none()) {
-        let unruled = debate.findings().into_iter().filter(|finding| finding.ruling.is_none());
+        let unruled = debate
+            .findings()
+            .into_iter()
+            .filter(|finding| finding.ruling.is_none() && finding.since != Some(Since::StillThere));
         let unruled: Vec<String> = unruled.map(|finding| finding.number).collect();
         if !unruled.is_empty() {
             reasons.push(format!("the judge did not rule on {}", list(&unruled)));
@@ -202,6 +205,9 @@ pub struct AnswerState {
     /// was read for points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_major: Option<Vec<String>>,
+    /// The number of blocking findings of a review.
+    #[serde(skip)]
+    blocking: usize,
     /// What was examined, which decides how an answer without faults is described.
     #[serde(skip)]
     basis: AnswerBasis,
@@ -250,7 +256,12 @@ impl fmt::Display for AnswerState {
             (!all.is_empty()).then(|| format!("{what} {how}: {}", named(all, shortened)))
         };
         let points = counted(self.open().len() as u64, "major point");
-        let findings = counted(self.open().len() as u64, "major finding");
+        let major = counted(self.open().len() as u64, "major finding");
+        let findings = match self.blocking {
+            0 => major,
+            all if all == self.open().len() => format!("{}: do not merge", counted(all as u64, "blocking finding")),
+            some => format!("{major}, {some} of them blocking: do not merge"),
+        };
         let what = if self.basis == AnswerBasis::Change { findings } else { format!("{points} open") };
         let open = (!self.open().is_empty()).then(|| format!("{what} ({})", named(self.open(), str::to_owned)));
         let faults = [requirements(&self.unmet, "not met"), requirements(&self.partly, "only in part"), open];
@@ -302,12 +313,16 @@ impl Debate {
     pub(super) fn answer_state_in(&self, ledger: &Ledger) -> Option<AnswerState> {
         let solution = self.final_solution.as_ref()?;
         let is_major = |severity: Severity| severity <= Severity::Major;
+        let mut blocking = 0;
         let (basis, open_major) = if self.change.is_some() {
             let mut texts = self.texts_yielding(ResultKind::Findings);
-            if !texts.any(|text| text.reading.as_ref().is_some_and(|reading| reading.findings.is_some())) {
+            if !texts.any(|text| text.reading.as_ref().is_some_and(|reading| reading.findings.is_some()))
+                || self.has_group_rulings()
+            {
                 return None;
             }
-            let findings = self.findings().into_iter().filter(|one| !one.is_dismissed() && is_major(one.severity));
+            let findings = self.findings().into_iter().filter(|one| one.is_kept() && is_major(one.severity));
+            let findings = findings.inspect(|one| blocking += usize::from(one.severity == Severity::Blocking));
             (AnswerBasis::Change, Some(findings.map(|one| one.number).collect()))
         } else {
             let is_assessed = solution.confidence.is_some() && solution.parse_error.is_none();
@@ -320,6 +335,7 @@ impl Debate {
             unmet: solution.unfulfilled_major_requirements.clone(),
             partly: solution.partly_fulfilled.iter().map(|one| one.requirement.clone()).collect(),
             open_major,
+            blocking,
             basis,
         };
         (state.open_major.is_some() || !state.is_clean()).then_some(state)

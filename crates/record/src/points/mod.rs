@@ -13,7 +13,7 @@ mod remark;
 mod tally;
 
 pub use findings::{
-    FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Voices, describe_opened,
+    FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Since, Voices, describe_opened,
     describe_review, opened,
 };
 pub(crate) use fold::Fold;

@@ -93,12 +93,16 @@ pub struct RaisedPoint {
     /// The author of the criticised text, if the critique covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
+    /// What is the same in later reviews, in a review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
 }
 
 impl RaisedPoint {
     /// A point without further parts.
     pub fn new(severity: Severity, text: impl Into<Arc<str>>) -> Self {
-        Self { severity, about: None, place: None, text: text.into(), resolution: None, evidence: None, target: None }
+        let (text, place, target, fingerprint) = (text.into(), None, None, None);
+        Self { severity, about: None, place, text, resolution: None, evidence: None, target, fingerprint }
     }
 
     /// The requirement or part, and the objection.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::is_default;
 
-use crate::debate::{AgentId, CallKey, Contribution, Debate, Lens, ResultKind};
+use crate::debate::{AgentId, Attachment, CallKey, Contribution, Debate, Lens, ResultKind, fingerprint};
 
 use super::parser::review_section;
 use super::{
@@ -131,8 +131,8 @@ pub enum Reads {
         /// Its author's last text without the answers in it.
         before: String,
     },
-    /// Problems found in a change with files at these paths.
-    Findings(Vec<String>),
+    /// Problems found in a change with files at these paths, which these attachments show.
+    Findings(Vec<String>, Arc<[Attachment]>),
     /// Opinions on other readers' findings with these numbers.
     Opinion(Vec<String>),
     /// The text after a check, with answers to the shown points under a separate heading.
@@ -180,10 +180,10 @@ impl Reads {
             }
             (_, ResultKind::Findings) => {
                 let files = debate.change.iter().flat_map(|change| &change.files);
-                Some(Self::Findings(files.map(|file| file.path.clone()).collect()))
+                Some(Self::Findings(files.map(|file| file.path.clone()).collect(), Arc::clone(&debate.attachments)))
             }
             (Some(author), ResultKind::Opinion) => {
-                let findings = debate.findings_of(author).unwrap_or_default();
+                let findings = debate.findings_of(author, key.round).unwrap_or_default();
                 Some(Self::Opinion(findings.into_iter().map(|one| one.number).collect()))
             }
             (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {
@@ -243,9 +243,12 @@ impl Reads {
                 let decisions = read_decisions(&now);
                 Reading { change, decisions, ..answered(read, points) }
             }
-            Self::Findings(paths) => {
+            Self::Findings(paths, attachments) => {
                 let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-                let (findings, unread) = read_findings(text, &paths);
+                let (mut findings, unread) = read_findings(text, &paths);
+                for finding in findings.iter_mut().flatten() {
+                    finding.fingerprint = Some(fingerprint(attachments, finding));
+                }
                 Reading { unread, findings, ..Reading::default() }
             }
             Self::Opinion(findings) => {
@@ -259,7 +262,7 @@ impl Reads {
     /// Whether the text should contain points.
     pub fn asks_for_points(&self) -> bool {
         match self {
-            Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Findings(_) | Self::Opinion(_) => true,
+            Self::Critique(_) | Self::Check(_) | Self::Review { .. } | Self::Findings(..) | Self::Opinion(_) => true,
             Self::Answers { .. } | Self::Final(_) => false,
         }
     }
@@ -269,7 +272,7 @@ impl Reads {
         match self {
             Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
             Self::Review { .. } => reading.points.is_none() || reading.unread_texts > 0,
-            Self::Findings(_) => reading.findings.is_none(),
+            Self::Findings(..) => reading.findings.is_none(),
             Self::Opinion(findings) => reading.opinions.is_empty() && !findings.is_empty(),
             Self::Answers { .. } | Self::Final(_) => false,
         }
@@ -339,7 +342,7 @@ impl Reads {
             Self::Critique(_)
             | Self::Check(_)
             | Self::Answers { .. }
-            | Self::Findings(_)
+            | Self::Findings(..)
             | Self::Opinion(_)
             | Self::Final(_) => Vec::new(),
         }

@@ -1,14 +1,12 @@
 //! The review of a change by several readers: each looks for faults, each reads the others' findings, and the judge
 //! rules.
 
-use crate::debate::{
-    CallKey, CallStatus, Debate, Event, ResultKind, Settings, Solution, StageId, StageInfo, describe_review,
-};
+use crate::debate::{CallKey, CallStatus, Debate, Event, ResultKind, Solution, StageId, StageInfo, describe_review};
 use crate::prompt::Prompt;
 
 use super::{
-    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
-    answers, clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
+    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear, answers,
+    clarification, complete_or_fallback, initialization, key, keys, nothing, with_failure,
 };
 
 const FINDINGS: StageId = StageId::new("findings");
@@ -17,24 +15,23 @@ const RULING: StageId = StageId::new("ruling");
 
 const FINDINGS_COMPLETE: Trigger = Trigger("FINDINGS_COMPLETE");
 const CONFIRMATIONS_COMPLETE: Trigger = Trigger("CONFIRMATIONS_COMPLETE");
+const PART_COMPLETE: Trigger = Trigger("PART_COMPLETE");
 const RULED: Trigger = Trigger("RULED");
-
-/// The only round.
-const ROUNDS: u32 = 1;
 
 static SYSTEM: Prompt = prompt!("system/review.md", None);
 static FIND: Prompt = prompt!("review/find.md", Critique);
 static CONFIRM: Prompt = prompt!("review/confirm.md", Critique);
 static RULE: Prompt = prompt!("review/rule.md", None);
 
-/// Each agent reads a change and the findings of each other agent; the judge rules on the findings.
+/// Each agent reads a change and the findings of each other agent; the judge rules on the findings. Each part of a large
+/// change is a round.
 pub static REVIEW: Protocol = Protocol {
     name: "review",
     about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
     suits: "a change that needs review before it is merged: `dialectic review` reads it from git",
-    calls: "at most n + n·(n - 1) + 1",
-    check,
-    default_rounds: ROUNDS,
+    calls: "at most n² for each part of the change, + 1",
+    check: |_| Ok(()),
+    default_rounds: 1,
     default_check: 0,
     built_in_agents: None,
     system: &SYSTEM,
@@ -67,8 +64,8 @@ pub static REVIEW: Protocol = Protocol {
             .essential(),
             facts: nothing,
             steps: confirmations,
-            outcome: |debate| Ok(complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE)),
-            rows: &[Row(CONFIRMATIONS_COMPLETE, Next::Go(RULING))],
+            outcome: |debate| Ok(confirmed(debate)),
+            rows: &[Row(CONFIRMATIONS_COMPLETE, Next::Go(RULING)), Row(PART_COMPLETE, Next::Begin(FINDINGS))],
         },
         Stage {
             info: StageInfo::new(RULING, ["ruling", "rulings", "ruling", "rules", "ruled", "rule"])
@@ -82,25 +79,23 @@ pub static REVIEW: Protocol = Protocol {
     ],
 };
 
-fn check(settings: &Settings) -> Result<(), Unfit> {
-    let rounds = settings.debate.rounds;
-    if rounds != ROUNDS {
-        let problem = format!("review has one round, but {rounds} were requested");
-        return Err(Unfit::new(problem, "remove `debate.rounds`").about("debate.rounds"));
-    }
-    Ok(())
-}
-
 fn find(key: CallKey) -> Step {
     Step::new(key, &FIND, OutputSpec::Text)
 }
 
 fn found(debate: &Debate) -> Result<Trigger, String> {
     let all = keys(debate, debate.current_round, FINDINGS);
-    if all.iter().all(|key| debate.settled(key) != Some(CallStatus::Done)) {
+    let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
+    if !was_read && all.iter().all(|key| debate.settled(key) != Some(CallStatus::Done)) {
         return Err(with_failure(debate, FINDINGS, "nobody could read the change"));
     }
     Ok(complete_or_fallback(debate, FINDINGS, FINDINGS_COMPLETE))
+}
+
+fn confirmed(debate: &Debate) -> Trigger {
+    let parts = debate.change.as_ref().map_or(1, |change| change.parts());
+    let is_last = debate.current_round >= parts;
+    if is_last { complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE) } else { PART_COMPLETE }
 }
 
 /// Every agent reads the existing and pending findings of every other agent.
@@ -111,7 +106,9 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
         let findings = CallKey::new(round, FINDINGS, &author.id);
         let may_be_read = match debate.settled(&findings) {
             None => true,
-            Some(CallStatus::Done) => debate.findings_of(&author.id).is_some_and(|findings| !findings.is_empty()),
+            Some(CallStatus::Done) => {
+                debate.findings_of(&author.id, round).is_some_and(|findings| !findings.is_empty())
+            }
             Some(CallStatus::Empty | CallStatus::Failed) => false,
         };
         for reader in debate.agents().iter().filter(|reader| may_be_read && reader.id != author.id) {
@@ -125,7 +122,7 @@ fn confirmations(debate: &Debate) -> Vec<Step> {
 
 /// The judge rules on all findings.
 fn ruling(debate: &Debate) -> Option<Step> {
-    let settings = debate.settings.as_ref().filter(|_| !debate.findings_ruled(&[]).is_empty())?;
+    let settings = debate.settings.as_ref().filter(|_| !debate.reports().is_empty())?;
     let round = debate.current_round;
     let confirmations = confirmations(debate).into_iter().map(|step| step.key);
     let ruling = Step::new(key(debate, RULING, &settings.judge), &RULE, OutputSpec::FindingRulings);
@@ -136,7 +133,7 @@ fn ruling(debate: &Debate) -> Option<Step> {
 /// Without findings there is nothing to rule on.
 fn nothing_found(debate: &Debate) -> Vec<Event> {
     let was_read = debate.texts_yielding(ResultKind::Findings).next().is_some();
-    if !was_read || debate.final_solution.is_some() || !debate.findings_ruled(&[]).is_empty() {
+    if !was_read || debate.final_solution.is_some() || !debate.reports().is_empty() {
         return Vec::new();
     }
     let solution = Solution { description: describe_review(debate, &[], ""), ..Solution::default() };

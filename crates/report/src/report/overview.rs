@@ -37,7 +37,7 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     if !rest.is_empty() {
         section(&mut page, "The problem", &beginning(rest));
     }
-    let attached = debate.attachments.iter().map(|Attachment { name, sha256, text }| {
+    let attached = debate.attachments.iter().map(|Attachment { name, sha256, text, .. }| {
         let length = counted(text.chars().count() as u64, "character");
         format!("{}: {length}, SHA-256 {}", inline(name), inline(truncate(sha256, HASH)))
     });

@@ -2,12 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::debate::{ChangeSet, Debate, Placed, Severity};
-use dialectic_base::figures::counted;
+use crate::debate::{AgentSettings, ChangeSet, Debate, Placed, Severity};
+use dialectic_base::figures::{counted, list};
 use dialectic_base::markdown::{defused, defused_line, inline, is_bidi_control};
 
 use super::describe_opened;
-use crate::points::{FindingDecision, FindingRuling, ReviewedFinding, Stance, Voices};
+use crate::points::{FindingDecision, FindingRuling, Report, ReviewedFinding, Since, Stance, Voices};
+
+/// The number of omitted files that are listed.
+const LISTED: usize = 100;
 
 /// A review with these rulings and the judge's summary, as Markdown for people: the models' Markdown is disabled.
 pub fn describe_review(debate: &Debate, rulings: &[FindingRuling], summary: &str) -> String {
@@ -36,9 +39,9 @@ impl<'a> ReviewText<'a> {
         Self { debate, findings, voices: Voices::of(debate) }
     }
 
-    /// The findings that were not dismissed.
+    /// The findings that were neither dismissed nor fixed.
     pub fn kept(&self) -> impl Iterator<Item = &ReviewedFinding> {
-        self.findings.iter().filter(|finding| !finding.is_dismissed())
+        self.findings.iter().filter(|finding| finding.is_kept())
     }
 
     fn dismissed(&self) -> impl Iterator<Item = &ReviewedFinding> {
@@ -48,34 +51,53 @@ impl<'a> ReviewText<'a> {
     /// The review's result in one sentence.
     pub fn verdict(&self) -> String {
         let readers = self.debate.agents().len();
-        let read = self.debate.agents().iter().filter(|agent| self.debate.findings_of(&agent.id).is_some()).count();
+        let has_read = |agent: &&AgentSettings| {
+            let mut rounds = self.debate.rounds.iter();
+            rounds.any(|round| self.debate.findings_of(&agent.id, round.round_number).is_some())
+        };
+        let read = self.debate.agents().iter().filter(has_read).count();
         let of_all = if read < readers {
             format!(", by {read} of {readers} readers (the others' findings are missing)")
         } else {
             String::new()
         };
-        let dismissed = match self.dismissed().count() {
+        let mut rest = match self.dismissed().count() {
             0 => String::new(),
             count => format!("; {count} rejected"),
         };
+        if let Some((read, all)) = self.debate.files_read().filter(|(read, all)| read < all) {
+            let _ = write!(rest, "; reviewed {read} of {}", counted(all as u64, "file"));
+        }
+        if let Some(earlier) = self.debate.earlier_review() {
+            let count = |since: &Since| {
+                self.findings.iter().filter(|one| one.since == Some(*since) && !one.is_dismissed()).count()
+            };
+            let counts = Since::ALL.iter().map(|since| (count(since), since.name())).filter(|(count, _)| *count > 0);
+            let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+            let counts = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
+            let _ = write!(rest, "; since {}: {counts}", earlier.id);
+        }
         if read == 0 && readers > 0 {
             return "No findings could be read.".to_owned();
         }
         let kept = self.kept().count();
         if kept == 0 {
-            return format!("No findings{of_all}{dismissed}.");
+            return format!("No findings{of_all}{rest}.");
         }
         let count = |severity: Severity| self.kept().filter(|finding| finding.severity == severity).count();
         let counts = Severity::ALL.iter().map(|severity| (count(*severity), severity.name()));
         let counts: Vec<String> =
             counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-        format!("{}{of_all}: {}{dismissed}.", counted(kept as u64, "finding"), counts.join(", "))
+        let merge = if count(Severity::Blocking) > 0 { " Blocking findings: do not merge." } else { "" };
+        format!("{}{of_all}: {}{rest}.{merge}", counted(kept as u64, "finding"), counts.join(", "))
     }
 
     /// A note on how the findings and confirmations are counted, if that is unusual.
     pub fn note(&self) -> String {
-        let note = self.voices.note().filter(|_| !self.findings.is_empty());
-        note.map(|note| format!("\n{note}\n")).unwrap_or_default()
+        let older = "An older version ruled on groups of these findings: its rulings are in the saved answer only.";
+        let notes = [self.voices.note(), self.debate.has_group_rulings().then_some(older)];
+        let notes = notes.into_iter().flatten().filter(|_| !self.findings.is_empty());
+        notes.fold(String::new(), |notes, note| format!("{notes}\n{note}\n"))
     }
 
     /// The findings that were not dismissed and pass `is_wanted`, each under a heading.
@@ -86,14 +108,19 @@ impl<'a> ReviewText<'a> {
         numbered.map(section).collect()
     }
 
-    /// The dismissed findings, one line each.
+    /// The findings that were fixed since the earlier review and those that were dismissed, one line each.
     pub fn dismissed_in_words(&self) -> String {
-        let line = |finding: &ReviewedFinding| {
-            let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
-            format!("- {}: {} Rejected: {why}\n", self.title(finding), defused_line(&finding.lead().text))
+        let section = |heading: &str, is_rejected: bool| {
+            let line = |finding: &ReviewedFinding| {
+                let why = finding.ruling.as_ref().map(|ruling| defused_line(&ruling.reason)).unwrap_or_default();
+                let (title, text) = (self.title(finding), defused_line(&finding.lead().text));
+                format!("- {title}: {text} {heading}: {why} ({})\n", finding.id)
+            };
+            let over = self.findings.iter().filter(|one| !one.is_kept() && one.is_dismissed() == is_rejected);
+            let lines: String = over.map(line).collect();
+            if lines.is_empty() { lines } else { format!("\n## {heading}\n\n{lines}") }
         };
-        let lines: String = self.dismissed().map(line).collect();
-        if lines.is_empty() { lines } else { format!("\n## Rejected\n\n{lines}") }
+        section("Fixed", false) + &section("Rejected", true)
     }
 
     /// `[major] src/store.rs:42-48`
@@ -115,24 +142,46 @@ impl<'a> ReviewText<'a> {
         if let Some(note) = self.misplaced(finding) {
             let _ = write!(out, "\n{note}\n");
         }
-        let found = voices.listed(finding.reports.iter().map(|report| &report.by));
-        let confirmed = voices.listed(finding.who(Stance::Confirmed));
-        let is_found_by_all = finding.reports.len() == self.debate.agents().len();
-        let confirmed = match (confirmed.is_empty(), is_found_by_all) {
-            (false, _) => format!("; confirmed by {}", inline(&confirmed)),
-            (true, true) => String::new(),
-            (true, false) => "; confirmed by nobody else".to_owned(),
+        out.push('\n');
+        // Each keeps its own severity, supporters and opponents; without opponents, the same words are one.
+        let is_alike = |report: &Report| {
+            let point = &report.finding;
+            point.text == lead.text
+                && point.severity == lead.severity
+                && report.opinions(Stance::Refuted).next().is_none()
         };
-        let _ = write!(out, "\n- Found by {}{confirmed}\n", inline(&found));
-        for (by, opinion) in finding.opinions(self.debate, Stance::Refuted) {
-            let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
-            let _ = writeln!(out, "- Against it, by {}: {reason}", inline(&voices.name(by)));
+        let is_one = finding.reports.len() == 1 || finding.reports.iter().all(is_alike);
+        let reports = if is_one { vec![&finding.reports[..]] } else { finding.reports.chunks(1).collect() };
+        for same in reports {
+            let Report { number, finding: point, .. } = &same[0];
+            let by = voices.listed(same.iter().map(|report| &report.by));
+            let own = if is_one { "Found".to_owned() } else { format!("{number} [{}] found", point.severity.name()) };
+            let words =
+                if point.text == lead.text { String::new() } else { format!(", as: {}", defused_line(&point.text)) };
+            let confirmed = if is_one {
+                voices.listed(finding.confirmed_by())
+            } else {
+                voices.listed(same[0].opinions(Stance::Confirmed).map(|(by, _)| by))
+            };
+            let confirmed = if confirmed.is_empty() { "nobody else".to_owned() } else { confirmed };
+            let _ = writeln!(out, "- {own} by {}{words}; confirmed by {}", inline(&by), inline(&confirmed));
+            for (by, opinion) in same.iter().flat_map(|report| report.opinions(Stance::Refuted)) {
+                let what = if is_one { "it" } else { number };
+                let reason = opinion.reason().map_or_else(|| "no reason given".to_owned(), defused_line);
+                let _ = writeln!(out, "- Against {what}, by {}: {reason}", inline(&voices.name(by)));
+            }
         }
-        let Some(ruling) = &finding.ruling else { return out + "- Ruling: none\n" };
+        let since = finding.since.map(|since| format!(", {}", since.name())).unwrap_or_default();
+        let _ = writeln!(out, "- ID: {}{since}", finding.id);
+        let Some(ruling) = &finding.ruling else {
+            let is_same = finding.since == Some(Since::StillThere);
+            return out + if is_same { "- Ruling: none; its code is unchanged\n" } else { "- Ruling: none\n" };
+        };
         let decision = match ruling.decision {
             FindingDecision::Stands => "stands",
             FindingDecision::Dismissed => "rejected",
             FindingDecision::Open => "open: the material shown is not enough to decide",
+            FindingDecision::Fixed => "fixed",
         };
         let reason = defused_line(&ruling.reason);
         let reason = if reason.is_empty() { reason } else { format!(". {reason}") };
@@ -152,7 +201,8 @@ impl<'a> ReviewText<'a> {
 
     /// The list of files that were read and left out.
     pub fn receipt(&self) -> String {
-        let Some(ChangeSet { of, files, left_out, .. }) = self.debate.change.as_deref() else { return String::new() };
+        let Some(set) = self.debate.change.as_deref() else { return String::new() };
+        let ChangeSet { of, files, left_out, .. } = set;
         let mut out =
             format!("\n## What was read\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
         for file in files {
@@ -160,20 +210,30 @@ impl<'a> ReviewText<'a> {
                 Some(lines) => format!("its change and all {}", counted(u64::from(lines), "line")),
                 None => "its change".to_owned(),
             };
-            let _ = writeln!(out, "- {}: {extent}", defused_line(&file.path));
+            let part = file.part().map(|part| format!(", in {part}")).unwrap_or_default();
+            let _ = writeln!(out, "- {}: {extent}{part}", defused_line(&file.path));
         }
         if !left_out.is_empty() {
             out.push_str("\nLeft out:\n\n");
         }
-        for one in left_out {
+        for one in left_out.iter().take(LISTED) {
             let _ = writeln!(out, "- {}: {}", defused_line(&one.path), inline(&one.reason));
+        }
+        if let Some(more @ 1..) = left_out.len().checked_sub(LISTED) {
+            let _ = writeln!(out, "- and {}", counted(more as u64, "more file"));
         }
         for agent in self.debate.agents() {
             out += &describe_opened(&inline(&self.voices.name(&agent.id)), &self.debate.opened_by(&agent.id));
         }
         let readers = self.debate.agents().iter();
-        for agent in readers.filter(|agent| self.debate.findings_of(&agent.id).is_none()) {
-            let _ = writeln!(out, "\nThere are no readable findings of {}.", inline(&agent.name));
+        for agent in readers {
+            let unread = self.debate.unread_parts(&agent.id);
+            let unread: Vec<String> = unread.iter().map(ToString::to_string).collect();
+            if unread.is_empty() {
+                continue;
+            }
+            let of = if set.parts() > 1 { format!(" on part {}", list(&unread)) } else { String::new() };
+            let _ = writeln!(out, "\nThere are no readable findings of {}{of}.", inline(&agent.name));
         }
         out
     }

@@ -7,8 +7,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Lines, Placed, ResultKind, Severity};
+use crate::debate::{
+    AgentId, AgentSettings, Contribution, Debate, EarlierFinding, EarlierReview, Lines, Placed, ResultKind, Severity,
+    fingerprint,
+};
 use dialectic_base::figures::list;
+use dialectic_base::markdown::single_spaced;
 use dialectic_base::provider::family;
 
 use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
@@ -36,11 +40,14 @@ impl std::fmt::Display for Place {
 /// The judge's decision on a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRuling {
-    /// `F1`, or the number of one reader's report in it, which then becomes a separate finding.
+    /// `2.1`, or in records of older versions `F1`, a group of findings at the same lines.
     pub finding: String,
     pub decision: FindingDecision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
+    /// The number of another finding that names the same fault.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "sameAs")]
+    pub same_as: Option<String>,
     #[serde(default)]
     pub reason: String,
 }
@@ -55,17 +62,38 @@ dialectic_base::named! {
         Dismissed = "dismissed",
         /// The material shown is not enough to decide.
         Open = "open",
+        /// The change no longer has this fault of an earlier review.
+        Fixed = "fixed",
     }
 }
 
-/// A finding with its opinions and ruling.
+dialectic_base::named! {
+    /// What became of a finding since an earlier review.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    pub enum Since {
+        New = "new",
+        StillThere = "still there",
+        Fixed = "fixed",
+        /// Neither the judge nor the code tells.
+        Unseen = "not to be seen",
+    }
+}
+
+/// The author of an earlier review's findings.
+const EARLIER: &str = "an earlier review";
+
+/// A finding with its ruling: one report, or several that the judge or their words name as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFinding {
-    /// The number: `F1`, or a reader's own number if the judge separated its finding from others at the same place.
+    /// The number of its first report.
     pub number: String,
+    /// The same in a later review.
+    pub id: String,
+    /// What became of it since the earlier review, if there was one.
+    pub since: Option<Since>,
     /// The judge's severity, otherwise the most severe report's.
     pub severity: Severity,
-    /// Each reader's words for it, most severe first.
+    /// Each reader's words for it, first those that the others repeat.
     pub reports: Vec<Report>,
     pub ruling: Option<FindingRuling>,
 }
@@ -74,6 +102,8 @@ pub struct ReviewedFinding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub number: String,
+    /// The round, which is the part of the change.
+    pub round: u32,
     /// The reader who found it.
     pub by: AgentId,
     pub finding: RaisedPoint,
@@ -81,14 +111,21 @@ pub struct Report {
     pub opinions: Vec<Remark>,
 }
 
-impl ReviewedFinding {
-    fn of(number: String, mut reports: Vec<Report>) -> Self {
-        reports.sort_by_key(|report| report.finding.severity);
-        let severity = reports.iter().map(|report| report.finding.severity).min().unwrap_or(Severity::Minor);
-        Self { number, severity, reports, ruling: None }
+impl Report {
+    /// The readers with this opinion and their remarks, in the order of their numbers.
+    pub fn opinions(&self, stance: Stance) -> impl Iterator<Item = (&AgentId, &Remark)> {
+        let given = self.opinions.iter().filter(move |one| one.kind == RemarkKind::Opinion(stance));
+        given.filter_map(|one| Some((one.by.as_ref()?, one)))
     }
 
-    /// The shown words of the finding, from the most severe report.
+    fn is_in_the_words_of(&self, other: &Self) -> bool {
+        let words = |report: &Self| single_spaced(&report.finding.text).to_lowercase();
+        self.finding.place == other.finding.place && words(self) == words(other)
+    }
+}
+
+impl ReviewedFinding {
+    /// The shown words of the finding.
     pub fn lead(&self) -> &RaisedPoint {
         &self.reports[0].finding
     }
@@ -98,6 +135,11 @@ impl ReviewedFinding {
         self.ruling.as_ref().is_some_and(|ruling| ruling.decision == FindingDecision::Dismissed)
     }
 
+    /// Whether it is a fault as far as is known.
+    pub fn is_kept(&self) -> bool {
+        !self.is_dismissed() && self.since != Some(Since::Fixed)
+    }
+
     /// The place, and the matching lines in the change.
     pub fn place<'a>(&'a self, debate: &Debate) -> Option<(&'a Place, Placed)> {
         let place = self.reports.iter().find_map(|report| report.finding.place.as_ref())?;
@@ -105,25 +147,10 @@ impl ReviewedFinding {
         Some((place, change.map_or(Placed::Elsewhere, |change| change.place(&place.path, place.lines))))
     }
 
-    /// The other readers with this opinion and their remarks, in the order of the readers' numbers.
-    pub fn opinions(&self, debate: &Debate, stance: Stance) -> Vec<(&AgentId, &Remark)> {
-        let opinions = self.reports.iter().flat_map(|report| report.opinions.iter().map(|one| (&report.number, one)));
-        let of_this = opinions.filter(|(_, one)| one.kind == RemarkKind::Opinion(stance));
-        let mut of_this: Vec<_> = of_this.filter_map(|(number, one)| Some((number, one.by.as_ref()?, one))).collect();
-        of_this.sort_by_cached_key(|(number, by, _)| (debate.text_number(by), (*number).clone()));
-        of_this.into_iter().map(|(_, by, one)| (by, one)).collect()
-    }
-
-    /// The readers with this opinion, each once, except those who reported the finding.
-    pub fn who(&self, stance: Stance) -> Vec<&AgentId> {
-        let mut who: Vec<&AgentId> = Vec::new();
-        let opinions = self.reports.iter().flat_map(|report| &report.opinions);
-        for by in opinions.filter(|one| one.kind == RemarkKind::Opinion(stance)).filter_map(|one| one.by.as_ref()) {
-            if !who.contains(&by) && !self.reports.iter().any(|report| report.by == *by) {
-                who.push(by);
-            }
-        }
-        who
+    /// The readers who confirmed a report, each once, except those who reported the finding.
+    pub fn confirmed_by(&self) -> BTreeSet<&AgentId> {
+        let confirmed = self.reports.iter().flat_map(|report| report.opinions(Stance::Confirmed));
+        confirmed.map(|(by, _)| by).filter(|by| !self.reports.iter().any(|report| report.by == **by)).collect()
     }
 }
 
@@ -134,31 +161,97 @@ impl Debate {
         self.findings_ruled(rulings)
     }
 
-    /// Like [`findings`](Self::findings), with these rulings.
+    /// Like [`findings`](Self::findings), with these rulings. Reports are one finding only if a ruling or their words
+    /// name them the same, and no rulings contradict that.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
-        let mut findings = self.grouped();
-        let of = |number: &str| rulings.iter().rev().find(|ruling| ruling.finding == number).cloned();
-        let told_apart = |finding: ReviewedFinding| {
-            if finding.reports.len() == 1 {
-                return vec![finding];
-            }
-            let (apart, together): (Vec<_>, Vec<_>) =
-                finding.reports.into_iter().partition(|report| of(&report.number).is_some());
-            let apart = apart.into_iter().map(|report| (report.number.clone(), vec![report]));
-            let together = Some((finding.number, together)).filter(|(_, reports)| !reports.is_empty());
-            together.into_iter().chain(apart).map(|(number, reports)| ReviewedFinding::of(number, reports)).collect()
+        let reports = self.reports();
+        let ruling = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
+        let is_same = |at: usize, of: usize| {
+            let (one, other) = (&reports[at], &reports[of]);
+            let (said, of_other) = (ruling(one), ruling(other));
+            let agree = said.zip(of_other).is_none_or(|(said, of_other)| said.decision == of_other.decision);
+            let is_named = said.and_then(|said| said.same_as.as_ref()) == Some(&other.number);
+            at != of && agree && (is_named || at > of && one.is_in_the_words_of(other))
         };
-        findings = findings.into_iter().flat_map(told_apart).collect();
-        for finding in &mut findings {
-            // For a finding of a single reader, both numbers mean the same.
-            let only = (finding.reports.len() == 1).then(|| of(&finding.reports[0].number)).flatten();
-            finding.ruling = of(&finding.number).or(only);
-            if let Some(severity) = finding.ruling.as_ref().and_then(|ruling| ruling.severity) {
-                finding.severity = severity;
+        // The place of the first report of each one's finding.
+        let mut first: Vec<usize> = (0..reports.len()).collect();
+        for at in 0..reports.len() {
+            for of in (0..reports.len()).filter(|of| is_same(at, *of)) {
+                let (from, to) = (first[at], first[of]);
+                first.iter_mut().filter(|first| **first == from).for_each(|first| *first = to);
             }
         }
-        findings.sort_by_key(|finding| (finding.is_dismissed(), finding.severity));
+        let finding = |at: usize| {
+            let mut same: Vec<usize> = (0..reports.len()).filter(|other| first[*other] == at).collect();
+            // An earlier review had other lines.
+            same.sort_by_key(|other| (reports[*other].round == 0, *other != at, reports[*other].finding.severity));
+            let reports: Vec<Report> = same.into_iter().map(|one| reports[one].clone()).collect();
+            let most = reports.iter().map(|report| report.finding.severity).min()?;
+            let ruling = reports.iter().find_map(ruling).cloned();
+            let severity = ruling.as_ref().and_then(|ruling| ruling.severity).unwrap_or(most);
+            let number = reports[0].number.clone();
+            let earlier = self.earlier().find(|(number, _)| reports.iter().any(|report| report.number == *number));
+            let decision = ruling.as_ref().map(|ruling| ruling.decision);
+            let since = self.earlier_review().map(|_| match (&earlier, decision) {
+                (None, _) => Since::New,
+                (_, Some(FindingDecision::Fixed)) => Since::Fixed,
+                (_, Some(FindingDecision::Stands)) => Since::StillThere,
+                (Some((_, earlier)), Some(FindingDecision::Open) | None) if earlier.untouched => Since::StillThere,
+                (_, Some(FindingDecision::Open | FindingDecision::Dismissed) | None) => Since::Unseen,
+            });
+            let id = earlier.map(|(_, earlier)| earlier.id.clone()).or_else(|| reports[0].finding.fingerprint.clone());
+            // Older records have none.
+            let id = id.unwrap_or_else(|| fingerprint(&[], &reports[0].finding));
+            Some(ReviewedFinding { number, id, since, severity, reports, ruling })
+        };
+        let mut findings: Vec<ReviewedFinding> = (0..reports.len()).filter_map(finding).collect();
+        // Different faults at the same place.
+        let mut known: Vec<String> = self.earlier().map(|(_, earlier)| earlier.id.clone()).collect();
+        for finding in findings.iter_mut().filter(|finding| matches!(finding.since, None | Some(Since::New))) {
+            let same =
+                (1..).map(|number| if number == 1 { finding.id.clone() } else { format!("{}-{number}", finding.id) });
+            finding.id = same.into_iter().find(|id| !known.contains(id)).unwrap_or_default();
+            known.push(finding.id.clone());
+        }
+        findings.sort_by_key(|finding| (!finding.is_kept(), finding.severity));
         findings
+    }
+
+    /// Whether an older version ruled on groups of its findings, `F1`, which are not known any more.
+    pub fn has_group_rulings(&self) -> bool {
+        let mut rulings = self.final_solution.iter().flat_map(|solution| &solution.finding_rulings);
+        rulings.any(|ruling| ruling.finding.starts_with('F'))
+    }
+
+    /// The earlier review whose findings this one rules on.
+    pub fn earlier_review(&self) -> Option<&EarlierReview> {
+        self.change.as_ref()?.since.as_ref()
+    }
+
+    /// Its findings with their numbers in this one.
+    fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
+        let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
+        (1..).zip(findings).map(|(number, one): (usize, _)| (format!("E{number}"), one))
+    }
+
+    /// All findings, by their places: the readers', and those of an earlier review.
+    pub fn reports(&self) -> Vec<Report> {
+        let agents = self.agents().iter();
+        let of_agent = agents.flat_map(|agent| self.rounds.iter().map(|round| (&agent.id, round.round_number)));
+        let mut reports: Vec<Report> =
+            of_agent.flat_map(|(agent, round)| self.findings_of(agent, round).unwrap_or_default()).collect();
+        reports.extend(self.earlier().map(|(number, earlier)| Report {
+            number,
+            round: 0,
+            by: AgentId::new(EARLIER),
+            finding: earlier.finding.clone(),
+            opinions: Vec::new(),
+        }));
+        reports.sort_by_cached_key(|report| {
+            let place = report.finding.place.as_ref();
+            (place.map(|place| (place.path.clone(), place.lines)), self.text_number(&report.by))
+        });
+        reports
     }
 
     /// The number of a reader's finding, from 1.
@@ -167,49 +260,41 @@ impl Debate {
         format!("{number}.{place}")
     }
 
-    /// One reader's findings by number; `None` if its text could not be parsed.
-    pub fn findings_of(&self, by: &AgentId) -> Option<Vec<Report>> {
-        let text = self.texts_yielding(ResultKind::Findings).find(|text| text.agent_id == *by)?;
-        let findings = text.reading.as_ref()?.findings.as_ref()?;
+    /// One reader's findings in a round; `None` if its text could not be parsed. Their numbers continue those of the
+    /// rounds before.
+    pub fn findings_of(&self, by: &AgentId, round: u32) -> Option<Vec<Report>> {
+        let is_own = |one: &Contribution| one.agent_id == *by && self.yield_of(one) == Some(ResultKind::Findings);
+        let own = self.contributions().filter(|(at, one)| *at <= round && is_own(one));
+        let read = own.map(|(at, one)| (at, one.reading.as_ref().and_then(|reading| reading.findings.as_ref())));
+        let (now, before): (Vec<_>, Vec<_>) = read.partition(|(at, _)| *at == round);
+        let before = before.into_iter().filter_map(|(_, findings)| findings).map(Vec::len).sum::<usize>();
+        let findings = now.first()?.1?;
         let report = |(place, finding): (usize, &RaisedPoint)| {
             let number = self.finding_number(by, place);
-            Report { opinions: self.opinions_on(&number), number, by: by.clone(), finding: finding.clone() }
+            Report { opinions: self.opinions_on(&number), number, round, by: by.clone(), finding: finding.clone() }
         };
-        Some((1..).zip(findings).map(report).collect())
+        Some((before + 1..).zip(findings).map(report).collect())
+    }
+
+    /// The parts of the change for which a reader has no readable findings.
+    pub fn unread_parts(&self, by: &AgentId) -> Vec<u32> {
+        let parts = self.change.as_ref().map_or(1, |change| change.parts());
+        (1..=parts).filter(|part| self.findings_of(by, *part).is_none()).collect()
+    }
+
+    /// The number of files of the change that a reader read whole, in every part, and of all.
+    pub fn files_read(&self) -> Option<(usize, usize)> {
+        let change = self.change.as_ref()?;
+        let unread: Vec<Vec<u32>> = self.agents().iter().map(|agent| self.unread_parts(&agent.id)).collect();
+        let is_unread = |part: &u32| unread.iter().all(|unread| unread.contains(part));
+        // Without parts, the verdict says whether it was read.
+        let read = change.files.iter().filter(|file| !file.parts.iter().any(is_unread)).count();
+        Some((read, change.files.len() + change.left_out.len()))
     }
 
     /// The texts of stages with this kind of result.
     pub fn texts_yielding(&self, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
         self.contributions().map(|(_, one)| one.as_ref()).filter(move |one| self.yield_of(one) == Some(yields))
-    }
-
-    /// Groups different readers' findings at overlapping lines of a file; the judge decides whether they are the same.
-    fn grouped(&self) -> Vec<ReviewedFinding> {
-        let mut readers: Vec<&AgentId> = self.texts_yielding(ResultKind::Findings).map(|text| &text.agent_id).collect();
-        readers.sort_by_cached_key(|id| (self.text_number(id), id.to_string()));
-        let mut groups: Vec<Vec<Report>> = Vec::new();
-        for report in readers.into_iter().flat_map(|id| self.findings_of(id).unwrap_or_default()) {
-            let overlap = |group: &Vec<Report>| {
-                let is_own = group.iter().any(|other| other.by == report.by);
-                let shared = group.iter().filter_map(|other| overlap(&other.finding, &report.finding)).max();
-                shared.filter(|_| !is_own)
-            };
-            let best = groups.iter().enumerate().filter_map(|(at, group)| Some((overlap(group)?, at)));
-            match best.max_by_key(|(shared, at)| (*shared, std::cmp::Reverse(*at))) {
-                Some((_, at)) => groups[at].push(report),
-                None => groups.push(vec![report]),
-            }
-        }
-        let mut findings: Vec<_> =
-            groups.into_iter().map(|reports| ReviewedFinding::of(String::new(), reports)).collect();
-        findings.sort_by_cached_key(|finding| {
-            let place = finding.lead().place.as_ref();
-            (finding.severity, place.map(|place| (place.path.clone(), place.lines)))
-        });
-        for (number, finding) in (1..).zip(&mut findings) {
-            finding.number = format!("F{number}");
-        }
-        findings
     }
 
     /// The opinions on a reader's finding, in the order of the readers' numbers.
@@ -227,12 +312,6 @@ impl Debate {
         opinions.sort_by_cached_key(|one| one.by.as_ref().and_then(|by| self.text_number(by)));
         opinions
     }
-}
-
-/// The number of lines that two findings share.
-fn overlap(one: &RaisedPoint, other: &RaisedPoint) -> Option<u32> {
-    let (one, other) = (one.place.as_ref()?, other.place.as_ref()?);
-    (one.path == other.path).then(|| one.lines?.shared(other.lines?)).flatten().map(Lines::count)
 }
 
 /// The readers who found or confirmed something. Counts by model family, because models of one family make the same

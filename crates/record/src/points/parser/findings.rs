@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::debate::{Lines, Severity};
+use crate::debate::{DIFF_ENDING, Lines, Severity};
 
 use super::blocks::Page;
 use super::entries::{Entries, after_separator, strip_word, tidy};
@@ -80,7 +80,8 @@ fn known_path<'p, 't>(text: &'t str, paths: &[&'p str]) -> Option<(&'p str, &'t 
     let starts = ["", "a/", "b/", "./"].into_iter().filter_map(|prefix| text.strip_prefix(prefix));
     let found = starts.flat_map(|start| paths.iter().filter_map(move |path| Some((*path, start.strip_prefix(path)?))));
     let whole = found.filter(|(_, rest)| !rest.starts_with(|c: char| c.is_alphanumeric() || "/_".contains(c)));
-    whole.max_by_key(|(path, _)| path.len())
+    // The name of its attachment, too.
+    whole.max_by_key(|(path, _)| path.len()).map(|(path, rest)| (path, rest.strip_prefix(DIFF_ENDING).unwrap_or(rest)))
 }
 
 /// A word that looks like the path of a file.
@@ -171,6 +172,7 @@ mod tests {
             ("1. [blocking] ../../etc/passwd:1: x is wrong", "blocking ../../etc/passwd:1 | x is wrong"),
             ("1. [major] The tests are missing.", "major ? | The tests are missing."),
             ("1. src/store.rs:8: no severity", "major src/store.rs:8 | no severity"),
+            ("1. [major] src/store.rs.diff:8: x is wrong", "major src/store.rs:8 | x is wrong"),
             ("1. [major] src/store.rs: the whole file", "major src/store.rs | the whole file"),
             ("1. [major] src/store.rs:99999999999: far away", "major src/store.rs | 99999999999: far away"),
             ("1. [minor] https://a.example/b: no place", "minor ? | https://a.example/b: no place"),

@@ -1,8 +1,8 @@
 //! A change that is reviewed: who is asked, what becomes of findings, and how the review ends.
 
 use crate::debate::{
-    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Severity, Stance, Status,
-    StopReason, Voices,
+    CallStatus, FindingDecision, FindingRuling, Outcome, OutcomeKind, ReviewedFinding, Severity, Status, StopReason,
+    Voices, describe_review,
 };
 
 use super::super::*;
@@ -27,45 +27,75 @@ fn shown(findings: &[ReviewedFinding]) -> Vec<String> {
 }
 
 #[test]
-fn findings_at_overlapping_lines_are_one_until_the_judge_tells_them_apart() {
+fn findings_are_one_where_the_judge_or_their_words_say_so_and_never_for_their_lines() {
     let course = review(
         [
             "1. [minor] a.rs:10-14: x\n2. [blocking] a.rs:40: y",
             "1. [major] a.rs:14-20: x again\n2. [minor] b.rs:10: z",
-            "1. [minor] a.rs:13: x too\n2. [minor] a.rs:15-16: another\n3. [major] c.rs: whole",
+            "1. [minor] a.rs:13: x too\n2. [minor] A  B\n3. [major] b.rs:10: Z",
         ],
         |_| None,
     );
     let debate = &course.debate;
-    let findings = debate.findings();
     assert_eq!(
-        shown(&findings),
-        ["F1 [blocking] 1.2", "F2 [major] 2.1+1.1+3.1", "F3 [major] 3.3", "F4 [minor] 3.2", "F5 [minor] 2.2"]
+        shown(&debate.findings()),
+        [
+            "1.2 [blocking] 1.2",
+            "2.1 [major] 2.1",
+            "2.2 [major] 2.2+3.3",
+            "3.2 [minor] 3.2",
+            "1.1 [minor] 1.1",
+            "3.1 [minor] 3.1"
+        ]
     );
-    let ruling = |finding: &str, decision, severity| FindingRuling {
+    let ruling = |finding: &str, decision, severity, same_as: Option<&str>| FindingRuling {
         finding: finding.to_owned(),
         decision,
         severity,
+        same_as: same_as.map(str::to_owned),
         reason: String::new(),
     };
+    let stands = FindingDecision::Stands;
     let rulings = [
-        ruling("F2", FindingDecision::Stands, Some(Severity::Blocking)),
-        ruling("3.1", FindingDecision::Dismissed, None),
-        ruling("1.2", FindingDecision::Stands, Some(Severity::Minor)),
+        ruling("2.1", stands, Some(Severity::Blocking), None),
+        ruling("1.1", stands, Some(Severity::Minor), Some("2.1")),
+        ruling("3.1", FindingDecision::Dismissed, None, Some("2.1")),
+        ruling("1.2", stands, Some(Severity::Minor), None),
+        ruling("2.2", stands, None, None),
+        ruling("3.3", FindingDecision::Dismissed, None, None),
     ];
     let ruled = debate.findings_ruled(&rulings);
     assert_eq!(
         shown(&ruled),
         [
-            "F2 [blocking] 2.1+1.1",
-            "F3 [major] 3.3",
-            "F1 [minor] 1.2",
-            "F4 [minor] 3.2",
-            "F5 [minor] 2.2",
-            "3.1 [minor] 3.1"
-        ]
+            "2.1 [blocking] 2.1+1.1",
+            "3.2 [minor] 3.2",
+            "1.2 [minor] 1.2",
+            "2.2 [minor] 2.2",
+            "3.3 [major] 3.3",
+            "3.1 [minor] 3.1",
+        ],
+        "what is ruled differently is not the same"
     );
     assert!(ruled[5].is_dismissed() && ruled[1].ruling.is_none());
+}
+
+#[test]
+fn a_refutation_of_one_report_never_stands_under_another() {
+    let said = |_: &Step| Some("- 1.1 refuted: no\n- 2.1 confirmed: yes".to_owned());
+    let course = review(["1. [major] a.rs:1: x", "1. [minor] a.rs:1: y", "No findings."], said);
+    let same = FindingRuling {
+        finding: "2.1".to_owned(),
+        decision: FindingDecision::Stands,
+        severity: None,
+        same_as: Some("1.1".to_owned()),
+        reason: "so it is".to_owned(),
+    };
+    let text = describe_review(&course.debate, &[same], "");
+    assert!(text.contains("## 1. [major]"), "{text}");
+    let [first, second] = ["- 1.1 [major] found by", "- 2.1 [minor] found by"].map(|line| text.find(line).unwrap());
+    let [against, other] = ["- Against 1.1, by", ", as: y; confirmed by"].map(|line| text.find(line).unwrap());
+    assert!(first < against && against < second && second < other && !text.contains("Against 2.1"), "{text}");
 }
 
 #[test]
@@ -77,11 +107,11 @@ fn each_reads_the_findings_of_each_other_that_has_some() {
     let author = debate.agents().iter().find(|agent| debate.text_number(&agent.id) == Some(1)).unwrap();
     assert!(confirmations.iter().all(|step| step.key.target_agent_id.as_ref() == Some(&author.id)));
     let findings = debate.findings();
-    assert_eq!(findings[0].who(Stance::Confirmed).len(), 2);
+    assert_eq!(findings[0].confirmed_by().len(), 2);
     let outcome = Outcome::derive(debate);
     assert_eq!(outcome.kind, OutcomeKind::Degraded);
     assert!(outcome.reasons[0].ends_with("'s findings could not be read"), "{:?}", outcome.reasons);
-    assert!(outcome.reasons[1].ends_with("did not rule on F1"), "{:?}", outcome.reasons);
+    assert!(outcome.reasons[1].ends_with("did not rule on 1.1"), "{:?}", outcome.reasons);
 }
 
 #[test]
@@ -106,7 +136,7 @@ fn without_findings_nobody_is_asked_to_rule() {
 fn a_word_that_cannot_be_read_confirms_nothing() {
     let course = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| Some("I agree.".to_owned()));
     let debate = &course.debate;
-    assert!(debate.findings()[0].who(Stance::Confirmed).is_empty());
+    assert!(debate.findings()[0].confirmed_by().is_empty());
     let reasons = Outcome::derive(debate).reasons;
     assert_eq!(reasons.iter().filter(|reason| reason.contains("could not be read")).count(), 2, "{reasons:?}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use dialectic_record::debate::{AgentId, Debate, Placed, Report, ReviewedFinding, Stance, Voices};
+use dialectic_record::debate::{Debate, Placed, Report, ReviewedFinding, Stance, Voices};
 
 use super::pretty;
 
@@ -14,7 +14,7 @@ pub fn review_json(debate: &Debate) -> String {
     let readers = debate.agents().iter().map(|agent| {
         json!({
             "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model, "voice": voices.name(&agent.id),
-            "hasFindings": debate.findings_of(&agent.id).is_some(), "opened": debate.opened_by(&agent.id),
+            "hasFindings": debate.unread_parts(&agent.id).is_empty(), "opened": debate.opened_by(&agent.id),
         })
     });
     pretty(&json!({
@@ -37,10 +37,9 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
         Placed::InFile(_) | Placed::File => "file",
         Placed::Elsewhere => "elsewhere",
     });
-    let names = |ids: &[&AgentId]| voices.names(ids.iter().copied());
     let said = |stance: Stance| {
-        let given = one.opinions(debate, stance).into_iter();
-        given.map(|(by, remark)| json!({ "by": by, "reason": remark.reason })).collect::<Vec<_>>()
+        let given = one.reports.iter().flat_map(|report| report.opinions(stance).map(|said| (&report.number, said)));
+        given.map(|(of, (by, remark))| json!({ "of": of, "by": by, "reason": remark.reason })).collect::<Vec<_>>()
     };
     let report = |report: &Report| {
         let Report { number, by, finding, .. } = report;
@@ -52,13 +51,15 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
     let ruling = one.ruling.as_ref().map(|ruling| json!({ "decision": ruling.decision, "reason": ruling.reason }));
     json!({
         "number": one.number,
+        "id": one.id,
+        "since": one.since,
         "severity": one.severity,
         "place": place.map(|(place, _)| place),
         "placed": placed,
         "text": lead.text,
         "evidence": lead.evidence,
         "foundBy": voices.names(one.reports.iter().map(|report| &report.by)),
-        "confirmedBy": names(&one.who(Stance::Confirmed)),
+        "confirmedBy": voices.names(one.confirmed_by()),
         "confirmations": said(Stance::Confirmed),
         "against": said(Stance::Refuted),
         "left": said(Stance::Left),

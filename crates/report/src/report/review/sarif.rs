@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use dialectic_base::markdown::single_spaced;
-use dialectic_record::debate::{Debate, ReviewedFinding, Severity, Stance, Status, Voices};
+use dialectic_record::debate::{Debate, ReviewedFinding, Severity, Since, Stance, Status, Voices};
 
 use super::{pretty, shown};
 
@@ -15,8 +15,11 @@ const MESSAGE: usize = 4000;
 pub fn review_sarif(debate: &Debate) -> String {
     let voices = Voices::of(debate);
     let findings = debate.findings();
-    let kept = findings.iter().filter(|finding| !finding.is_dismissed());
+    let kept = findings.iter().filter(|finding| finding.is_kept());
     let results: Vec<Value> = kept.map(|finding| result(debate, finding, &voices)).collect();
+    // As results, platforms would take them for open ones.
+    let fixed = findings.iter().filter(|finding| finding.since == Some(Since::Fixed));
+    let fixed = fixed.map(|finding| ("note", format!("Fixed: {} ({})", finding.lead().text, finding.id)));
     let rules = Severity::ALL.iter().map(|severity| {
         json!({
             "id": rule(*severity), "name": format!("{}Finding", capitalised(severity.name())),
@@ -28,7 +31,7 @@ pub fn review_sarif(debate: &Debate) -> String {
     let notices = reasons.map(|reason| ("warning", reason.clone()));
     let left_out = debate.change.iter().flat_map(|change| &change.left_out);
     let left_out = left_out.map(|one| ("note", format!("Not read: {} ({})", one.path, one.reason)));
-    let notices = notices.chain(left_out);
+    let notices = notices.chain(left_out).chain(fixed);
     let notices = notices.map(|(level, text)| json!({ "level": level, "message": { "text": plain(&text) } }));
     pretty(&json!({
         "$schema": SCHEMA,
@@ -59,17 +62,29 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
         text = format!("{}: {text}", single_spaced(&place.to_string()));
     }
     let found = voices.names(finding.reports.iter().map(|report| &report.by));
-    let confirmed = voices.names(finding.who(Stance::Confirmed));
-    let refuted = voices.names(finding.who(Stance::Refuted));
+    let confirmed = voices.names(finding.confirmed_by());
+    let reports = finding.reports.iter().map(|report| {
+        let said = |stance: Stance| voices.names(report.opinions(stance).map(|(by, _)| by));
+        json!({
+            "number": report.number, "severity": report.finding.severity, "foundBy": voices.name(&report.by),
+            "confirmedBy": said(Stance::Confirmed), "refutedBy": said(Stance::Refuted),
+        })
+    });
     let mut result = json!({
         "ruleId": rule(finding.severity),
         "level": level(finding.severity),
         "message": { "text": plain(&text) },
+        "partialFingerprints": { "dialecticFinding/v1": finding.id },
         "properties": {
-            "number": finding.number, "foundBy": found, "confirmedBy": confirmed, "refutedBy": refuted,
+            "number": finding.number, "foundBy": found, "confirmedBy": confirmed,
+            "reports": reports.collect::<Vec<_>>(),
             "ruling": finding.ruling.as_ref().map(|ruling| ruling.decision),
         },
     });
+    if let Some(since) = finding.since {
+        result["baselineState"] = json!(if since == Since::New { "new" } else { "unchanged" });
+        result["properties"]["since"] = json!(since.name());
+    }
     if let Some(shown) = shown {
         let mut location = json!({ "artifactLocation": { "uri": uri(shown.path) } });
         if let Some(lines) = shown.lines {

@@ -1,0 +1,118 @@
+//! A change that no prompt can hold is reviewed in parts, and nothing is left out of it silently.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{ROLES, commit, parsed, repository, served};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, config, listed};
+
+/// Files of 400 kB together, one of them larger than a part, each with a line of its own.
+fn files() -> Vec<(String, String)> {
+    let text = |name: &str, bytes: usize| {
+        let filler: Vec<String> = (0..bytes / 40).map(|line| format!("{name} = {line:>8}  # {:>16}\n", "x")).collect();
+        format!("begin_{name}\n{}", filler.concat())
+    };
+    let small = (10..30).map(|number| (format!("src/{}/f{number}.py", number / 4), text(&format!("f{number}"), 8_000)));
+    small.chain([("big/all.py".to_owned(), text("big", 240_000))]).collect()
+}
+
+/// A reader that finds something in the first file of each part, and a judge that lets it stand.
+fn script(request: &Incoming) -> Reply {
+    match request.task() {
+        "find faults" if request.model() == "model-architect" => {
+            let mut lines = request.prompt().lines().skip_while(|line| !line.starts_with("+++ b/"));
+            let (path, first) = (&lines.next().unwrap()["+++ b/".len()..], lines.nth(1).unwrap());
+            Reply::text(format!("1. [major] {path}:1: it begins with {first}. To see it: read it."))
+        }
+        "find faults" => Reply::text("No findings."),
+        "confirm the findings" => {
+            let said: Vec<String> =
+                listed(request.prompt()).iter().map(|(number, _)| format!("- {number} confirmed: so it is")).collect();
+            Reply::text(said.join("\n"))
+        }
+        "rule on the findings" => {
+            let all = listed(request.prompt()).into_iter();
+            let ruling = |(number, _)| json!({"finding": number, "reason": "r", "decision": "stands"});
+            Reply::json(json!({"rulings": all.map(ruling).collect::<Vec<_>>(), "summary": "s", "title": "t"}))
+        }
+        other => Reply::error(400, &format!("no answer to `{other}`")),
+    }
+}
+
+/// A repository with the change, whose readers' models have windows of so many tokens.
+fn with_window(server: &MockServer, tokens: u64) -> Sandbox {
+    let models: serde_json::Map<_, _> = ROLES
+        .iter()
+        .chain(&["judge"])
+        .map(|role| (format!("model-{role}"), json!({"contextWindow": tokens})))
+        .collect();
+    let sandbox = repository(served(server), &[("kept.py", "x\n")]);
+    let mut own = config(&ROLES, &json!({}));
+    own["models"] = models.into();
+    sandbox.write("own.json", own.to_string());
+    let files = files();
+    commit(&sandbox, &files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    sandbox
+}
+
+#[test]
+fn every_file_of_400_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
+    let server = MockServer::with(script);
+    let sandbox = with_window(&server, 128_000);
+    let arguments = ["review", "-c", "own.json", "--base", "main", "--head", "work"];
+    let planned = sandbox.run(arguments.iter().chain(&["--dry-run", "--json"])).expect_code(0);
+    let run = sandbox.run(arguments).expect_code(0);
+    let parts = parsed(&planned.stdout)["calls"].as_array().unwrap().len() / 9;
+    assert!((2..=4).contains(&parts), "{parts}");
+    assert!(run.stderr.contains(&format!("21 files, 0 shown in full, in {parts} parts")), "{run}");
+    let requests = server.requests();
+    let prompts: Vec<_> =
+        requests.iter().filter(|one| one.task() == "find faults" && one.model() == "model-architect").collect();
+    assert_eq!(prompts.len(), parts);
+    for (path, text) in files() {
+        for line in [text.lines().next().unwrap(), text.lines().last().unwrap()] {
+            let shown = prompts.iter().filter(|one| one.prompt().contains(&format!("\n+{line}\n"))).count();
+            assert_eq!(shown, 1, "{path}: {line}");
+        }
+        assert!(prompts.iter().all(|one| one.prompt().contains(&format!("\n{path}: part"))), "{path}");
+    }
+    assert!(prompts.iter().all(|one| one.prompt().len() < 64_000 * 3 + 20_000));
+    // One finding of each part, with its own number; the judge sees them all, and the files that they name.
+    let ruling = requests.iter().find(|one| one.task() == "rule on the findings").unwrap();
+    let numbers: BTreeSet<String> = listed(ruling.prompt()).into_iter().map(|(number, _)| number).collect();
+    assert_eq!(numbers.len(), parts, "{numbers:?}");
+    for one in &prompts {
+        let path = one.prompt().lines().find(|line| line.starts_with("+++ b/")).unwrap();
+        assert!(ruling.prompt().contains(path), "{path}");
+    }
+    assert!(ruling.prompt().len() < 64_000 * 3 + 20_000);
+    assert!(run.stdout.contains(&format!("**{parts} findings: {parts} major.**")), "{run}");
+    assert!(run.stdout.contains("- big/all.py: its change, in parts 1 to "), "{run}");
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    assert_eq!(sandbox.state(&id)["rounds"].as_array().unwrap().len(), parts);
+}
+
+#[test]
+fn a_part_that_nobody_read_is_in_the_verdict() {
+    let server = MockServer::with(|request| {
+        let is_last = request.prompt().contains("+begin_f29");
+        if request.task() == "find faults" && is_last { Reply::error(400, "no") } else { script(request) }
+    });
+    let sandbox = with_window(&server, 128_000);
+    let run = sandbox.run(["review", "-c", "own.json", "--head", "work"]);
+    assert_eq!(run.code, Some(5), "{run}");
+    assert!(run.stdout.contains("; reviewed ") && run.stdout.contains(" of 21 files.**"), "{run}");
+    assert!(run.stdout.contains("There are no readable findings of The architect on part"), "{run}");
+}
+
+#[test]
+fn only_a_line_that_no_part_can_hold_is_left_out() {
+    let server = MockServer::with(script);
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    commit(&sandbox, &[("a.js", &format!("x{}\n", "y".repeat(150_000))), ("b.js", "b\n")]);
+    let run = sandbox.run(["review", "-c", "own.json", "--head", "work"]).expect_code(0);
+    assert!(run.stdout.contains("; reviewed 1 of 2 files.**"), "{run}");
+    assert!(run.stdout.contains("- a.js: too large: one of its lines has about 150,"), "{run}");
+}

@@ -1,0 +1,137 @@
+//! A second review of the same work says which findings are new, fixed and still there, by their ids.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{commit, parsed, repository, schema, served};
+use crate::support::{Incoming, MockServer, Reply, Sandbox, listed};
+
+const ARGUMENTS: [&str; 7] = ["review", "-c", "own.json", "--quiet", "--base", "main", "--head"];
+
+fn file(name: &str, fault: &str) -> (String, String) {
+    (format!("{name}.py"), format!("def {name}(x):\n    return {fault}\n"))
+}
+
+fn write(sandbox: &Sandbox, files: &[(String, String)]) {
+    commit(sandbox, &files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+}
+
+/// Whoever divides is found, by one reader; the judge rules as `ruled` says.
+fn script(ruled: impl Fn(&str, &str) -> Value) -> impl Fn(&Incoming) -> Reply {
+    move |request| match request.task() {
+        "find faults" if request.model() == "model-architect" => {
+            let (mut path, mut at, mut found) = ("", 0, Vec::new());
+            for line in request.prompt().lines() {
+                if let Some(name) = line.strip_prefix("+++ b/") {
+                    path = name;
+                } else if let Some(hunk) = line.strip_prefix("@@ ") {
+                    at = hunk.split('+').nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap();
+                } else if line.starts_with(['+', ' ']) {
+                    if line.starts_with('+') && line.contains(" / x") {
+                        found.push(format!("{}. [major] {path}:{at}: {path} divides by zero.", found.len() + 1));
+                    }
+                    at += 1;
+                }
+            }
+            Reply::text(if found.is_empty() { "No findings.".to_owned() } else { found.join("\n") })
+        }
+        "find faults" => Reply::text("No findings."),
+        "confirm the findings" => {
+            let all = listed(request.prompt());
+            let said: Vec<String> = all.iter().map(|(number, _)| format!("- {number} confirmed: yes")).collect();
+            Reply::text(said.join("\n"))
+        }
+        _ => {
+            let all = listed(request.prompt());
+            let rulings: Vec<Value> =
+                all.iter().map(|(number, text)| ruled(number, text)).filter(|one| !one.is_null()).collect();
+            Reply::json(json!({"rulings": rulings, "summary": "", "title": ""}))
+        }
+    }
+}
+
+fn stands(number: &str, _: &str) -> Value {
+    json!({"finding": number, "reason": "r", "decision": "stands"})
+}
+
+/// The ids of the findings by their paths, and what became of them.
+fn ids(review: &str) -> BTreeMap<String, (String, Value)> {
+    let review = parsed(review);
+    let all = review["findings"].as_array().unwrap().iter();
+    let text = |one: &Value, pointer: &str| one.pointer(pointer).unwrap().as_str().unwrap().to_owned();
+    all.map(|one| (text(one, "/place/path"), (text(one, "/id"), one["since"].clone()))).collect()
+}
+
+#[test]
+fn after_half_of_the_findings_are_fixed_each_is_new_fixed_or_still_there() {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &["a", "b", "c", "d"].map(|name| file(name, "1 / x")));
+    let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work"]).chain(more)).expect_code(0).stdout;
+    let first = ids(&run(&["--format", "json"]));
+    assert!(first.values().all(|(_, since)| since.is_null()), "{first:?}");
+    let (path, text) = file("c", "1 / x");
+    let shifted = (path, format!("import sys\n\n\n{text}"));
+    write(&sandbox, &[file("a", "x"), file("b", "x"), shifted, file("e", "2 / x")]);
+    let again = ids(&run(&["--format", "json"]));
+    assert_eq!((&again["c.py"], &again["d.py"]), (&first["c.py"], &first["d.py"]), "lines shift, ids do not");
+
+    // The judge says nothing of d, whose code is the same.
+    server.set_script(script(|number, text| {
+        let is_earlier = number.starts_with('E');
+        let ruling = |decision: &str| json!({"finding": number, "reason": "r", "decision": decision});
+        match text.split(' ').nth(1).unwrap().split('.').next().unwrap() {
+            "a" | "b" => ruling("fixed"),
+            "c" if !is_earlier => json!({"finding": number, "decision": "stands", "sameAs": "E3"}),
+            "d" => Value::Null,
+            _ => ruling("stands"),
+        }
+    }));
+    server.forget();
+    let since = sandbox.run(["list", "--json"]).expect_code(0).stdout;
+    let first_id = parsed(&since).as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned();
+    let second = run(&["--since", &first_id, "--format", "json"]);
+    let now = ids(&second);
+    for (path, state) in [("a", "fixed"), ("b", "fixed"), ("c", "still there"), ("d", "still there")] {
+        let path = format!("{path}.py");
+        assert_eq!(now[&path], (first[&path].0.clone(), json!(state)), "{second}");
+    }
+    assert_eq!(now["e.py"].1, "new");
+    assert!(server.requests().iter().all(|one| one.prompt().contains("E4 [major] d.py:2: d.py divides by zero.")));
+
+    let latest = |format: &str| sandbox.run(["report", "latest", "--format", format]).expect_code(0).stdout;
+    let sarif = parsed(&latest("sarif"));
+    schema::assert_valid("sarif-2.1.0.json", &sarif);
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let states: Vec<_> = results
+        .iter()
+        .map(|one| (one["baselineState"].as_str(), one.pointer("/partialFingerprints/dialecticFinding~1v1").unwrap()))
+        .collect();
+    assert!(states.contains(&(Some("new"), &json!(now["e.py"].0))) && states.len() == 3, "{states:?} {now:?}");
+    let notes = sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"].to_string();
+    assert!(["a.py", "b.py"].iter().all(|path| notes.contains(&format!("({})", first[*path].0))), "{notes}");
+    let github = parsed(&latest("github"));
+    let text = sandbox.run(["show", "latest", "solution"]).expect_code(0).stdout;
+    let said = format!("since {first_id}: 1 new, 2 still there, 2 fixed");
+    for shown in [github["body"].as_str().unwrap(), &text] {
+        assert!(shown.contains(&said) && shown.contains("## Fixed") && shown.contains(&first["a.py"].0), "{shown}");
+    }
+    assert!(text.contains("[major] `c.py:5`"), "{text}");
+    assert!(text.contains(&format!("- ID: {}, still there\n- Ruling: stands", first["c.py"].0)), "{text}");
+    assert!(text.contains("- Ruling: none; its code is unchanged"), "{text}");
+}
+
+#[test]
+fn only_a_finished_review_can_be_the_earlier_one() {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &[file("a", "1 / x")]);
+    let refused = |since: &str| {
+        let run = sandbox.run(ARGUMENTS.iter().chain(&["work", "--since", since])).expect_code(2);
+        assert!(server.requests().is_empty());
+        run.stderr
+    };
+    assert!(refused("latest").contains("there is no review yet"));
+    assert!(refused("nothing").contains("nothing"));
+}
