@@ -152,7 +152,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
 }
 
 /// Puts a path on one line, so that it cannot begin another line of a diff.
-fn one_line(path: &str) -> String {
+pub(super) fn one_line(path: &str) -> String {
     path.replace(char::is_control, "\u{FFFD}")
 }
 

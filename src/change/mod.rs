@@ -611,7 +611,8 @@ fn assemble(
         }
     }
     if !is_one {
-        let line = |file: &ChangedFile| format!("{}: {}\n", file.path, file.part().unwrap_or_default());
+        let line =
+            |file: &ChangedFile| format!("{}: {}\n", diff::one_line(&file.path), file.part().unwrap_or_default());
         let all: String = set.files.iter().map(line).collect();
         attachments.add(ALL_FILES.to_owned(), all.as_bytes())?;
     }

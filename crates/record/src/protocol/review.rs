@@ -29,7 +29,7 @@ pub static REVIEW: Protocol = Protocol {
     name: "review",
     about: "each agent reads a change and reports findings, the others confirm or refute them, and the judge rules",
     suits: "a change that needs review before it is merged: `dialectic review` reads it from git",
-    calls: "at most n² for each part of the change, + 1",
+    calls: "at most r·n² + 1, where each part of the change is a round",
     check: |_| Ok(()),
     default_rounds: 1,
     default_check: 0,
@@ -93,8 +93,7 @@ fn found(debate: &Debate) -> Result<Trigger, String> {
 }
 
 fn confirmed(debate: &Debate) -> Trigger {
-    let parts = debate.change.as_ref().map_or(1, |change| change.parts());
-    let is_last = debate.current_round >= parts;
+    let is_last = debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds);
     if is_last { complete_or_fallback(debate, CONFIRMATION, CONFIRMATIONS_COMPLETE) } else { PART_COMPLETE }
 }
 

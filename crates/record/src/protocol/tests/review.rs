@@ -99,6 +99,22 @@ fn a_refutation_of_one_report_never_stands_under_another() {
 }
 
 #[test]
+fn rulings_on_groups_of_an_older_version_decide_nothing_and_are_pointed_at() {
+    let mut debate = review(["1. [major] a.rs:1: x", "No findings.", "No findings."], |_| None).debate;
+    debate.change = Some(std::sync::Arc::default());
+    let ruling = FindingRuling {
+        finding: "F1".to_owned(),
+        decision: FindingDecision::Dismissed,
+        severity: None,
+        same_as: None,
+        reason: String::new(),
+    };
+    debate.final_solution.as_mut().unwrap().finding_rulings = vec![ruling];
+    assert_eq!(debate.answer_state(), None, "whether it stands is not known");
+    assert!(describe_review(&debate, &[], "").contains("its rulings are in the saved answer only"));
+}
+
+#[test]
 fn each_reads_the_findings_of_each_other_that_has_some() {
     let course = review(["1. [major] a.rs:1: x", "No findings.", "I like it."], |_| None);
     let confirmations: Vec<_> = course.calls.iter().filter(|step| step.key.stage.as_str() == "confirmation").collect();

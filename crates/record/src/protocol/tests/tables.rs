@@ -101,6 +101,7 @@ fn each_table_has_exactly_these_rows() {
     let review = "\
 | findings | FINDINGS_COMPLETE | confirmation |
 | confirmation | CONFIRMATIONS_COMPLETE | ruling |
+| confirmation | PART_COMPLETE | findings, in a new round |
 | ruling | RULED | done |
 ";
     assert_eq!(REVIEW.table(), with_beginning("findings, in a new round", review));
@@ -254,7 +255,7 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 "n + r·n² + 1, and 3 to 8 for the check" => n + r * n * n + 1 + 4,
                 "2·n + 1, and 3 to 8 for the check" => 2 * n + 1 + 4,
                 "d·r + 2·(n - d) + 2, where d of the n agents are on a side" => d * r + 2 * (n - d) + 2,
-                "at most n + n·(n - 1) + 1" => n + n * (n - 1) + 1,
+                "at most r·n² + 1, where each part of the change is a round" => r * n * n + 1,
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
                 "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension, and 3 to 8 for the check" => {
