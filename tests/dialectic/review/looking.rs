@@ -236,6 +236,25 @@ fn a_reader_that_never_stops_looking_is_told_to_answer() {
 }
 
 #[test]
+fn the_judge_keeps_the_call_for_its_ruling() {
+    let good = script(FINDING, "confirmed: line 2", "major");
+    let server = MockServer::with(move |request| {
+        if request.tools().is_empty() {
+            good(request)
+        } else {
+            Reply::tool_calls([("file_read", json!({"path": "a.py"}))])
+        }
+    });
+    let sandbox = repository(served(&server), &[("a.py", BEFORE)]);
+    commit(&sandbox, &[("a.py", AFTER)]);
+    for most in [10, 13, 16] {
+        server.forget();
+        let run = sandbox.run(["review", "-c", "own.json", "--max-calls", &most.to_string()]);
+        assert!(run.stdout.contains("- Ruling: stands") && server.requests().len() <= most, "{most} {run}");
+    }
+}
+
+#[test]
 fn the_forecast_counts_the_tools() {
     let server = MockServer::start();
     let sandbox = repository(served(&server), &[("a.py", BEFORE)]);

@@ -255,7 +255,8 @@ impl Budget {
     /// The minimum reserve in addition to an attempt that has priority.
     fn kept_at_least(&self, wanted: &AttemptRequest) -> Option<Amount> {
         match wanted.cost {
-            BudgetClass::Closing => Some(Amount::ZERO),
+            // Not even the judge may spend on look-ups what its answer needs.
+            BudgetClass::Closing if !wanted.offers_tools => Some(Amount::ZERO),
             BudgetClass::Check => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             BudgetClass::Round if !wanted.offers_tools => {
                 // Only the first round has priority over its check.
@@ -263,7 +264,7 @@ impl Budget {
                 Some(self.need(self.closing.iter().chain(check), self.written, Some(wanted)))
             }
             // Dispensable calls must not use the reserve of necessary ones.
-            BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
+            BudgetClass::Closing | BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
         }
     }
 
