@@ -255,6 +255,31 @@ fn the_judge_keeps_the_call_for_its_ruling() {
 }
 
 #[test]
+fn a_limit_of_cost_that_look_ups_reach_still_pays_for_every_answer() {
+    let good = script(FINDING, "confirmed: line 2", "major");
+    let server = MockServer::with(move |request| {
+        let input = request.text().len() as u64 / 3;
+        if request.tools().is_empty() {
+            return good(request).usage(input, 0, 200);
+        }
+        Reply::tool_calls([("file_read", json!({"path": "big.txt", "lines": "1-2000"}))]).usage(input, 0, 50)
+    });
+    let sandbox = repository(served(&server), &[("a.py", BEFORE), ("big.txt", &"some words in a line\n".repeat(2000))]);
+    let mut own = config(&ROLES, &json!({}));
+    for role in ROLES.iter().chain(&["judge"]) {
+        own["prices"][format!("model-{role}")] = json!({"inputPerMTok": 5.0, "outputPerMTok": 1.0});
+    }
+    sandbox.write("own.json", own.to_string());
+    commit(&sandbox, &[("a.py", AFTER)]);
+    for cents in [184, 188, 200, 202] {
+        let run = sandbox.run(["review", "-c", "own.json", "--max-cost", &format!("{}", f64::from(cents) / 100.0)]);
+        assert!(run.stdout.contains("- Ruling: stands"), "{cents} {run}");
+        assert!(run.stdout.contains("confirmed by model-security and model-testing"), "{cents} {run}");
+        server.assert_clean();
+    }
+}
+
+#[test]
 fn the_forecast_counts_the_tools() {
     let server = MockServer::start();
     let sandbox = repository(served(&server), &[("a.py", BEFORE)]);

@@ -266,6 +266,7 @@ impl Ask {
     /// # Errors
     /// A call fails permanently.
     async fn text(&mut self) -> Result<ParsedText, FailedCall> {
+        let begun = self.request.turns.len();
         let mut log = self.past_calls();
         loop {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit && log.length() < tools.room);
@@ -276,6 +277,13 @@ impl Ask {
             let answered = match self.caller.call(&self.request).await {
                 Err(failed) if toolbox.is_some() && may_go_without_tools(&failed.error) => {
                     self.tools = None;
+                    continue;
+                }
+                // The budget reserves the answer to the question, not to all that tools have shown.
+                Err(failed)
+                    if matches!(failed.error, ModelError::OverBudget { .. }) && self.request.turns.len() > begun =>
+                {
+                    self.request.turns.truncate(self.request.turns.len() - 2);
                     continue;
                 }
                 answered => answered?,
