@@ -206,12 +206,12 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     // Each with the number of its last patch.
     let mut found: Vec<(FileDiff, usize)> = Vec::new();
-    let (mut at, mut patch) = (0, 0);
+    let (mut at, mut now) = (0, 0);
     while at < lines.len() {
         let is_headed = lines[at].starts_with("diff --git ") || combined(lines[at]).is_some();
         let is_bare = lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
         if !is_headed && !is_bare {
-            patch += usize::from(!lines[at].trim().is_empty());
+            now += usize::from(!lines[at].trim().is_empty());
             at += 1;
             continue;
         }
@@ -222,7 +222,7 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
         let is_earlier = |known: &FileDiff, of: usize| match &known.new_path {
             Some(path) => {
                 let is_its = next.old_path.as_ref().unwrap_or(path) == path && next.paths().any(|next| next == path);
-                is_its && !is_copy && (of < patch || next.path() == path)
+                is_its && !is_copy && (of < now || next.path() == path)
             }
             None => known.path() == next.path(),
         };
@@ -234,9 +234,9 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
             Some((known, of)) => {
                 let (mut first, last) = if is_later(known) { (next, known.clone()) } else { (known.clone(), next) };
                 first.follow(&last);
-                (*known, *of) = (first, patch);
+                (*known, *of) = (first, now);
             }
-            None => found.push((next, patch)),
+            None => found.push((next, now)),
         }
         at = end;
     }

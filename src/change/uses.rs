@@ -69,11 +69,11 @@ impl Repository {
         let is_diff = |one: &&Attachment| one.name.ends_with(DIFF_ENDING);
         let parts: BTreeSet<Option<u32>> = change.attachments.iter().filter(is_diff).map(|one| one.part).collect();
         // An eighth of the material.
-        let room = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
+        let most = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
         let mut uses = Attachments::new(settings, environment).unlimited();
         for part in parts {
             let diffs = change.attachments.iter().filter(is_diff).filter(|one| one.part == part);
-            let text = in_words(&change.set, &diffs.map(|one| &*one.text).collect::<String>(), &source, room)?;
+            let text = in_words(&change.set, &diffs.map(|one| &*one.text).collect::<String>(), &source, most)?;
             if !text.is_empty() {
                 uses.add(USES.to_owned(), text.as_bytes())?.part = part;
             }
