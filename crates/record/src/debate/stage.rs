@@ -63,7 +63,7 @@ pub struct StageInfo {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
     /// Whether the protocol's table names it, unlike a kind of call within another stage.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "isPlace", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_transition_target: bool,
     /// The kind of its results; absent if it makes no calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -233,7 +233,7 @@ mod tests {
 
         1.3 · major · Simplicity Advocate on System Architect
           Nobody knows what a lease costs.
-          The judge, partly met: AnswerFormat are most of it.
+          The judge, partly met: Reads are most of it.
 
         1.6 · major · Simplicity Advocate on System Architect
           Operation: Who is called at night?

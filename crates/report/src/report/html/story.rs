@@ -405,7 +405,7 @@ mod tests {
     fn it_tells_what_the_ledger_holds() {
         insta::assert_snapshot!(story_of(&argued()), @r"
         Proposed Two agents wrote proposals. System Architect : text Simplicity Advocate : text
-        Main objections The critics raised 8 points, one of them blocking: 5 open, 1 claimed, 1 fixed, 1 rejected. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : open. A client may be gone. Nobody knows what a lease costs. Simplicity Advocate on System Architect : open. AnswerFormat are most of it. The header has no name. System Architect on Simplicity Advocate : rejected by Simplicity Advocate . It needs none.
+        Main objections The critics raised 8 points, one of them blocking: 5 open, 1 claimed, 1 fixed, 1 rejected. Failover: A write that is in flight while the leader changes is lost. Simplicity Advocate on System Architect : open. A client may be gone. Nobody knows what a lease costs. Simplicity Advocate on System Architect : open. Reads are most of it. The header has no name. System Architect on Simplicity Advocate : rejected by Simplicity Advocate . It needs none.
         Changed System Architect left its text as it was, though it accepted two of the six points against it and one more in part. Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
         Still open Five points are open: 1 blocking, 2 major, 2 minor. Operation: Who is called at night? Simplicity Advocate on System Architect : open. Names: A bucket is a window elsewhere. Simplicity Advocate on System Architect : open. The table has no index. Simplicity Advocate on System Architect : open.
         ");

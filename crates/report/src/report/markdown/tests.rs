@@ -159,7 +159,7 @@ fn objections_are_reported_with_all_that_became_of_them() {
     The judge, partly met (*Cost*):
 
     ```text
-    AnswerFormat are most of it.
+    Reads are most of it.
     ```
 
     ### 1.4 · minor · *agent-kiss* on *agent-architect*: open
