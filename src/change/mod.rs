@@ -108,7 +108,7 @@ impl Change {
             let now = finding
                 .place
                 .as_ref()
-                .and_then(|place| lines_of_code(&self.attachments, &place.path, &code_at(&earlier.attachments, place)));
+                .and_then(|place| lines_of_code(&self.attachments, place, &code_at(&earlier.attachments, place)));
             if let Some((place, now)) = finding.place.as_mut().zip(now) {
                 place.lines = Some(now);
             }

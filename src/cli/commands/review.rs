@@ -111,7 +111,9 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
 
 /// The earlier review with that name; `latest` is the newest one that ended.
 fn earlier(name: &str) -> Result<Debate, Error> {
-    let is_review = |debate: &Debate| debate.change.is_some() && debate.status == Status::Completed;
+    // No model found what a rehearsal lists.
+    let is_review =
+        |debate: &Debate| debate.change.is_some() && debate.status == Status::Completed && !debate.is_offline();
     if name == LATEST {
         let entries = debates()?.entries()?.into_iter();
         let newest = entries.filter_map(|entry| read_state(&entry.state).ok()).find(is_review);

@@ -92,6 +92,13 @@ fn every_file_of_400_kb_is_in_exactly_one_part_and_all_are_listed_in_each() {
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);
     assert_eq!(sandbox.state(&id)["rounds"].as_array().unwrap().len(), parts);
+    // A fork neither omits a part nor pays for one twice.
+    server.forget();
+    for rounds in [parts - 1, parts + 1] {
+        let fork = sandbox.run(["fork", &id, "--at", "start", "--set", &format!("debate.rounds={rounds}")]);
+        assert!(fork.stderr.contains("a review has a round for each part of its change"), "{fork}");
+        assert_eq!((fork.code, server.requests().len()), (Some(2), 0));
+    }
 }
 
 #[test]

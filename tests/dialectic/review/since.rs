@@ -133,5 +133,26 @@ fn only_a_finished_review_can_be_the_earlier_one() {
         run.stderr
     };
     assert!(refused("latest").contains("there is no review yet"));
+    // A rehearsal is none.
+    sandbox.run(ARGUMENTS.iter().chain(&["work", "--offline"])).expect_code(0);
+    assert!(refused("latest").contains("there is no review yet"));
     assert!(refused("nothing").contains("nothing"));
+}
+
+#[test]
+fn a_finding_stays_where_it_is_beside_the_same_code_above_it() {
+    let found = "1. [major] a.py:5: it returns nothing.";
+    let server = MockServer::with(super::script(found, "confirmed: yes", "major"));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    let function = |name: &str| format!("def {name}(x):\n    return None\n\n");
+    commit(&sandbox, &[("a.py", &(function("f") + &function("g")))]);
+    let run = |more: &[&str]| {
+        let arguments = ARGUMENTS.iter().chain(&["work", "--format", "json"]).chain(more);
+        parsed(&sandbox.run(arguments).expect_code(0).stdout)["findings"].clone()
+    };
+    let first = run(&[]);
+    let again = run(&["--since", "latest"]);
+    assert_eq!(again.as_array().unwrap().len(), 1, "{again}");
+    assert_eq!((&again[0]["id"], &again[0]["place"]), (&first[0]["id"], &first[0]["place"]));
+    assert_eq!(again[0]["since"], "still there");
 }

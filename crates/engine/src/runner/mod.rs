@@ -347,9 +347,14 @@ impl Branch {
         let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;
-        if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
-            taken_over =
-                proposals_for(&taken_over, &protocol.infos()).ok_or_else(|| refused(ForkError::OtherProtocol))?;
+        let before = &created.settings.debate;
+        if settings.debate.protocol != before.protocol {
+            if !at.is_start() {
+                let proposals = proposals_for(&taken_over, &protocol.infos());
+                taken_over = proposals.ok_or_else(|| refused(ForkError::OtherProtocol))?;
+            }
+        } else if created.change.is_some() && settings.debate.rounds != before.rounds {
+            return Err(refused(ForkError::OtherParts(before.rounds)));
         }
         check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
         (protocol.check)(&settings)?;

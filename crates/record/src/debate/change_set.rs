@@ -158,11 +158,13 @@ pub fn code_at(attachments: &[Attachment], place: &Place) -> Vec<String> {
     shown_lines(attachments, &place.path).range(lines.first..=lines.last).map(|(_, line)| line.clone()).collect()
 }
 
-/// The lines at which the attachments of a change show this code of a file.
-pub fn lines_of_code(attachments: &[Attachment], path: &str, code: &[String]) -> Option<Lines> {
-    let lines: Vec<(u32, String)> = shown_lines(attachments, path).into_iter().collect();
+/// The lines at which the attachments of a change show this code of a place's file: of several, those nearest to the
+/// place.
+pub fn lines_of_code(attachments: &[Attachment], place: &Place, code: &[String]) -> Option<Lines> {
+    let lines: Vec<(u32, String)> = shown_lines(attachments, &place.path).into_iter().collect();
     let is_it = |window: &&[(u32, String)]| window.iter().map(|(_, line)| line).eq(code);
-    let found = lines.windows(code.len().max(1)).find(is_it)?;
+    let found = lines.windows(code.len().max(1)).filter(is_it);
+    let found = found.min_by_key(|window| place.lines.map(|lines| lines.first.abs_diff(window[0].0)))?;
     Lines::new(found.first()?.0, found.last()?.0)
 }
 

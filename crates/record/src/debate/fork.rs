@@ -74,6 +74,9 @@ pub enum ForkError {
         "the debate followed another protocol, from which only proposals can be kept; fork at `start`, or right after the proposals of the first round"
     )]
     OtherProtocol,
+    /// The rounds of a review are the parts of its change.
+    #[error("a review has a round for each part of its change: debate.rounds is {0}")]
+    OtherParts(u32),
     /// The changed settings have fewer rounds than are kept.
     #[error("the fork keeps {}, more than the {rounds} of the changed settings", counted((*taken_over).into(), "round"))]
     TooManyRounds {
