@@ -18,7 +18,8 @@ pub(super) struct FileDiff {
     pub(super) old_path: Option<String>,
     /// The new path; `None` if the file was deleted.
     pub(super) new_path: Option<String>,
-    /// The beginning of the new content's hash, if the diff contains it.
+    /// The beginnings of the old and the new content's hashes, if the diff contains them.
+    old_hash: Option<String>,
     pub(super) new_hash: Option<String>,
     /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
@@ -148,7 +149,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
         let _ = write!(text, "--- {}\n+++ {}\n", shown("a", &old_path), shown("b", &new_path));
         write_hunks(&mut text, &mut hunks, before, after);
     }
-    Some(FileDiff { old_path, new_path, new_hash: None, kind: Kind::Text, parents: 1, hunks, text })
+    Some(FileDiff { old_path, new_path, old_hash: None, new_hash: None, kind: Kind::Text, parents: 1, hunks, text })
 }
 
 /// Puts a path on one line, so that it cannot begin another line of a diff.
@@ -199,30 +200,47 @@ fn push(text: &mut String, mark: char, line: &str) {
 }
 
 /// The changes of files in a diff from elsewhere, in the format of git or `diff -u`, also among the texts of `git show`
-/// or of mails with patches. Several patches of a file are one change.
+/// or of mails with patches. Several patches of a file are one change, in the order of their hashes: `git log` begins
+/// with the last.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let (mut found, mut at): (Vec<FileDiff>, usize) = (Vec::new(), 0);
+    // Each with the number of its last patch.
+    let mut found: Vec<(FileDiff, usize)> = Vec::new();
+    let (mut at, mut patch) = (0, 0);
     while at < lines.len() {
         let is_headed = lines[at].starts_with("diff --git ") || combined(lines[at]).is_some();
         let is_bare = lines[at].starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
         if !is_headed && !is_bare {
+            patch += usize::from(!lines[at].trim().is_empty());
             at += 1;
             continue;
         }
         let end = end_of(&lines, at);
         let next = file(&lines[at..end]);
-        let is_earlier = |known: &&mut FileDiff| match &known.new_path {
-            Some(path) => next.old_path.as_ref().unwrap_or(path) == path && next.paths().any(|next| next == path),
+        // A copy is a new file, and in one patch a file may be renamed to the old name of another.
+        let is_copy = next.text.contains("\ncopy from ");
+        let is_earlier = |known: &FileDiff, of: usize| match &known.new_path {
+            Some(path) => {
+                let is_its = next.old_path.as_ref().unwrap_or(path) == path && next.paths().any(|next| next == path);
+                is_its && !is_copy && (of < patch || next.path() == path)
+            }
             None => known.path() == next.path(),
         };
-        match found.iter_mut().find(is_earlier) {
-            Some(known) => known.follow(&next),
-            None => found.push(next),
+        let is_later = |known: &FileDiff| {
+            let is_its = next.new_path.is_some() && next.new_path == known.old_path;
+            is_its && next.new_hash.is_some() && next.new_hash == known.old_hash && next.old_hash != known.new_hash
+        };
+        match found.iter_mut().find(|(known, of)| is_later(known) || is_earlier(known, *of)) {
+            Some((known, of)) => {
+                let (mut first, last) = if is_later(known) { (next, known.clone()) } else { (known.clone(), next) };
+                first.follow(&last);
+                (*known, *of) = (first, patch);
+            }
+            None => found.push((next, patch)),
         }
         at = end;
     }
-    found
+    found.into_iter().map(|(file, _)| file).collect()
 }
 
 /// The end of a file's section. Counts the lines of each hunk, so that no line can imitate the start of another file.
@@ -327,6 +345,7 @@ fn file(lines: &[&str]) -> FileDiff {
     let mut file = FileDiff {
         old_path: None,
         new_path: None,
+        old_hash: None,
         new_hash: None,
         kind: Kind::Text,
         parents: 1,
@@ -361,7 +380,8 @@ fn file(lines: &[&str]) -> FileDiff {
             (file.new_path, is_named) = (Some(unquoted(path)), true);
         } else if let Some(hashes) = line.strip_prefix("index ") {
             let (hashes, mode) = hashes.split_once(' ').unwrap_or((hashes, ""));
-            file.new_hash = hashes.split_once("..").map(|(_, new)| new.to_owned());
+            (file.old_hash, file.new_hash) =
+                hashes.split_once("..").map(|(old, new)| (old.to_owned(), new.to_owned())).unzip();
             note_mode(&mut file, mode);
         } else if let Some(mode) = line.strip_prefix("new file mode ") {
             is_new = true;
@@ -633,6 +653,31 @@ mod tests {
         assert_eq!(seen, expected);
         assert!(!read[0].text.contains("2.39.5") && !read[0].text.contains("Subject"), "{}", read[0].text);
         assert_eq!(read[0].new_hash.as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_log_begins_with_the_last_patch_of_a_file() {
+        let text = "commit 2\n\ndiff --git a/a.c b/b.c\nsimilarity index 90%\nrename from a.c\nrename to b.c\nindex 2..3\n--- a/a.c\n+++ b/b.c\n@@ -1,1 +1,3 @@\n a\n+b\n+c\n\n\
+            commit 1\n\ndiff --git a/a.c b/a.c\nindex 1..2\n--- a/a.c\n+++ b/a.c\n@@ -9,2 +9,2 @@\n-old\n+new\n x\n";
+        let read = read(text);
+        let lines = |first, last| Lines { first, last };
+        assert_eq!((read.len(), read[0].path(), read[0].new_hash.as_deref()), (1, "b.c", Some("3")));
+        assert_eq!(read[0].hunks, [lines(11, 12), lines(1, 3)]);
+        assert!(read[0].text.find("+new") < read[0].text.find("+b\n"), "{}", read[0].text);
+    }
+
+    #[test]
+    fn copies_and_files_that_take_each_others_names_are_files_of_their_own() {
+        let header = |kind: &str, from: &str, to: &str| {
+            format!(
+                "diff --git a/{from} b/{to}\nsimilarity index 90%\n{kind} from {from}\n{kind} to {to}\n--- a/{from}\n+++ b/{to}\n@@ -1 +1 @@\n-x\n+y\n"
+            )
+        };
+        let edited = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n";
+        let paths = |text: &str| read(text).iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
+        assert_eq!(paths(&(edited.to_owned() + &header("copy", "a", "b"))), ["a", "b"]);
+        assert_eq!(paths(&(header("rename", "a", "b") + &header("rename", "b", "c"))), ["b", "c"]);
+        assert_eq!(paths(&(header("rename", "a", "b") + "commit 2\n\n" + &header("rename", "b", "c"))), ["c"]);
     }
 
     #[test]

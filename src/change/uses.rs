@@ -11,6 +11,7 @@ use crate::error::Error;
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_engine::access::{Environment, known_keys};
+use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{ContextDirectory, Source};
 use dialectic_record::debate::{Attachment, ChangeSet, DIFF_ENDING, DebateSettings, Settings};
@@ -19,8 +20,6 @@ use super::{Change, Repository, unreadable};
 
 /// The name of the attachment.
 const USES: &str = "uses.txt";
-/// The maximum characters of it: an eighth of the material.
-const ROOM: usize = DebateSettings::ATTACHMENT_LIMIT / 8;
 /// The maximum number of names to look for, of places where a called name tells anything, and of those shown for each
 /// name.
 const NAMES: usize = 100;
@@ -69,10 +68,12 @@ impl Repository {
              callers, definitions and tests before you report, confirm, refute or dismiss a fault.";
         let is_diff = |one: &&Attachment| one.name.ends_with(DIFF_ENDING);
         let parts: BTreeSet<Option<u32>> = change.attachments.iter().filter(is_diff).map(|one| one.part).collect();
+        // An eighth of the material.
+        let room = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
         let mut uses = Attachments::new(settings, environment).unlimited();
         for part in parts {
             let diffs = change.attachments.iter().filter(is_diff).filter(|one| one.part == part);
-            let text = in_words(&change.set, &diffs.map(|one| &*one.text).collect::<String>(), &source)?;
+            let text = in_words(&change.set, &diffs.map(|one| &*one.text).collect::<String>(), &source, room)?;
             if !text.is_empty() {
                 uses.add(USES.to_owned(), text.as_bytes())?.part = part;
             }
@@ -87,7 +88,7 @@ impl Repository {
     }
 }
 
-fn in_words(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Error> {
+fn in_words(set: &ChangeSet, diff: &str, source: &Source, room: usize) -> Result<String, Error> {
     let whole: BTreeSet<&str> =
         set.files.iter().filter(|file| file.lines.is_some()).map(|file| file.path.as_str()).collect();
     let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();
@@ -128,12 +129,12 @@ fn in_words(set: &ChangeSet, diff: &str, source: &Source) -> Result<String, Erro
         places.sort_by_key(|place| !place.is_definition);
         let (mut section, mut path) = (format!("{name}: {} elsewhere\n", counted(count as u64, "line")), "");
         for place in places.iter().take(if touched.contains(&name) { CALLERS } else { SHOWN }) {
-            // Writing to a string cannot fail.
-            let _ = if place.path == path { writeln!(section, "--") } else { writeln!(section, "{:?}", place.path) };
-            (path, section) = (&place.path, section + &place.text);
-            if out.chars().count() + section.chars().count() > ROOM {
-                return Ok(out);
+            let head = if place.path == path { "--".to_owned() } else { format!("{:?}", place.path) };
+            let next = format!("{head}\n{}", place.text);
+            if out.chars().count() + section.chars().count() + next.chars().count() > room {
+                return Ok(if path.is_empty() { out } else { out + &section });
             }
+            (path, section) = (&place.path, section + &next);
         }
         out = out + &section + "\n";
     }

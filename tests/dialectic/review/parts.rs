@@ -123,3 +123,17 @@ fn only_a_line_that_no_part_can_hold_is_left_out() {
     assert!(run.stdout.contains("; reviewed 1 of 2 files.**"), "{run}");
     assert!(run.stdout.contains("- a.js: too large: one of its lines has about 150,"), "{run}");
 }
+
+#[test]
+fn what_other_files_name_takes_an_eighth_of_a_small_window() {
+    let server = MockServer::with(script);
+    let sandbox = with_window(&server, 8_000);
+    let calls = format!("def later():\n{}", "    charge(1)  # and some more words to fill the line\n".repeat(90));
+    sandbox.write("kept.py", &calls);
+    super::git(&sandbox, &["commit", "-qam", "calls"]);
+    commit(&sandbox, &[("bank.py", "def charge(due):\n    return due\n")]);
+    sandbox.run(["review", "-c", "own.json", "--base", "work~1", "--head", "work"]).expect_code(0);
+    let prompt = server.requests()[0].prompt().to_owned();
+    let uses = prompt.split("uses.txt\n").nth(1).unwrap().split("```").nth(1).unwrap();
+    assert!(uses.contains("charge(1)") && uses.len() < 8_000 / 2 * 3 / 8 + 20, "{}", uses.len());
+}

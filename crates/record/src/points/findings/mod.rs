@@ -91,7 +91,7 @@ pub struct ReviewedFinding {
     pub id: String,
     /// What became of it since the earlier review, if there was one.
     pub since: Option<Since>,
-    /// The judge's severity, otherwise the most severe report's.
+    /// The judge's most severe one, otherwise the most severe report's.
     pub severity: Severity,
     /// Each reader's words for it, first those that the others repeat.
     pub reports: Vec<Report>,
@@ -165,20 +165,25 @@ impl Debate {
     /// name them the same, and no rulings contradict that.
     pub fn findings_ruled(&self, rulings: &[FindingRuling]) -> Vec<ReviewedFinding> {
         let reports = self.reports();
-        let ruling = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
+        let ruling_on = |report: &Report| rulings.iter().rev().find(|ruling| ruling.finding == report.number);
         let is_same = |at: usize, of: usize| {
             let (one, other) = (&reports[at], &reports[of]);
-            let (said, of_other) = (ruling(one), ruling(other));
-            let agree = said.zip(of_other).is_none_or(|(said, of_other)| said.decision == of_other.decision);
-            let is_named = said.and_then(|said| said.same_as.as_ref()) == Some(&other.number);
-            at != of && agree && (is_named || at > of && one.is_in_the_words_of(other))
+            let is_named = ruling_on(one).and_then(|said| said.same_as.as_ref()) == Some(&other.number);
+            at != of && (is_named || at > of && one.is_in_the_words_of(other))
         };
         // The place of the first report of each one's finding.
         let mut first: Vec<usize> = (0..reports.len()).collect();
+        let decision = |first: &[usize], finding: usize| {
+            let mut ruled = reports.iter().zip(first).filter(|(_, first)| **first == finding);
+            ruled.find_map(|(report, _)| ruling_on(report)).map(|ruling| ruling.decision)
+        };
         for at in 0..reports.len() {
             for of in (0..reports.len()).filter(|of| is_same(at, *of)) {
                 let (from, to) = (first[at], first[of]);
-                first.iter_mut().filter(|first| **first == from).for_each(|first| *first = to);
+                // All that are joined agree with each other.
+                if decision(&first, from).zip(decision(&first, to)).is_none_or(|(one, other)| one == other) {
+                    first.iter_mut().filter(|first| **first == from).for_each(|first| *first = to);
+                }
             }
         }
         let finding = |at: usize| {
@@ -187,8 +192,8 @@ impl Debate {
             same.sort_by_key(|other| (reports[*other].round == 0, *other != at, reports[*other].finding.severity));
             let reports: Vec<Report> = same.into_iter().map(|one| reports[one].clone()).collect();
             let most = reports.iter().map(|report| report.finding.severity).min()?;
-            let ruling = reports.iter().find_map(ruling).cloned();
-            let severity = ruling.as_ref().and_then(|ruling| ruling.severity).unwrap_or(most);
+            let ruling = reports.iter().find_map(ruling_on).cloned();
+            let severity = reports.iter().filter_map(|report| ruling_on(report)?.severity).min().unwrap_or(most);
             let number = reports[0].number.clone();
             let earlier = self.earlier().find(|(number, _)| reports.iter().any(|report| report.number == *number));
             let decision = ruling.as_ref().map(|ruling| ruling.decision);

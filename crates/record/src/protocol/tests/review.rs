@@ -81,6 +81,25 @@ fn findings_are_one_where_the_judge_or_their_words_say_so_and_never_for_their_li
 }
 
 #[test]
+fn neither_words_that_are_not_ruled_on_nor_a_lesser_severity_hide_what_stands() {
+    let words = "1. [major] a.rs:1: x";
+    let debate = review([words; 3], |_| None).debate;
+    let ruling = |finding: &str, decision, severity| FindingRuling {
+        finding: finding.to_owned(),
+        decision,
+        severity: Some(severity),
+        same_as: None,
+        reason: String::new(),
+    };
+    let (stands, dismissed) = (FindingDecision::Stands, FindingDecision::Dismissed);
+    let ruled = |rulings: &[FindingRuling]| shown(&debate.findings_ruled(rulings));
+    let of_two = [ruling("1.1", dismissed, Severity::Minor), ruling("3.1", stands, Severity::Blocking)];
+    assert_eq!(ruled(&of_two), ["3.1 [blocking] 3.1", "1.1 [minor] 1.1+2.1"]);
+    let of_two = [ruling("1.1", stands, Severity::Minor), ruling("3.1", stands, Severity::Blocking)];
+    assert_eq!(ruled(&of_two), ["1.1 [blocking] 1.1+2.1+3.1"]);
+}
+
+#[test]
 fn a_refutation_of_one_report_never_stands_under_another() {
     let said = |_: &Step| Some("- 1.1 refuted: no\n- 2.1 confirmed: yes".to_owned());
     let course = review(["1. [major] a.rs:1: x", "1. [minor] a.rs:1: y", "No findings."], said);
