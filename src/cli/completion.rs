@@ -104,7 +104,7 @@ fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     let stages = debate.as_ref().map_or_else(of_protocols, |debate| debate.stages.to_vec());
     let rounds = debate.map_or(ROUNDS, |debate| debate.current_round).max(1);
     let mut places = vec!["start".to_owned()];
-    for stage in stages.iter().filter(|stage| stage.is_place && stage.makes_calls()) {
+    for stage in stages.iter().filter(|stage| stage.is_transition_target && stage.makes_calls()) {
         places.extend((1..=rounds).map(|round| format!("{round}.{}", stage.id)));
     }
     places.sort();

@@ -151,7 +151,7 @@ pub(super) fn agree(offer: &Offer<'_>, question: &str, terminal: &mut Terminal) 
 
 /// Asks `question` if no limit applies and the cost may exceed the user's threshold, or its maximum is unknown. Returns
 /// whether to proceed.
-pub(super) fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -> Result<bool, Error> {
+fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -> Result<bool, Error> {
     // Found files cannot influence this: only the process's environment counts.
     let environment = process_environment();
     let above = confirm_above(&environment)?;

@@ -88,7 +88,7 @@ pub(super) fn own(args: &VouchArgs, files: &ConfigFiles) -> Result<UserSettings,
 }
 
 /// The destination of the event stream: none, standard output (`-`), or a file.
-pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
+fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
     match path {
         None => Ok(None),
         Some(path) if is_stdout(path) => Ok(Some(EventSink::stdout())),
@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
         let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {
-            do_behind(after, &saved_to, terminal);
+            run_after_hooks(after, &saved_to, terminal);
         }
         // Last, so that a slow collector does not delay the result.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
@@ -267,7 +267,7 @@ impl<'a> Session<'a> {
 }
 
 /// Runs the steps after a debate, once its result is printed.
-fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
+fn run_after_hooks(after: After, state: &Path, terminal: &mut Terminal) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             terminal.warnings(runtime.block_on(after.run(state)));

@@ -41,7 +41,7 @@ pub(super) enum LimitError {
 }
 
 /// A permission to spend. While one process holds it, no other process under the daily limit starts anything.
-pub(super) struct Leave {
+pub(super) struct SpendingPermit {
     /// The limit in dollars, if any.
     most: Option<Usd>,
     lock: SpendingLock,
@@ -56,14 +56,14 @@ impl Limits {
 
     /// Permission to spend on a new debate. May block while another process holds the spending
     /// lock.
-    pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<Leave, LimitError> {
+    pub(super) fn leave(&self, directory: &Directory, asked: Option<f64>) -> Result<SpendingPermit, LimitError> {
         let asked = asked.map(amount).transpose()?;
         if let Some((_, most)) = asked.zip(self.debate).filter(|(asked, most)| asked > most) {
             return Err(LimitError::TooMuch(most));
         }
         let lock = SpendingLock::take(directory)?;
         let most = self.left_today(directory)?.into_iter().chain(asked.or(self.debate)).min();
-        Ok(Leave { most, lock })
+        Ok(SpendingPermit { most, lock })
     }
 
     /// Permission to ask about a debate. Records the answer's maximum cost on top of the debate's, so that other
@@ -73,7 +73,7 @@ impl Limits {
         directory: &Directory,
         entry: &Entry,
         asked: Option<f64>,
-    ) -> Result<Leave, LimitError> {
+    ) -> Result<SpendingPermit, LimitError> {
         let leave = self.leave(directory, asked)?;
         if let Some(most) = leave.most {
             leave.lock.note_limit(&DebateId::new(entry.id()), Some(spent_by(entry) + most))?;
@@ -88,12 +88,12 @@ impl Limits {
         directory: &Directory,
         entry: &Entry,
         debate: &Debate,
-    ) -> Result<Leave, LimitError> {
+    ) -> Result<SpendingPermit, LimitError> {
         let lock = SpendingLock::take(directory)?;
         let own = debate.settings.as_ref().and_then(Settings::max_cost);
         if entry.is_held() {
             // Its run has permission already.
-            return Ok(Leave { most: self.debate.into_iter().chain(own).min(), lock });
+            return Ok(SpendingPermit { most: self.debate.into_iter().chain(own).min(), lock });
         }
         let spent = spent_by(entry);
         if let Some(most) = self.debate.filter(|most| spent >= *most) {
@@ -104,11 +104,11 @@ impl Limits {
         if most.is_some() {
             lock.note_limit(&debate.id, most)?;
         }
-        Ok(Leave { most, lock })
+        Ok(SpendingPermit { most, lock })
     }
 }
 
-impl Leave {
+impl SpendingPermit {
     /// The limit as an option.
     pub(super) fn options(&self) -> impl Iterator<Item = OsString> + use<> {
         let option = |most: Usd| [OsString::from("--max-cost"), most.dollars().to_string().into()];

@@ -29,15 +29,15 @@ use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 
 use super::command::{Done, Program};
-use super::limits::{Leave, LimitError, Limits, of_models};
+use super::limits::{LimitError, Limits, SpendingPermit, of_models};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
     Wait, Which, all,
 };
 
 /// The polling interval for a debate's end, and for progress notifications.
-const LOOK: Duration = Duration::from_millis(200);
-const TELL: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 pub struct Options {
     pub directory: Directory,
@@ -134,8 +134,8 @@ impl Server {
     async fn leave(
         &self,
         calls_models: bool,
-        take: impl FnOnce(&Limits, &Directory) -> Result<Leave, LimitError> + Send + 'static,
-    ) -> Result<Option<Leave>, Refusal> {
+        take: impl FnOnce(&Limits, &Directory) -> Result<SpendingPermit, LimitError> + Send + 'static,
+    ) -> Result<Option<SpendingPermit>, Refusal> {
         if !calls_models {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl Server {
         mut command: Vec<OsString>,
         tail: Vec<OsString>,
         input: &str,
-        take: impl FnOnce(&Limits, &Directory, &Entry, &Debate) -> Result<Leave, LimitError> + Send + 'static,
+        take: impl FnOnce(&Limits, &Directory, &Entry, &Debate) -> Result<SpendingPermit, LimitError> + Send + 'static,
     ) -> Result<Done, Refusal> {
         let of = Entry::of_state(&entry.state);
         let (of, debate) = spawn_blocking(move || load(&of).map(|debate| (of, debate))).await??;
@@ -162,7 +162,7 @@ impl Server {
         let calls_models = settings.as_ref().is_none_or(Settings::calls_models);
         let leave = self.leave(calls_models, move |limits, directory| take(limits, directory, &of, &debate)).await?;
         command.extend(self.configured());
-        command.extend(leave.iter().flat_map(Leave::options));
+        command.extend(leave.iter().flat_map(SpendingPermit::options));
         command.extend(self.calls(settings.as_ref()));
         command.extend(tail);
         let done = self.program.run(command, input);
@@ -224,7 +224,7 @@ impl Server {
             spawn_blocking(move || is_worth_waiting(&entry))
         };
         while is_at_work().await.unwrap_or_default() && begun.elapsed() < most && !context.ct.is_cancelled() {
-            if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= TELL)) {
+            if let Some(token) = token.clone().filter(|_| told.is_none_or(|told| told.elapsed() >= PROGRESS_INTERVAL)) {
                 let status = self.status(entry).await?;
                 told = Some(Instant::now());
                 let progress = ProgressNotificationParam::new(token, begun.elapsed().as_secs_f64())
@@ -233,7 +233,7 @@ impl Server {
                 // A client that misses it learns it from the result.
                 drop(context.peer.notify_progress(progress).await);
             }
-            tokio::time::sleep(LOOK.min(most.saturating_sub(begun.elapsed()))).await;
+            tokio::time::sleep(POLL_INTERVAL.min(most.saturating_sub(begun.elapsed()))).await;
         }
         Ok(())
     }

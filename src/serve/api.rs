@@ -52,7 +52,7 @@ pub(super) async fn session(
 }
 
 pub(super) async fn setup(State(app): State<App>) -> Result<Response, ProblemDetails> {
-    let setup: Setup = app.blocking(|app| app.workplace.setup(app.left_today()?)).await??;
+    let setup: Setup = app.blocking(|app| app.inputs.setup(app.left_today()?)).await??;
     Ok(ok(setup))
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn forecast(
     RequestBody(body): RequestBody,
 ) -> Result<Response, ProblemDetails> {
     let request: NewDebate = read(&body)?;
-    let foreseen: ForecastBody = app.blocking(move |app| app.workplace.forecast(&request, app.left_today()?)).await??;
+    let foreseen: ForecastBody = app.blocking(move |app| app.inputs.forecast(&request, app.left_today()?)).await??;
     Ok(ok(foreseen))
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn list(
     if !(1..=MOST_ROWS).contains(&limit) {
         return Err(ProblemDetails::key("limit", format!("limit must be from 1 to {MOST_ROWS}")));
     }
-    let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await??;
+    let rows = app.blocking(|app| app.catalogue.rows(&app.runs)).await??;
     let wanted = filter.search.as_deref().unwrap_or_default().to_lowercase();
     let fits = |row: &DebateRow| {
         let text = format!("{} {}", row.title, row.id).to_lowercase();
@@ -89,7 +89,7 @@ pub(super) async fn list(
 
 pub(super) async fn start(State(app): State<App>, RequestBody(body): RequestBody) -> Result<Response, ProblemDetails> {
     let request: NewDebate = read(&body)?;
-    let started = admit(&app, move |app, _| app.workplace.begin(&request, app.left_today()?)).await?;
+    let started = admit(&app, move |app, _| app.inputs.begin(&request, app.left_today()?)).await?;
     Ok(created(started))
 }
 
@@ -100,8 +100,8 @@ pub(super) async fn fork(
 ) -> Result<Response, ProblemDetails> {
     let request: Fork = read(&body)?;
     let started = admit(&app, move |app, _| {
-        let entry = entry_of(&app.workplace.directory, &id)?;
-        app.workplace.fork(&entry, &request, app.left_today()?)
+        let entry = entry_of(&app.inputs.directory, &id)?;
+        app.inputs.fork(&entry, &request, app.left_today()?)
     });
     Ok(created(started.await?))
 }
@@ -121,14 +121,14 @@ async fn admit(
     app: &App,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
 ) -> Result<Started, ProblemDetails> {
-    let _door = app.door.lock().await;
-    app.hall.check_room()?;
+    let _admission = app.admission_lock.lock().await;
+    app.runs.check_room()?;
     app.blocking(move |app| {
-        let lock = SpendingLock::take(&app.workplace.directory)?;
+        let lock = SpendingLock::take(&app.inputs.directory)?;
         let mut admission: Admission = make(app, &lock)?;
         let (id, warnings) = (admission.ready.debate().id.clone(), std::mem::take(&mut admission.warnings));
-        app.hall.admit(admission)?;
-        let is_waiting = matches!(app.hall.whereabouts(&id), Whereabouts::Waiting(_));
+        app.runs.admit(admission)?;
+        let is_waiting = matches!(app.runs.whereabouts(&id), Whereabouts::Waiting(_));
         let status = if is_waiting { DebateStanding::Waiting } else { DebateStanding::Running };
         Ok(Started { id: id.to_string(), status, warnings })
     })
@@ -137,7 +137,7 @@ async fn admit(
 
 /// The list's row for a debate. Reads its files.
 pub(super) fn summary(app: &App, entry: &Entry) -> Result<DebateRow, ProblemDetails> {
-    Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.hall))
+    Ok(row_of(&entry.load(AccessMode::State)?.debate, entry, &app.runs))
 }
 
 pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
@@ -164,7 +164,7 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         let numbers = numbers.collect();
         let state = serde_json::to_value(DebateFile::of(&saved.debate));
         Ok::<_, ProblemDetails>(DebateBody {
-            summary: row_of(&saved.debate, &entry, &app.hall),
+            summary: row_of(&saved.debate, &entry, &app.runs),
             questions: questions.collect(),
             sides,
             numbers,
@@ -178,8 +178,8 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
 
 /// A recorded debate, or why it does not exist.
 fn found(app: &App, id: &str) -> Result<Entry, ProblemDetails> {
-    entry_of(&app.workplace.directory, id).map_err(|missing| {
-        let lost = app.hall.lost(&DebateId::new(id));
+    entry_of(&app.inputs.directory, id).map_err(|missing| {
+        let lost = app.runs.lost(&DebateId::new(id));
         lost.map_or(missing, |lost| ProblemDetails { status: StatusCode::GONE.as_u16(), ..lost })
     })
 }
@@ -259,7 +259,7 @@ pub(super) async fn answer(
                 return Err(ProblemDetails::key(key, detail));
             }
         }
-        app.hall.tell(&debate.id, |run| {
+        app.runs.tell(&debate.id, |run| {
             for one in &answers {
                 let answer = if one.answer.trim().is_empty() { NO_ANSWER } else { &one.answer };
                 for (agent_id, question_id) in alike(&debate, &answers, one) {
@@ -298,19 +298,19 @@ fn accepted() -> Response {
 
 pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
-    if !app.hall.withdraw(&id) {
-        app.hall.tell(&id, Controls::pause)?;
+    if !app.runs.withdraw(&id) {
+        app.runs.tell(&id, Controls::pause)?;
     }
     Ok(accepted())
 }
 
 pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
-    match app.hall.whereabouts(&id) {
-        Whereabouts::Running => app.hall.tell(&id, Controls::stop)?,
-        Whereabouts::Waiting(_) if app.hall.close_waiting(&id) => {}
+    match app.runs.whereabouts(&id) {
+        Whereabouts::Running => app.runs.tell(&id, Controls::stop)?,
+        Whereabouts::Waiting(_) if app.runs.close_waiting(&id) => {}
         Whereabouts::Waiting(_) | Whereabouts::Elsewhere => {
-            app.hall.withdraw(&id);
+            app.runs.withdraw(&id);
             let of = id.clone();
             if !app.blocking(move |app| end_without_proposal(app, &of)).await?? {
                 resumed(&app, id, true).await?;
@@ -322,7 +322,7 @@ pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Resu
 
 /// Ends a debate that is not running and has nothing to close with, without a call. Returns whether it did.
 fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails> {
-    let entry = entry_of(&app.workplace.directory, id.as_str())?;
+    let entry = entry_of(&app.inputs.directory, id.as_str())?;
     let (mut has_nothing, mut has_ended) = (false, false);
     entry.note(|debate| {
         has_nothing = debate.final_round().is_none();
@@ -337,9 +337,9 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
 
 pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, ProblemDetails> {
     let id = known_id(&app, id).await?;
-    match app.hall.whereabouts(&id) {
+    match app.runs.whereabouts(&id) {
         // A debate that is about to pause continues.
-        Whereabouts::Running => app.hall.tell(&id, Controls::go_on)?,
+        Whereabouts::Running => app.runs.tell(&id, Controls::go_on)?,
         Whereabouts::Waiting(_) => {}
         Whereabouts::Elsewhere => drop(resumed(&app, id, false).await?),
     }
@@ -348,8 +348,8 @@ pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Re
 
 async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, ProblemDetails> {
     admit(app, move |app, lock| {
-        let entry = entry_of(&app.workplace.directory, id.as_str())?;
-        app.workplace.resume(&entry, closes, app.left_today()?, lock)
+        let entry = entry_of(&app.inputs.directory, id.as_str())?;
+        app.inputs.resume(&entry, closes, app.left_today()?, lock)
     })
     .await
 }
@@ -364,10 +364,10 @@ pub(super) async fn ask(
     if question.is_empty() {
         return Err(ProblemDetails::key("question", "question is empty"));
     }
-    let door = app.door.lock().await;
+    let door = app.admission_lock.lock().await;
     let asking = app.blocking(move |app| {
-        let lock = SpendingLock::take(&app.workplace.directory)?;
-        app.workplace.ask(&found(app, &id)?, question, app.left_today()?, &lock)
+        let lock = SpendingLock::take(&app.inputs.directory)?;
+        app.inputs.ask(&found(app, &id)?, question, app.left_today()?, &lock)
     });
     let asking = asking.await??;
     drop(door);
@@ -381,8 +381,8 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
     let acknowledged = move |app: &App| {
         let entry = found(app, &id)?;
         let id = DebateId::new(entry.id());
-        match app.hall.whereabouts(&id) {
-            Whereabouts::Running => app.hall.tell(&id, Controls::acknowledge),
+        match app.runs.whereabouts(&id) {
+            Whereabouts::Running => app.runs.tell(&id, Controls::acknowledge),
             Whereabouts::Waiting(_) => {
                 Err(ProblemDetails::conflict("the debate waits for a slot; acknowledge it when it runs"))
             }

@@ -155,12 +155,12 @@ impl RunRegistry {
         let run = ready.run();
         drop(entered);
         state.running.insert(id, RunSlot { signals, controls: run.controls() });
-        let hall = self.clone();
+        let runs = self.clone();
         self.0.engine.spawn(async move {
             let id = run.id().clone();
             let ended = run.wait().await;
-            if hall.ended(&id, ended) {
-                hall.do_behind(after, saved_to).await;
+            if runs.ended(&id, ended) {
+                runs.run_after_hooks(after, saved_to).await;
             }
         });
     }
@@ -196,7 +196,7 @@ impl RunRegistry {
     }
 
     /// Runs the steps after a debate. Only the server's end waits for them.
-    async fn do_behind(&self, after: After, saved_to: PathBuf) {
+    async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
             () = self.0.given_up.cancelled() => {

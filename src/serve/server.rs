@@ -40,7 +40,7 @@ pub struct ServeOptions {
     pub token: Option<String>,
     /// The maximum number of running debates.
     pub places: usize,
-    pub workplace: DebateInputs,
+    pub inputs: DebateInputs,
 }
 
 /// The state shared by request handlers. Clones share it.
@@ -49,12 +49,12 @@ pub(super) struct App(Arc<Parts>);
 
 pub(super) struct Parts {
     pub(super) access: Access,
-    pub(super) hall: RunRegistry,
+    pub(super) runs: RunRegistry,
     pub(super) catalogue: Catalogue,
-    pub(super) workplace: DebateInputs,
+    pub(super) inputs: DebateInputs,
     pub(super) closing: Closing,
     /// Held while admitting a debate, so that no two spend the same money.
-    pub(super) door: Mutex<()>,
+    pub(super) admission_lock: Mutex<()>,
     clients: Arc<Semaphore>,
 }
 
@@ -85,8 +85,8 @@ impl App {
 
     /// The rest of today's limit; `None` without one.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, ProblemDetails> {
-        let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
-        Ok(Some(limit.saturating_sub(spent_today(&self.workplace.directory)?)))
+        let Some(limit) = self.inputs.max_cost_per_day else { return Ok(None) };
+        Ok(Some(limit.saturating_sub(spent_today(&self.inputs.directory)?)))
     }
 }
 
@@ -109,7 +109,7 @@ impl Server {
     /// # Errors
     /// The address cannot be used, or others could spend without limits.
     pub fn bind(options: ServeOptions, notices: mpsc::UnboundedSender<String>) -> Result<Self, UserError> {
-        let ServeOptions { host, port, token, places, workplace } = options;
+        let ServeOptions { host, port, token, places, inputs } = options;
         let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
         let no_address = || UserError::input(format!("--host must be an IP address or localhost, not `{host}`"));
         let ip = ip.map_err(|_| no_address())?;
@@ -121,8 +121,8 @@ impl Server {
         if !ip.is_loopback() {
             let required = [
                 ("the token DIALECTIC_TOKEN", token.is_some()),
-                ("the limit --max-cost", workplace.max_cost.is_some()),
-                ("the limit --max-cost-per-day", workplace.max_cost_per_day.is_some()),
+                ("the limit --max-cost", inputs.max_cost.is_some()),
+                ("the limit --max-cost-per-day", inputs.max_cost_per_day.is_some()),
             ];
             if let Some((missing, _)) = required.into_iter().find(|(_, is_there)| !is_there) {
                 let message = format!("{host} is reachable from other machines, but {missing} is missing");
@@ -146,11 +146,11 @@ impl Server {
         let url = format!("http://{}", authority(shown, address.port()));
         let app = App(Arc::new(Parts {
             access,
-            hall: RunRegistry::open(places, notices).map_err(not_started)?,
-            catalogue: Catalogue::of(workplace.directory.clone()),
-            workplace,
+            runs: RunRegistry::open(places, notices).map_err(not_started)?,
+            catalogue: Catalogue::of(inputs.directory.clone()),
+            inputs,
             closing: Closing::new(),
-            door: Mutex::new(()),
+            admission_lock: Mutex::new(()),
             clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
         }));
         Ok(Self { app, listener, keys, url })
@@ -173,7 +173,7 @@ impl Server {
 
     /// The host for debates of other processes.
     pub fn stage(&self) -> ServerHost {
-        ServerHost(self.app.hall.clone())
+        ServerHost(self.app.runs.clone())
     }
 
     /// Serves requests until `until` resolves, then pauses and saves running debates, and finishes their last steps;
@@ -194,7 +194,7 @@ impl Server {
             served = axum::serve(listener, router(&app)).into_future() => served.map_err(not_started)?,
             () = until => {}
         }
-        let paused = app.hall.close(hurry).await;
+        let paused = app.runs.close(hurry).await;
         app.closing.cancel();
         Ok(paused)
     }
@@ -207,19 +207,19 @@ impl ServerHost {
     /// Lets a debate be watched and controlled through the server until the result is dropped.
     pub fn show(&self, run: &Run, signals: Signals) -> Watched {
         self.0.watch(run, signals);
-        Watched { hall: self.0.clone(), id: run.id().clone() }
+        Watched { runs: self.0.clone(), id: run.id().clone() }
     }
 }
 
 /// A debate that runs elsewhere and is watched through a server.
 pub struct Watched {
-    hall: RunRegistry,
+    runs: RunRegistry,
     id: DebateId,
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.hall.leave(&self.id);
+        self.runs.leave(&self.id);
     }
 }
 

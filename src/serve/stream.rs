@@ -142,11 +142,11 @@ async fn follow(
     let name: Arc<str> = Arc::from(id.as_str());
     let Some(path) = entry.journal.as_deref() else { return Ok(()) };
     let gone = || send(frames, Frame::Gone(entry.id()));
-    let mut changes = app.hall.changes();
+    let mut changes = app.runs.changes();
     let mut past = None;
     loop {
         changes.mark_unchanged();
-        if let Some(signals) = app.hall.signals(&id) {
+        if let Some(signals) = app.runs.signals(&id) {
             past = None;
             let (recorded, progress, subscription) = signals.subscribe_behind(Words::Wanted);
             drop(signals);
@@ -185,7 +185,7 @@ async fn follow(
             // Checked first, so that everything written until then is read.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
-            if extent == Extent::Run && !is_held && app.hall.signals(&id).is_none() {
+            if extent == Extent::Run && !is_held && app.runs.signals(&id).is_none() {
                 return Ok(());
             }
             past = Some(reader).filter(JournalReader::is_between_lines).filter(|_| path.exists());
@@ -233,10 +233,10 @@ async fn tell_past(
 /// Sends changed rows of the list.
 async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
     let mut known: Option<BTreeMap<String, DebateRow>> = None;
-    let mut changes = app.hall.changes();
+    let mut changes = app.runs.changes();
     loop {
         changes.mark_unchanged();
-        let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await;
+        let rows = app.blocking(|app| app.catalogue.rows(&app.runs)).await;
         if let Ok(Ok(rows)) = rows {
             let now: BTreeMap<String, DebateRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
             let difference = |before: &BTreeMap<String, DebateRow>| {

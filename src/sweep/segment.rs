@@ -173,7 +173,7 @@ pub(super) enum WriterEnd {
 
 impl WriterEnd {
     /// Reported by a worker whose debate another one continues.
-    pub(super) const TAKEN_OVER: &str = "another worker continues it";
+    const TAKEN_OVER: &str = "another worker continues it";
 
     fn error(&self) -> ReplicaError {
         let reason = match self {

@@ -76,7 +76,7 @@ struct Sample {
 
 /// What the program makes of a text in another form.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Reading {
+enum ParsedAnswer {
     Exact,
     /// All that is read is what a person reads, who reads more.
     InPart,
@@ -176,13 +176,13 @@ fn one_line(text: &str) -> String {
 }
 
 /// Whether what is read is what was expected, in this order, or a part of it.
-fn subset<E, R>(expected: &[E], read: &[R], is_same: impl Fn(&E, &R) -> bool) -> Reading {
+fn subset<E, R>(expected: &[E], read: &[R], is_same: impl Fn(&E, &R) -> bool) -> ParsedAnswer {
     let mut left = expected.iter();
     let is_part = read.iter().all(|one| left.any(|other| is_same(other, one)));
     match (is_part, read.len() == expected.len()) {
-        (true, true) => Reading::Exact,
-        (true, false) => Reading::InPart,
-        (false, _) => Reading::Otherwise,
+        (true, true) => ParsedAnswer::Exact,
+        (true, false) => ParsedAnswer::InPart,
+        (false, _) => ParsedAnswer::Otherwise,
     }
 }
 
@@ -241,12 +241,12 @@ fn texts_in_the_form_are_read_as_a_person_reads_them() {
         }
     }
     println!("no objections, wrongly: {wrong:?}");
-    let others = others.into_iter().map(|(name, read)| (name, read.unwrap_or(Reading::Unread)));
-    let others: Vec<(&String, Reading)> = others.collect();
+    let others = others.into_iter().map(|(name, read)| (name, read.unwrap_or(ParsedAnswer::Unread)));
+    let others: Vec<(&String, ParsedAnswer)> = others.collect();
     println!("texts in another form: {others:?}");
     let of = |wanted| others.iter().filter(move |(_, read)| *read == wanted).map(|(name, _)| name.as_str());
-    assert_eq!(of(Reading::InPart).collect::<Vec<_>>(), READ_IN_PART);
-    assert_eq!(of(Reading::Otherwise).collect::<Vec<_>>(), READ_OTHERWISE);
+    assert_eq!(of(ParsedAnswer::InPart).collect::<Vec<_>>(), READ_IN_PART);
+    assert_eq!(of(ParsedAnswer::Otherwise).collect::<Vec<_>>(), READ_OTHERWISE);
     points.check("points");
     rechecks.check("rechecks");
     answers.check("answers");

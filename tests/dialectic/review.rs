@@ -261,8 +261,8 @@ fn a_change_of_permissions_alone_ends_well_and_costs_nothing() {
         sandbox.run_with_input(["review", "-c", "own.json", "--fail-on", "major"], &diff),
     ] {
         let run = run.expect_code(0);
-        assert!(run.stderr.contains("Nothing to read: only permissions changed."), "{run}");
-        assert!(run.stdout.contains("Only permissions changed, and no findings."), "{run}");
+        assert!(run.stderr.contains("Nothing to review: only file modes changed."), "{run}");
+        assert!(run.stdout.contains("Only file modes changed; nothing to review."), "{run}");
     }
     assert!(server.requests().is_empty());
     // Together with something to read it is in the list of what is left out.

@@ -58,7 +58,7 @@ pub(super) struct ResolvedAgent {
 
 impl ResolvedAgent {
     /// Replaces provider and model.
-    pub(super) fn lend(&mut self, served: &ServedModel, source: ValueSource) {
+    fn lend(&mut self, served: &ServedModel, source: ValueSource) {
         served.provider.clone_into(&mut self.agent.provider);
         served.model.clone_into(&mut self.agent.model);
         self.model = Some(source);
@@ -66,7 +66,7 @@ impl ResolvedAgent {
 }
 
 /// The enabled agents in the order of the file.
-pub(super) fn enabled_agents(
+fn enabled_agents(
     entries: &[Value],
     scope: &AgentScope,
     layers: &mut Layers,
@@ -208,7 +208,7 @@ fn tools(entries: &[Value], path: &KeyPath, findings: &mut Diagnostics) -> Vec<T
 }
 
 /// The roles that `--agents` names, canonical and without repeats; an error if one does not exist.
-pub(super) fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
+fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
     let known = scope.roles();
     let mut roles: Vec<String> = Vec::new();
     for name in asked.iter().map(|role| role.trim()).filter(|role| !role.is_empty()) {
@@ -222,7 +222,7 @@ pub(super) fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<St
 }
 
 /// The agents with one of `roles`, in their order, then a built-in agent for each missing role.
-pub(super) fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
+fn of_roles(agents: Vec<ResolvedAgent>, roles: &[String], scope: &AgentScope) -> Vec<ResolvedAgent> {
     let mut agents: Vec<ResolvedAgent> = agents.into_iter().filter(|one| roles.contains(&one.agent.role)).collect();
     for role in roles {
         if agents.iter().any(|one| one.agent.role == *role) {

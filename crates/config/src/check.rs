@@ -33,7 +33,7 @@ pub struct CheckedTree {
 }
 
 /// Whether a key is a remark for readers, which is allowed everywhere and ignored, since JSON has no comments.
-pub(super) fn is_remark(key: &str) -> bool {
+fn is_remark(key: &str) -> bool {
     key == "$schema" || key.starts_with("$comment") || key.starts_with("//")
 }
 

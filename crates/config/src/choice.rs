@@ -18,9 +18,9 @@ use super::load::ResolveContext;
 use super::overrides::Switch;
 
 /// The environment variable that names the default model.
-pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
+const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
 /// The environment variable that names the default provider.
-pub(super) const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
+const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
 
 /// The models for agents and judges that name none, and the reason for the choice.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -172,7 +172,7 @@ impl fmt::Display for ProblemSubject {
 }
 
 /// The position of the value at `path` in `text`; if absent, of its nearest container.
-pub(super) fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
+fn locate(values: &JsonText, text: &str, path: &KeyPath) -> Option<Location> {
     text.get(..values.start(path)?).map(Location::after)
 }
 

@@ -12,7 +12,7 @@ use super::{CallsArgs, ModelArgs, RunArgs, dollars};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(in crate::cli) struct ReviewArgs {
-    /// Files and directories: only their part of the change
+    /// Review only these files or directories
     #[arg(value_name = "PATHS")]
     pub(in crate::cli) paths: Vec<PathBuf>,
 
@@ -33,7 +33,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Change", long, value_name = "REVIEW")]
     pub(in crate::cli) since: Option<String>,
 
-    /// The form of the result
+    /// The format of the result
     #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
     pub(in crate::cli) format: ReviewFormat,
 

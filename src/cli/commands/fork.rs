@@ -73,7 +73,7 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     });
     let stages = stages.unwrap_or_default();
     let behind = stages.iter().skip_while(|stage| stage.yields != Some(ResultKind::Proposal)).skip(1);
-    let next = behind.into_iter().find(|stage| stage.is_place && stage.in_round && stage.makes_calls());
+    let next = behind.into_iter().find(|stage| stage.is_transition_target && stage.in_round && stage.makes_calls());
     Ok(next.map_or(ForkPoint::START, |stage| ForkPoint::before(1, stage.id)))
 }
 

@@ -70,8 +70,8 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             return nothing("There is no change to review.", "No change, and no findings.", end, args, terminal);
         }
         Found::OnlyPermissions => {
-            let said = "Nothing to read: only permissions changed.";
-            return nothing(said, "Only permissions changed, and no findings.", end, args, terminal);
+            let said = "Nothing to review: only file modes changed.";
+            return nothing(said, "Only file modes changed; nothing to review.", end, args, terminal);
         }
     };
     let mut change = match &args.since {

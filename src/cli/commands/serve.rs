@@ -36,7 +36,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     check_calls("serve", &loaded.settings)?;
     terminal.warnings(loaded.warnings);
     let has_token = environment.token().is_some();
-    let workplace = DebateInputs {
+    let inputs = DebateInputs {
         directory: args.dir.as_ref().map_or_else(debates, |dir| Ok(Directory::at(dir)))?,
         config,
         environment,
@@ -45,7 +45,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
         max_calls: args.max_calls,
     };
     let options =
-        ServeOptions { host: args.host.clone(), port: args.port, places: args.max_debates.into(), ..local(workplace) };
+        ServeOptions { host: args.host.clone(), port: args.port, places: args.max_debates.into(), ..local(inputs) };
     let (notices, mut said) = unbounded_channel();
     let server = Server::bind(options, notices)?;
     while let Ok(warning) = said.try_recv() {
@@ -86,9 +86,9 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 }
 
 /// A server for this machine only.
-fn local(workplace: DebateInputs) -> ServeOptions {
-    let token = workplace.environment.token().map(str::to_owned);
-    ServeOptions { host: "127.0.0.1".to_owned(), port: 0, token, places: PLACES, workplace }
+fn local(inputs: DebateInputs) -> ServeOptions {
+    let token = inputs.environment.token().map(str::to_owned);
+    ServeOptions { host: "127.0.0.1".to_owned(), port: 0, token, places: PLACES, inputs }
 }
 
 /// A server for a single debate: `debate --serve`.
@@ -97,7 +97,7 @@ pub(in crate::cli) fn for_one_debate(
     environment: &Environment,
     max_cost: Option<Usd>,
 ) -> Result<Server, Error> {
-    let workplace = DebateInputs {
+    let inputs = DebateInputs {
         directory: debates()?,
         config: config.clone(),
         environment: environment.clone(),
@@ -106,7 +106,7 @@ pub(in crate::cli) fn for_one_debate(
         max_calls: None,
     };
     let (notices, _) = unbounded_channel();
-    Ok(Server::bind(local(workplace), notices)?)
+    Ok(Server::bind(local(inputs), notices)?)
 }
 
 /// A server on its own thread while a debate runs.

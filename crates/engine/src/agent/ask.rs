@@ -11,7 +11,7 @@ use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 use dialectic_base::figures::list;
 use dialectic_llm::{Caller, FailedCall, ModelError, Reply, Request, Turn};
 use dialectic_record::debate::{
-    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Reads, Relations, Solution, StoredReply,
+    AgentId, AnswerFormat, Challenge, Judgement, Metadata, Observation, ParsedAnswer, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{
     FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PointsAgain, PromptError, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
@@ -75,7 +75,7 @@ pub struct RequestResult {
     pub call: CallRecord,
     pub metadata: Metadata,
     /// The objections in its text, if any.
-    pub reading: Option<Box<Reading>>,
+    pub reading: Option<Box<ParsedAnswer>>,
 }
 
 /// The value of an answer.
@@ -140,7 +140,7 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestRes
     let Some((text, reads)) = text.zip(call.reads.as_ref()).filter(|_| answered.reading.is_none()) else {
         return Ok(answered);
     };
-    let reading = Some(reads.read(text)).filter(Reading::says_something).map(Box::new);
+    let reading = Some(reads.read(text)).filter(ParsedAnswer::says_something).map(Box::new);
     Ok(RequestResult { reading, ..answered })
 }
 
@@ -242,8 +242,8 @@ fn is_without_solution(missing: Option<&AnswerError>) -> bool {
 }
 
 /// The text that replaces a draft, without its answers, and those answers as read. A cut text replaces nothing.
-fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<Reading>), AnswerError> {
-    let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(Reading::says_something);
+fn rewritten(call: &Call, text: &str, cut: Option<Cut>) -> Result<(String, Option<ParsedAnswer>), AnswerError> {
+    let reading = call.reads.as_ref().map(|reads| reads.read(text)).filter(ParsedAnswer::says_something);
     let bare = reading.as_ref().map_or(Cow::Borrowed(text), |reading| reading.without_answers(text)).into_owned();
     let is_nothing = bare.trim().is_empty();
     match cut {
@@ -315,7 +315,7 @@ impl Ask {
     ///
     /// # Errors
     /// The first call fails permanently.
-    async fn points(mut self, reads: &Reads) -> Result<(ParsedText, Option<Reading>), FailedCall> {
+    async fn points(mut self, reads: &AnswerFormat) -> Result<(ParsedText, Option<ParsedAnswer>), FailedCall> {
         let unread = self.past.iter().position(|(reply, _)| reply.parse_error.is_some());
         let mut unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
         let is_kept = !unread.is_empty();
@@ -326,7 +326,7 @@ impl Ask {
             self.text().await?
         };
         let reading = reads.read(&first.text);
-        let said = |reading: Reading| Some(reading).filter(Reading::says_something);
+        let said = |reading: ParsedAnswer| Some(reading).filter(ParsedAnswer::says_something);
         if !reads.lacks_points(&reading) {
             return Ok((first, said(reading)));
         }
@@ -492,13 +492,15 @@ impl Ask {
 }
 
 /// The request to repeat the required part of a text, none of which could be parsed.
-fn once_more(reads: &Reads, missing: Option<&str>) -> String {
+fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     let said = match reads {
-        Reads::Findings(..) => FINDINGS_AGAIN.render(&()),
-        Reads::Opinion(_) => OPINIONS_AGAIN.render(&()),
-        Reads::Critique(_) | Reads::Review { .. } | Reads::Check(_) | Reads::Answers { .. } | Reads::Final(_) => {
-            POINTS_AGAIN.render(&PointsAgain { texts: missing })
-        }
+        AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),
+        AnswerFormat::Opinion(_) => OPINIONS_AGAIN.render(&()),
+        AnswerFormat::Critique(_)
+        | AnswerFormat::Review { .. }
+        | AnswerFormat::Check(_)
+        | AnswerFormat::Answers { .. }
+        | AnswerFormat::Final(_) => POINTS_AGAIN.render(&PointsAgain { texts: missing }),
     };
     // Tests render this template; the form alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
 use dialectic_record::debate::{
-    AgentId, Attachment, CallKey, Contribution, DIFF_ENDING, Debate, GivenUp, Ledger, Point, Position, Reads, Ruling,
-    shuffled,
+    AgentId, AnswerFormat, Attachment, CallKey, Contribution, DIFF_ENDING, Debate, Ledger, Point, Position,
+    RejectedApproach, Ruling, shuffled,
 };
 use dialectic_record::prompt::{
     self, ASSESS, AnsweredQuestion, Assess, Attached, Authored, BEGINNING, Beginning, Candidate, Focus, HISTORY,
@@ -58,7 +58,7 @@ pub struct Call {
     /// The characters missing for points that its lists left out.
     pub room: usize,
     /// How to read objections in the answer.
-    pub(super) reads: Option<Reads>,
+    pub(super) reads: Option<AnswerFormat>,
     /// The decisions shown, in order.
     pub(super) decisions: Vec<String>,
     /// The major requirements shown, in order.
@@ -390,7 +390,7 @@ impl<'a> ShownTexts<'a> {
 impl Call {
     /// Marks the answer to be read for objections.
     pub fn to_be_read(self, debate: &Debate) -> Self {
-        let reads = Reads::of(debate, &self.step.key, &self.step.inputs);
+        let reads = AnswerFormat::of(debate, &self.step.key, &self.step.inputs);
         Self { reads, ..self }
     }
 }
@@ -558,7 +558,7 @@ fn claims(debate: &Debate, step: &Step) -> String {
 
 /// An item for each review that rejects whole approaches.
 fn approaches(debate: &Debate) -> String {
-    let item = |(by, one): &(&AgentId, &GivenUp)| {
+    let item = |(by, one): &(&AgentId, &RejectedApproach)| {
         let whose = match &one.target {
             Some(target) if target == *by => "gives up its own approach".to_owned(),
             Some(target) => format!("gives up the approach of {}", text_label(debate, target)),
@@ -588,7 +588,7 @@ fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, show
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
     let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
     let points = shown.listed().map(str::to_owned);
-    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(|one| one.is_final_word));
+    let answered = shown.points.as_ref().is_none_or(|listed| !listed.points.iter().any(|one| one.is_unanswerable));
     Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, (points.as_deref(), answered)))
 }
 

@@ -162,7 +162,7 @@ fn with_ruling(one: &Point, ruling: Option<&Ruling>) -> String {
 /// The point and its history for the judge, noting missing answers and rechecks.
 fn to_judge(one: &Point) -> String {
     let mut entry = told(one);
-    if one.is_final_word {
+    if one.is_unanswerable {
         return entry;
     }
     if one.response().is_none() {

@@ -190,7 +190,7 @@ impl Calls {
         }
     }
 
-    fn land(&mut self, key: &CallKey, result: Result<RequestResult, FailedCall>) -> Option<Completion> {
+    fn finish_call(&mut self, key: &CallKey, result: Result<RequestResult, FailedCall>) -> Option<Completion> {
         let RunningCall { step, length, .. } = self.in_flight.remove(key)?;
         Some(Completion { step, length, result })
     }
@@ -282,7 +282,7 @@ impl Engine {
     }
 
     /// Handles an event; returns a finished call.
-    pub(super) fn notice(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
+    pub(super) fn handle_task_event(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
         match news {
             TaskEvent::Message(message) => match *message {
                 Message::Reserve(pending) => {
@@ -300,7 +300,7 @@ impl Engine {
                 }
                 Message::NotCopied(refusal) => return Err(StoreError::from(refusal).into()),
                 Message::Finished(key, result) => {
-                    return Ok(self.calls.land(&key, *result));
+                    return Ok(self.calls.finish_call(&key, *result));
                 }
             },
             TaskEvent::Died(task) => {
@@ -308,7 +308,7 @@ impl Engine {
                 if let Some(key) = died.map(|flying| flying.step.key.clone()) {
                     let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
                     self.abandon_cost(std::slice::from_ref(&key));
-                    return Ok(self.calls.land(&key, Err(FailedCall { error, attempts: 1, spent: None })));
+                    return Ok(self.calls.finish_call(&key, Err(FailedCall { error, attempts: 1, spent: None })));
                 }
             }
             TaskEvent::Ended => {}

@@ -185,7 +185,7 @@ impl Engine {
     }
 
     /// Whether enough agents are reachable to continue. Agents that were not called yet count as reachable.
-    fn can_do_without(&self) -> bool {
+    fn has_enough_agents(&self) -> bool {
         let can_reach = |id: &AgentId| {
             let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
             !self.outage.cut_off.contains(id) && self.provider_of(id).is_some_and(is_there)
@@ -196,14 +196,14 @@ impl Engine {
     }
 
     /// Whether the debate cannot continue before a server is back.
-    pub(super) fn is_cut_off(&self) -> bool {
-        !self.outage.waiting.is_empty() && !self.can_do_without()
+    pub(super) fn is_waiting_for_servers(&self) -> bool {
+        !self.outage.waiting.is_empty() && !self.has_enough_agents()
     }
 
     /// Decides the waiting calls of providers with nothing in flight: they fail if the debate can continue without
     /// them. Returns whether some did.
-    pub(super) fn do_without(&mut self) -> Result<bool, EngineError> {
-        if self.outage.waiting.is_empty() || !self.can_do_without() {
+    pub(super) fn fail_unreachable_calls(&mut self) -> Result<bool, EngineError> {
+        if self.outage.waiting.is_empty() || !self.has_enough_agents() {
             return Ok(false);
         }
         let in_flight: BTreeSet<_> = self.calls.keys().filter_map(|key| self.provider_of(&key.agent_id)).collect();
@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// Waits for an unreachable server or pauses, and returns the trigger with which the debate leaves stage `id`.
-    pub(super) async fn sit_out(&mut self, id: StageId) -> Result<Trigger, EngineError> {
+    pub(super) async fn wait_for_servers(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         let calls = self.outage.waiting.len();
         let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
         let is_limit = self.outage.is_limit();
@@ -229,7 +229,7 @@ impl Engine {
             self.outage.ends_run = true;
             return Ok(Trigger::PAUSE);
         }
-        while self.is_cut_off() {
+        while self.is_waiting_for_servers() {
             let due = Instant::now() + self.outage.next_wait();
             loop {
                 tokio::select! {
@@ -240,7 +240,7 @@ impl Engine {
                             return Ok(Trigger::PAUSE);
                         }
                         // The judge may be reachable without the server.
-                        if self.has_to_leave(id) {
+                        if self.must_close(id) {
                             return Ok(Trigger::STOP);
                         }
                     }
@@ -296,7 +296,7 @@ impl Engine {
         let stages = self.protocol.stages;
         let rank = |id: StageId| stages.iter().position(|stage| stage.info.id == id);
         // Kinds of call belong to the stage that follows them.
-        let place = |id| (rank(id)?..stages.len()).find(|rank| stages[*rank].info.is_place);
+        let place = |id| (rank(id)?..stages.len()).find(|rank| stages[*rank].info.is_transition_target);
         let first = keys.iter().filter_map(|key| place(key.stage)).chain(rank(reached)).min();
         self.append(Event::Reopened { keys })?;
         Ok(first.map_or(reached, |rank| stages[rank].info.id))

@@ -11,9 +11,9 @@ use dialectic_base::problem::NO_ANSWER;
 use dialectic_llm::{Turn, request_bytes};
 use dialectic_record::debate::{
     Advice, AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Clarification, DIFF_ENDING,
-    Debate, Evaluation, Event, Found, GivenUp, Judgement, Ledger, Metadata, Place, Point, PointId, RaisedPoint,
-    Reading, RecheckStanding, Recorded, RelatedPair, Relation, Relations, Report, Response, ResultKind, Severity,
-    Solution, StageId, Stance, Statement, Summary, SummaryMetadata, Timestamp,
+    Debate, Evaluation, Event, Found, Judgement, Ledger, Metadata, ParsedAnswer, Place, Point, PointId, RaisedPoint,
+    RecheckStanding, Recorded, RejectedApproach, RelatedPair, Relation, Relations, Report, Response, ResultKind,
+    Severity, Solution, StageId, Stance, Statement, Summary, SummaryMetadata, Timestamp,
 };
 use dialectic_record::protocol::{BudgetClass, Delivery, Next, OutputSpec, Protocol, Stage, Step};
 
@@ -119,7 +119,7 @@ impl<'a> Rehearsal<'a> {
             if stage == closing || Some(stage) == check {
                 break;
             }
-            stage = match self.visit(stage)? {
+            stage = match self.run_stage(stage)? {
                 Next::Go(next) => next,
                 Next::Begin(_) if self.debate.current_round >= until => {
                     self.goes_on = true;
@@ -159,7 +159,7 @@ impl<'a> Rehearsal<'a> {
         let mut stage = check.unwrap_or(self.protocol.closing);
         for _ in 0..MOST_TRANSITIONS {
             self.apply(Event::StageEntered { stage });
-            match self.visit(stage)? {
+            match self.run_stage(stage)? {
                 Next::Go(next) => stage = next,
                 Next::Begin(next) => return Ok(Some(next)),
                 Next::Suspend | Next::Done | Next::Fail | Next::Pause => break,
@@ -179,7 +179,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// Makes the calls of a stage and returns what follows.
-    fn visit(&mut self, stage: StageId) -> Result<Next, EngineError> {
+    fn run_stage(&mut self, stage: StageId) -> Result<Next, EngineError> {
         let Some(declared) = self.protocol.stage(stage) else { return Ok(Next::Done) };
         // A step that is never answered would be asked forever.
         let mut tried = HashSet::new();
@@ -257,7 +257,7 @@ impl<'a> Rehearsal<'a> {
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
         let demanding = self.answers.demanding;
         let reading = yields.map(|yields| self.reading(yields, step, text.len(), listed));
-        let reading = reading.filter(Reading::says_something).map(Box::new);
+        let reading = reading.filter(ParsedAnswer::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
@@ -404,7 +404,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The objections in a filler of `length` bytes: the maximum number of points.
-    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> Reading {
+    fn reading(&self, yields: ResultKind, step: &Step, length: usize, listed: &[Point]) -> ParsedAnswer {
         let (key, SampleAnswers { demanding, disputes, .. }) = (&step.key, self.answers);
         let points = |target: Option<&AgentId>, texts: usize| {
             let count = if target.is_none() { POINTS } else { POINTS_OF_EACH };
@@ -413,18 +413,19 @@ impl<'a> Rehearsal<'a> {
             let (text, target) = (self.filler(bytes), target.cloned());
             vec![RaisedPoint { target, ..RaisedPoint::new(Severity::Major, text) }; count]
         };
-        let raising = |points| Reading { points: Some(points), ..Reading::default() };
+        let raising = |points| ParsedAnswer { points: Some(points), ..ParsedAnswer::default() };
         match (yields, &key.target_agent_id) {
             (ResultKind::Critique, Some(target)) => {
-                Reading { rechecks: self.rechecks(step, target, length), ..raising(points(None, 1)) }
+                ParsedAnswer { rechecks: self.rechecks(step, target, length), ..raising(points(None, 1)) }
             }
             // One critique covers all texts.
             (ResultKind::Critique, None) => {
                 let texts = || step.inputs.iter().map(|of| &of.agent_id);
                 let given_up = texts().filter(|_| disputes);
-                let given_up = given_up.map(|of| GivenUp { target: Some(of.clone()), reason: "x".repeat(POINT_BYTES) });
+                let given_up =
+                    given_up.map(|of| RejectedApproach { target: Some(of.clone()), reason: "x".repeat(POINT_BYTES) });
                 let points = texts().flat_map(|of| points(Some(of), step.inputs.len())).collect();
-                Reading { given_up: given_up.collect(), ..raising(points) }
+                ParsedAnswer { given_up: given_up.collect(), ..raising(points) }
             }
             // A draft without findings is not rewritten.
             (ResultKind::Check, _) if demanding => {
@@ -436,14 +437,14 @@ impl<'a> Rehearsal<'a> {
                     reason: Some(self.remark(length, listed.len())),
                 };
                 let verifications = listed.iter().filter(|_| disputes).map(verification).collect();
-                Reading { verifications, ..raising(points(None, 1)) }
+                ParsedAnswer { verifications, ..raising(points(None, 1)) }
             }
             (ResultKind::Check, _) => raising(Vec::new()),
-            (ResultKind::Proposal, None) => Reading {
+            (ResultKind::Proposal, None) => ParsedAnswer {
                 change: Some(Change { added: 1, removed: 1 }),
                 decisions: (1..=DECISIONS).map(|number| decision(demanding.then_some(&key.agent_id), number)).collect(),
                 answers: self.replies(step, length),
-                ..Reading::default()
+                ..ParsedAnswer::default()
             },
             // The whole text, so that its readers get the maximum length.
             (ResultKind::Findings, _) => {
@@ -457,7 +458,7 @@ impl<'a> Rehearsal<'a> {
                     Some(Place { path, lines: None })
                 };
                 let finding = |at| RaisedPoint { place: place(at), ..RaisedPoint::new(Severity::Major, text.as_str()) };
-                Reading { findings: Some((0..POINTS).map(finding).collect()), ..Reading::default() }
+                ParsedAnswer { findings: Some((0..POINTS).map(finding).collect()), ..ParsedAnswer::default() }
             }
             (ResultKind::Opinion, Some(author)) => {
                 let findings = self.debate.findings_of(author, key.round).unwrap_or_default();
@@ -468,7 +469,7 @@ impl<'a> Rehearsal<'a> {
                     section: None,
                     reason: reason.clone(),
                 };
-                Reading { opinions: findings.into_iter().map(opinion).collect(), ..Reading::default() }
+                ParsedAnswer { opinions: findings.into_iter().map(opinion).collect(), ..ParsedAnswer::default() }
             }
             (ResultKind::Opinion, None)
             | (ResultKind::Proposal, Some(_))
@@ -486,7 +487,7 @@ impl<'a> Rehearsal<'a> {
                 | ResultKind::Verdict
                 | ResultKind::Solution,
                 _,
-            ) => Reading::default(),
+            ) => ParsedAnswer::default(),
         }
     }
 

@@ -14,7 +14,7 @@ use dialectic_base::figures::thousands;
 use dialectic_llm::{FailedCall, ModelError};
 use dialectic_record::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
-    Event, Failure, Metadata, Reading, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
+    Event, Failure, Metadata, ParsedAnswer, ResultKind, Round, Shortened, Signal, Solution, StageId, Summary,
     SummaryMetadata, TerminationSettings, Timestamp, describe_opened, opened,
 };
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
@@ -40,7 +40,7 @@ fn failure(step: &Step, failed: &FailedCall) -> Failure {
 
 impl Engine {
     /// Records the result of a call. Returns whether to recompute the wanted calls.
-    pub(super) fn take(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
+    pub(super) fn record_completion(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
         if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
         }
@@ -434,7 +434,7 @@ pub(super) fn contribution(
     content: Arc<str>,
     target: Option<AgentId>,
     metadata: Metadata,
-    reading: Option<Box<Reading>>,
+    reading: Option<Box<ParsedAnswer>>,
 ) -> Arc<Contribution> {
     Arc::new(Contribution {
         agent_id: settings.id.clone(),

@@ -15,7 +15,7 @@ impl Engine {
     /// # Errors
     /// It cannot be saved, or the program has a defect. The debate can be resumed from its last event.
     pub async fn run(&mut self) -> Result<RunEnding, EngineError> {
-        let ended = self.go_through().await;
+        let ended = self.run_stages().await;
         // Abandons calls before the last save, so that no event follows it.
         self.calls = Calls::new();
         let saved = match ended {
@@ -28,7 +28,7 @@ impl Engine {
         saved
     }
 
-    async fn go_through(&mut self) -> Result<RunEnding, EngineError> {
+    async fn run_stages(&mut self) -> Result<RunEnding, EngineError> {
         self.outage.begin_run();
         self.host = Host::of(&self.record.entry());
         self.budget.iter_mut().for_each(|budget| budget.shown.clear());
@@ -39,7 +39,7 @@ impl Engine {
         }
         self.plan_costs(self.debate().current_round.max(1))?;
         // Interrupted calls are repeated. A run killed after the decision to stop had not left its stage.
-        let stops = self.has_to_leave(reached);
+        let stops = self.must_close(reached);
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
@@ -56,7 +56,7 @@ impl Engine {
                 self.outage.give_up();
             }
             stage = match self.protocol.next(stage, trigger)? {
-                Next::Go(_) if trigger == Trigger::STOP => self.wound_up_in(),
+                Next::Go(_) if trigger == Trigger::STOP => self.closing_stage(),
                 Next::Go(next) => next,
                 Next::Begin(next) => self.begin_round(next)?,
                 Next::Suspend => {
@@ -96,7 +96,7 @@ impl Engine {
         self.plan_costs_of(&ahead, round)?;
         if !self.is_plan_affordable() {
             self.stop_for_budget()?;
-            return Ok(self.wound_up_in());
+            return Ok(self.closing_stage());
         }
         self.append(Event::RoundBegun { round, stage })?;
         self.start_the_clock();
@@ -111,17 +111,17 @@ impl Engine {
         tokio::select! {
             biased;
             // Listed first: an answer that arrives with the interrupt is paid for and must be recorded.
-            trigger = self.visit(stage) => trigger,
+            trigger = self.run_stage(stage) => trigger,
             () = cancel.cancelled() => Ok(Trigger::PAUSE),
         }
     }
 
     /// Makes the calls of a stage, and ready calls of later stages, until its own have finished.
-    pub(super) async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
+    pub(super) async fn run_stage(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.yields == Some(ResultKind::Check)) {
             // A reading may have to be recorded first.
-            self.look(id)?;
+            self.refresh_open_steps(id)?;
         }
         if self.protocol.is_closing(id) {
             // The answer's inputs are complete: only the closing is needed now.
@@ -130,21 +130,21 @@ impl Engine {
             // The inputs are known: reserve for their actual length, not the worst case.
             self.plan_costs(self.debate().current_round.max(1))?;
         }
-        self.forgo_check(id)?;
+        self.skip_check(id)?;
         if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
             self.start_the_clock();
         }
         let mut is_stale = true;
         loop {
             self.drain_commands()?;
-            if self.has_to_leave(id) || self.is_pausing {
+            if self.must_close(id) || self.is_pausing {
                 self.open.clear();
                 if !self.is_pausing {
                     self.drop_unwanted_host_requests();
                 }
                 match self.next_arrival().await? {
                     Some(arrival) => {
-                        self.take(&arrival)?;
+                        self.record_completion(&arrival)?;
                     }
                     None if self.is_pausing => return Ok(Trigger::PAUSE),
                     None => return Ok(Trigger::STOP),
@@ -152,22 +152,22 @@ impl Engine {
                 is_stale = true;
                 continue;
             }
-            is_stale |= self.do_without()?;
-            if self.is_cut_off() {
+            is_stale |= self.fail_unreachable_calls()?;
+            if self.is_waiting_for_servers() {
                 // Calls in flight finish normally.
                 match self.next_arrival().await? {
                     Some(arrival) => {
-                        self.take(&arrival)?;
+                        self.record_completion(&arrival)?;
                     }
                     // Told to pause meanwhile: the calls that wait for permission get none.
                     None if self.is_pausing => {}
-                    None => return self.sit_out(id).await,
+                    None => return self.wait_for_servers(id).await,
                 }
                 is_stale = true;
                 continue;
             }
             if is_stale {
-                self.look(id)?;
+                self.refresh_open_steps(id)?;
                 if let Some(reason) = self.broken() {
                     return self.fail(reason);
                 }
@@ -178,7 +178,7 @@ impl Engine {
             }
             match self.next_arrival().await? {
                 Some(arrival) => {
-                    is_stale = self.take(&arrival)?;
+                    is_stale = self.record_completion(&arrival)?;
                     // The last result may lead to another call of the stage.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
@@ -239,7 +239,7 @@ impl Engine {
     }
 
     /// Asks the protocol for facts, which it records, and for wanted calls.
-    fn look(&mut self, id: StageId) -> Result<(), EngineError> {
+    fn refresh_open_steps(&mut self, id: StageId) -> Result<(), EngineError> {
         let within_reach = self.protocol.within_reach(id);
         for stage in &within_reach {
             // A fact can lead to others.
@@ -345,7 +345,7 @@ impl Engine {
     /// Shows that a stage has ended, including nested calls.
     fn end_announced(&mut self, id: StageId) {
         let is_over = |stage: StageId| {
-            let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_place);
+            let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_transition_target);
             stage == id || (is_kind && !self.open.iter().any(|open| open.step.key.stage == stage))
         };
         let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
@@ -375,7 +375,7 @@ impl Engine {
             tokio::select! {
                 biased;
                 news = self.calls.next() => {
-                    if let Some(arrival) = self.notice(news)? {
+                    if let Some(arrival) = self.handle_task_event(news)? {
                         return Ok(Some(arrival));
                     }
                 }
@@ -388,15 +388,15 @@ impl Engine {
 impl Engine {
     /// Whether a closing debate leaves this stage early. It finishes the closing stage, and its check unless the user
     /// stopped the debate.
-    pub(super) fn has_to_leave(&self, stage: StageId) -> bool {
+    pub(super) fn must_close(&self, stage: StageId) -> bool {
         let rank = |id: StageId| self.protocol.stages.iter().position(|stage| stage.info.id == id);
-        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.wound_up_in());
+        let is_over_money = self.is_out_of_money() && rank(stage) >= rank(self.closing_stage());
         self.is_stopping() && stage != self.protocol.closing && !is_over_money
     }
 
     /// The stage that a closing debate enters. The reserve for the check is used even if the check precedes the
     /// closing.
-    pub(super) fn wound_up_in(&self) -> StageId {
+    fn closing_stage(&self) -> StageId {
         let is_wanted = self.is_out_of_money() && has_something_to_check(self.debate());
         check_before_closing(self.protocol).filter(|_| is_wanted).unwrap_or(self.protocol.closing)
     }

@@ -144,7 +144,7 @@ impl Prepared {
     /// # Errors
     /// It cannot be saved; then nothing of it is kept.
     pub fn begin(self) -> Result<Ready, StoreError> {
-        self.begin_telling(|_| {})
+        self.begin_with_id(|_| {})
     }
 
     /// Records the debate. `tell` receives the id of a new one before its first event is written, so that a caller
@@ -152,7 +152,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As for [`begin`](Self::begin).
-    pub fn begin_telling(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
+    pub fn begin_with_id(self, tell: impl Fn(&DebateId)) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin, copied } = self;
         let (record, past, begun, most) = match origin {
             Origin::Saved { mut record, past, most } => {

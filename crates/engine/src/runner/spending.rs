@@ -73,7 +73,7 @@ pub enum SpendingError {
 /// The contents of the ledger.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Beside {
+struct SpendingFile {
     format_version: u32,
     /// The spending of removed debates and of evaluations, by day (UTC).
     removed: Vec<Removed>,
@@ -95,7 +95,7 @@ struct LedgerFormat {
     format_version: u32,
 }
 
-impl Beside {
+impl SpendingFile {
     /// Reads a directory's ledger. Damage is an error, since the spending is unknown then.
     fn read(directory: &Directory) -> Result<Self, SpendingError> {
         let path = directory.path().join(LEDGER);
@@ -162,7 +162,7 @@ impl SpendingLock {
     /// # Errors
     /// The ledger cannot be read or written.
     pub fn note_limit(&self, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
-        let mut beside = Beside::read(&self.directory)?;
+        let mut beside = SpendingFile::read(&self.directory)?;
         let before = beside.limits.clone();
         let is_run = |id: &str| Entry::of_state(&self.directory.state_path(&DebateId::new(id))).is_held();
         beside.limits.retain(|other, _| other != id.as_str() && is_run(other));
@@ -181,7 +181,7 @@ impl SpendingLock {
 pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
     let path = directory.path().join(LEDGER);
     let is_kept = path.try_exists().map_err(|source| SpendingError::Unreadable { path, source })?;
-    if !is_kept || Beside::read(directory)?.limits.get(id.as_str()) == limit.as_ref() {
+    if !is_kept || SpendingFile::read(directory)?.limits.get(id.as_str()) == limit.as_ref() {
         return Ok(());
     }
     SpendingLock::take(directory)?.note_limit(id, limit)
@@ -193,7 +193,7 @@ pub fn renew_limit(directory: &Directory, id: &DebateId, limit: Option<Usd>) -> 
 /// The ledger cannot be read or written.
 pub fn note_spent(directory: &Directory, usd: Usd) -> Result<(), SpendingError> {
     let _lock = SpendingLock::take(directory)?;
-    let (mut beside, day) = (Beside::read(directory)?, Utc::now().date_naive());
+    let (mut beside, day) = (SpendingFile::read(directory)?, Utc::now().date_naive());
     match beside.removed.iter_mut().find(|one| one.id == EVALUATIONS && one.day == day) {
         Some(one) => one.usd += usd,
         None => beside.removed.push(Removed { id: EVALUATIONS.to_owned(), day, usd }),
@@ -215,7 +215,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
     };
     if !by_day.is_empty() {
         // Written before the removal: an existing debate counts by its journal.
-        let mut beside = Beside::read(directory)?;
+        let mut beside = SpendingFile::read(directory)?;
         let id = entry.id();
         beside.removed.retain(|before| before.id != id);
         beside.removed.extend(by_day.into_iter().map(|(day, usd)| Removed { id: id.clone(), day, usd }));
@@ -233,7 +233,7 @@ pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError>
 /// The directory or the ledger cannot be read.
 pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
     let today = Utc::now().date_naive();
-    let beside = Beside::read(directory)?;
+    let beside = SpendingFile::read(directory)?;
     let mut spent = Usd::ZERO;
     for entry in directory.entries()? {
         let Some(journal) = &entry.journal else { continue };
@@ -325,7 +325,7 @@ mod tests {
             let (id, day, usd) = ((*id).to_owned(), *day, Usd::from_dollars(*usd));
             Removed { id, day, usd }
         });
-        let beside = Beside { format_version: 1, removed: removed.collect(), limits: BTreeMap::new() };
+        let beside = SpendingFile { format_version: 1, removed: removed.collect(), limits: BTreeMap::new() };
         beside.write(directory).unwrap();
     }
 
@@ -350,7 +350,7 @@ mod tests {
             note_spent(&directory, Usd::from_dollars(0.25)).unwrap();
         }
         assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(0.5));
-        assert_eq!(Beside::read(&directory).unwrap().removed.len(), 1);
+        assert_eq!(SpendingFile::read(&directory).unwrap().removed.len(), 1);
     }
 
     #[test]
@@ -387,7 +387,7 @@ mod tests {
         lock.note_limit(&one, Some(Usd::from_dollars(0.5))).unwrap();
         // The first one is not running.
         lock.note_limit(&two, Some(Usd::from_dollars(0.25))).unwrap();
-        let limits = Beside::read(&directory).unwrap().limits;
+        let limits = SpendingFile::read(&directory).unwrap().limits;
         assert_eq!(limits.into_keys().collect::<Vec<_>>(), [two.to_string()]);
     }
 
@@ -395,7 +395,7 @@ mod tests {
     fn a_run_replaces_what_was_noted_for_the_one_before() {
         let (_keep, directory) = directory();
         let id = DebateId::new(ID);
-        let noted = || Beside::read(&directory).unwrap().limits.get(ID).copied();
+        let noted = || SpendingFile::read(&directory).unwrap().limits.get(ID).copied();
         let (half, one) = (Usd::from_dollars(0.5), Usd::from_dollars(1.0));
         // No server has ever been here: nothing is written.
         renew_limit(&directory, &id, Some(one)).unwrap();

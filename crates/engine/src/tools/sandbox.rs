@@ -167,7 +167,7 @@ impl ContextDirectory {
     ///
     /// # Errors
     /// The path is refused, does not exist, or is not a file.
-    pub(super) fn open_file(&self, path: &str) -> Result<File, AccessError> {
+    fn open_file(&self, path: &str) -> Result<File, AccessError> {
         match self.open_inside(path) {
             Ok((Opened::File(file), _)) => Ok(file),
             Ok((Opened::Directory(_), _)) => Err(AccessError::IsDirectory),

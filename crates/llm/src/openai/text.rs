@@ -58,7 +58,7 @@ pub(super) fn tolerable(json: &str) -> Option<String> {
 }
 
 /// `json` without escapes of lone surrogates.
-pub(super) fn well_formed(json: &str) -> Cow<'_, str> {
+fn well_formed(json: &str) -> Cow<'_, str> {
     Mender::default().mend(json)
 }
 

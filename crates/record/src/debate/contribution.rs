@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::{CallRecord, Cut, ToolCall, ToolResult};
 
-use super::{AgentId, Lens, Reading, StageId};
+use super::{AgentId, Lens, ParsedAnswer, StageId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,7 +25,7 @@ pub struct Contribution {
     pub target_agent_id: Option<AgentId>,
     /// The objections read from it when it was recorded; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reading: Option<Box<Reading>>,
+    pub reading: Option<Box<ParsedAnswer>>,
 }
 
 impl Contribution {

@@ -184,7 +184,7 @@ pub enum Event {
         /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// The text without the assessment, if it replaces a checked draft: its [`Reading`](super::Reading) holds the
+        /// The text without the assessment, if it replaces a checked draft: its [`ParsedAnswer`](super::ParsedAnswer) holds the
         /// answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,

@@ -418,7 +418,7 @@ impl Debate {
         let stages = Arc::clone(&self.stages);
         let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
         // Kinds of call belong to the stage that follows them.
-        let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_place).count();
+        let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_transition_target).count();
         let reached = reached - kinds;
         let again = |key: &CallKey| {
             let stage = stages.iter().enumerate().find(|(_, stage)| stage.id == key.stage);

@@ -117,7 +117,7 @@ impl ForkPoint {
         let name = round.map_or(&*text, |(_, name)| name);
         let has_name = |stage: &&StageInfo| stage.id.as_str() == name || stage.words.all().contains(&name);
         let mut stages = debate.stages.iter().filter(has_name);
-        let stage = stages.clone().find(|stage| stage.is_place).or_else(|| stages.next());
+        let stage = stages.clone().find(|stage| stage.is_transition_target).or_else(|| stages.next());
         let stage = stage.map_or_else(|| StageId::from(name.to_owned()), |stage| stage.id);
         let last = || {
             let ranks = Ranks(&debate.stages);
@@ -192,7 +192,7 @@ impl Ranks<'_> {
     /// The first rank that a fork before `stage` repeats: its own, or the first of the ranks before it that cannot be a
     /// transition's target.
     fn begin(&self, stage: usize) -> usize {
-        let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_place).count();
+        let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_transition_target).count();
         stage - ahead
     }
 
@@ -220,7 +220,7 @@ impl Ranks<'_> {
     fn closing(&self) -> usize {
         let is_answer = |stage: &StageInfo| stage.yields == Some(ResultKind::Solution) && stage.is_essential;
         let last = self.0.len().saturating_sub(1);
-        self.0.iter().position(|stage| stage.is_place && is_answer(stage)).unwrap_or(last)
+        self.0.iter().position(|stage| stage.is_transition_target && is_answer(stage)).unwrap_or(last)
     }
 
     /// The position at which a stage was entered in `round`. Stages outside the rounds that recur between them follow
@@ -238,16 +238,18 @@ impl Ranks<'_> {
         let stage = self.of(id);
         let known = self.0.get(stage);
         match known {
-            Some(known) if known.is_place && known.in_round && point.round == 0 => Err(ForkError::RoundZero(id)),
-            Some(known) if known.is_place && known.yields.is_some() => Ok((point.round, stage)),
+            Some(known) if known.is_transition_target && known.in_round && point.round == 0 => {
+                Err(ForkError::RoundZero(id))
+            }
+            Some(known) if known.is_transition_target && known.yields.is_some() => Ok((point.round, stage)),
             _ => {
-                if known.is_some_and(|known| !known.is_place)
+                if known.is_some_and(|known| !known.is_transition_target)
                     && let Some(place) = stage::place_of(self.0, id)
                 {
                     let at = ForkPoint::before(point.round, place.id);
                     return Err(ForkError::KindOfCall { stage: id, at });
                 }
-                let at = self.0.iter().filter(|stage| stage.is_place && stage.makes_calls());
+                let at = self.0.iter().filter(|stage| stage.is_transition_target && stage.makes_calls());
                 Err(ForkError::UnknownStage { stage: id, known: at.map(|stage| stage.id.to_string()).collect() })
             }
         }

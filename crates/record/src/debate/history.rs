@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, Metadata, Reading, ResultKind, Round, StageId};
+use super::{AgentId, Contribution, Debate, Metadata, ParsedAnswer, ResultKind, Round, StageId};
 
 impl Contribution {
     /// A copy of this text as a contribution of `stage` in the next round, without a call. `model` is its author's.
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
         // Its answers belong to the earlier round; their position belongs to the text.
         let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
-        let reading = answers_at.map(|at| Box::new(Reading { answers_at: Some(at), ..Reading::default() }));
+        let reading = answers_at.map(|at| Box::new(ParsedAnswer { answers_at: Some(at), ..ParsedAnswer::default() }));
         Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
     }
 }

@@ -85,9 +85,10 @@ pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use wire::Timestamp;
 
 pub use crate::points::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found, GivenUp, Ledger,
-    Move, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers, ReadCritique, Reading,
-    Reads, RecheckStanding, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText, ReviewedFinding, Ruling,
-    Severity, Since, Stance, Statement, Tally, Voices, describe_opened, describe_review, opened, read_answers,
-    read_check, read_critique, read_decisions, read_findings, read_given_up, read_opinions, read_review,
+    ANSWERS_HEADING, AnswerFormat, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found,
+    Ledger, Move, ParsedAnswer, Past, Place, Point, PointHistory, PointId, PointStatus, RaisedPoint, ReadAnswers,
+    ReadCritique, RecheckStanding, RejectedApproach, Remark, RemarkKind, RemarkTime, Report, Response, ReviewText,
+    ReviewedFinding, Ruling, Severity, Since, Stance, Statement, Tally, Voices, describe_opened, describe_review,
+    opened, read_answers, read_check, read_critique, read_decisions, read_findings, read_given_up, read_opinions,
+    read_review,
 };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{
-    ASSESSMENT, AgentId, Contribution, Debate, PanelInfo, RaisedPoint, Reading, Settings, Solution, Statement,
+    ASSESSMENT, AgentId, Contribution, Debate, PanelInfo, ParsedAnswer, RaisedPoint, Settings, Solution, Statement,
 };
 
 /// The words before a number in prompts: a text of a debate, a reader of a review.
@@ -129,7 +129,7 @@ impl<'a> Names<'a> {
         self.in_shared(&mut one.content);
     }
 
-    fn in_reading(&self, reading: &mut Reading) {
+    fn in_reading(&self, reading: &mut ParsedAnswer) {
         for point in reading.points.iter_mut().chain(&mut reading.findings).flatten() {
             self.in_point(point);
         }

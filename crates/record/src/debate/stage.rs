@@ -63,8 +63,8 @@ pub struct StageInfo {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_turn: bool,
     /// Whether the protocol's table names it, unlike a kind of call within another stage.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_place: bool,
+    #[serde(rename = "isPlace", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_transition_target: bool,
     /// The kind of its results; absent if it makes no calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields: Option<ResultKind>,
@@ -81,7 +81,7 @@ impl StageInfo {
             words: StageWords::new(words),
             in_round: false,
             in_turn: false,
-            is_place: true,
+            is_transition_target: true,
             yields: None,
             is_essential: false,
         }
@@ -118,7 +118,7 @@ impl StageInfo {
 
     /// Makes it a kind of call within the next stage.
     pub const fn kind_of_call(mut self) -> Self {
-        self.is_place = false;
+        self.is_transition_target = false;
         self
     }
 }
@@ -181,7 +181,7 @@ pub struct StageWords {
 
 /// The stage that makes these calls: itself, or the next real one.
 pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
-    stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_place)
+    stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_transition_target)
 }
 
 /// The index of that stage's place in the list; past the end if it has none.

@@ -77,8 +77,8 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
         // A kind of call begins with its first call, somewhere within its stage.
-        let is_place = stages.get(rank).is_some_and(|stage| stage.is_place);
-        let entry = if is_place { entered(events, &clock, run, first, stage) } else { None };
+        let is_transition_target = stages.get(rank).is_some_and(|stage| stage.is_transition_target);
+        let entry = if is_transition_target { entered(events, &clock, run, first, stage) } else { None };
         let start = match entry {
             Some(index) if clock.at(index).time <= first.begun => (clock.at(index).time, index, Rank::StageAfterEntry),
             _ => (first.begun, first.index, Rank::StageStarted),

@@ -10,7 +10,7 @@ use crate::debate::{AgentId, Contribution, Debate, Lens, ResultKind, Solution, S
 
 use super::reading::lines;
 use super::{
-    Found, Ledger, Move, Point, PointId, RaisedPoint, Reading, RecheckStanding, Remark, RemarkKind, RemarkTime,
+    Found, Ledger, Move, ParsedAnswer, Point, PointId, RaisedPoint, RecheckStanding, Remark, RemarkKind, RemarkTime,
     Response, Statement,
 };
 
@@ -205,7 +205,7 @@ impl<'a> Fold<'a> {
         round: u32,
         one: &Contribution,
         target: &AgentId,
-        reading: &Reading,
+        reading: &ParsedAnswer,
         points: impl Iterator<Item = &'p RaisedPoint>,
     ) {
         let (at, debate) = (RemarkTime::Round(round), self.debate);
@@ -214,10 +214,10 @@ impl<'a> Fold<'a> {
         // Critics of one round speak simultaneously: only a later round rechecks answers.
         let is_passed_over = |known: &Point| {
             let is_own = debate.is_none() || known.critic_id == one.agent_id;
-            known.round < round && !known.was_passed_over && is_own
+            known.round < round && !known.was_not_reraised && is_own
         };
         let passed_over = criticised.points.iter_mut().map(|(_, known)| known).filter(|known| is_passed_over(known));
-        passed_over.for_each(|known| known.was_passed_over = true);
+        passed_over.for_each(|known| known.was_not_reraised = true);
         for recheck in &reading.rechecks {
             let Some(objection) = self.folded.point(&recheck.point) else { continue };
             let is_same = text.is_none() || text == objection.text;
@@ -237,18 +237,18 @@ impl<'a> Fold<'a> {
         let against = || criticised.all().filter(|known| known.draft.is_none());
         let before = against().filter(|known| known.round == round && known.critic_id == one.agent_id).count();
         let raised = against().count();
-        let is_final_word = one.target_agent_id.is_none() && debate.is_some_and(|debate| !debate.has_answers());
+        let is_unanswerable = one.target_agent_id.is_none() && debate.is_some_and(|debate| !debate.has_answers());
         let text_number = self.numbers.iter().position(|author| *author == target).map_or(0, |place| place + 1);
         for (number, point) in (1..).zip(points) {
             let id = PointId::new(round, &one.agent_id, target, before + number);
             let number = format!("{text_number}.{}", raised + number);
             let mut objection = Point::raised(id, number, round, target, point, raised_by(at, one));
-            (objection.text, objection.is_final_word) = (text, is_final_word);
+            (objection.text, objection.is_unanswerable) = (text, is_unanswerable);
             self.folded.add(objection);
         }
     }
 
-    fn answer(&mut self, round: u32, one: &Contribution, reading: &Reading) {
+    fn answer(&mut self, round: u32, one: &Contribution, reading: &ParsedAnswer) {
         let author = &one.agent_id;
         let criticised = self.folded.author(author);
         let answered = reading.answers.iter().filter_map(|reply| criticised.by_id.get(&reply.point));
@@ -280,7 +280,7 @@ impl<'a> Fold<'a> {
     fn reply(&mut self, at: RemarkTime, author: &AgentId, replies: &[Statement<Response>]) {
         for reply in replies {
             let Some(objection) = self.folded.point(&reply.point) else { continue };
-            objection.was_passed_over = false;
+            objection.was_not_reraised = false;
             objection.remarks.push(Remark::of(at, author, RemarkKind::Answered(reply.verdict), reply));
         }
     }
@@ -306,7 +306,7 @@ fn raised_by(at: RemarkTime, one: &Contribution) -> Remark {
 }
 
 /// The authors whose texts a critique criticises.
-fn targets(reading: &Reading) -> Vec<&AgentId> {
+fn targets(reading: &ParsedAnswer) -> Vec<&AgentId> {
     let mut targets: Vec<&AgentId> = Vec::new();
     for target in reading.points.iter().flatten().filter_map(|point| point.target.as_ref()) {
         if !targets.contains(&target) {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::{AgentId, CallKey, Contribution, Debate, ResultKind, Severity, StageInfo};
 
-use super::{Change, GivenUp, Point, PointId, RecheckStanding, RemarkTime, Response};
+use super::{Change, Point, PointId, RecheckStanding, RejectedApproach, RemarkTime, Response};
 
 /// An agent's changes in a round, and the points that caused them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Ledger {
     }
 
     /// Reviewers' remarks that reject whole approaches, each with its author.
-    pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &GivenUp)> {
+    pub fn given_up(debate: &Debate) -> Vec<(&AgentId, &RejectedApproach)> {
         let readings = debate.contributions().filter_map(|(_, one)| Some((&one.agent_id, one.reading.as_ref()?)));
         readings.flat_map(|(by, reading)| reading.given_up.iter().map(move |one| (by, one))).collect()
     }
@@ -122,7 +122,7 @@ impl Ledger {
         if has_readings {
             Self::of(debate)
         } else {
-            let ledger = Self::of(&debate.read_for_showing());
+            let ledger = Self::of(&debate.with_derived_points());
             let is_derived = !ledger.is_empty();
             Self { is_derived, ..ledger }
         }

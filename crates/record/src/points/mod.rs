@@ -1,6 +1,6 @@
 //! Points: the objections of critics and checkers, and the findings of a review.
 //!
-//! [`Reads`] says how the text of a call is parsed, `parser` parses it, and the [`Reading`] is recorded with the text. A
+//! [`AnswerFormat`] says how the text of a call is parsed, `parser` parses it, and the [`ParsedAnswer`] is recorded with the text. A
 //! point's state is the fold of the remarks about it in those readings and in the judge's rulings, in a [`Ledger`].
 
 mod findings;
@@ -24,7 +24,7 @@ pub use parser::{
     read_decisions, read_findings, read_given_up, read_opinions, read_review,
 };
 pub use point::{Decision, Point, PointHistory, PointId, PointStatus, RaisedPoint, Ruling, Severity};
-pub use reading::{Change, GivenUp, Reading, Reads};
+pub use reading::{AnswerFormat, Change, ParsedAnswer, RejectedApproach};
 pub use remark::{Found, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Stance, Statement};
 pub use tally::Tally;
 

@@ -224,13 +224,13 @@ pub struct PointHistory {
     /// What was said of it in order, beginning with the critic who raised it. Its state follows from this.
     pub remarks: Vec<Remark>,
     /// Whether its critic criticised the text again without mentioning it.
-    pub(super) was_passed_over: bool,
+    pub(super) was_not_reraised: bool,
     /// The text that its critic saw last.
     pub(super) text: Option<Fingerprint>,
     /// Whether its critic saw another text last than its author's current one.
     pub is_of_earlier_text: bool,
     /// Whether its protocol allows no answers or rechecks, as with a council's reviews.
-    pub is_final_word: bool,
+    pub is_unanswerable: bool,
 }
 
 dialectic_base::named! {
@@ -334,10 +334,10 @@ impl Point {
             lens: None,
             point: RaisedPoint { target: None, ..point.clone() },
             remarks: vec![by],
-            was_passed_over: false,
+            was_not_reraised: false,
             text: None,
             is_of_earlier_text: false,
-            is_final_word: false,
+            is_unanswerable: false,
         }))
     }
 
@@ -424,7 +424,7 @@ impl Point {
     /// critic did not contest later.
     pub fn is_settled(&self) -> bool {
         let PointState { recheck, open, .. } = self.state();
-        !open && (self.was_passed_over || recheck.is_some_and(|(standing, _)| standing.is_over()))
+        !open && (self.was_not_reraised || recheck.is_some_and(|(standing, _)| standing.is_over()))
     }
 
     /// Whether its author accepted it and the change was neither confirmed nor denied.
@@ -462,7 +462,7 @@ impl Point {
     /// The author's answer as text.
     pub fn answer_in_words(&self) -> &'static str {
         match self.state().answer {
-            None if self.is_final_word => NOTHING,
+            None if self.is_unanswerable => NOTHING,
             None => "unanswered",
             Some((Response::Accepted, answer)) if answer.is_bare_acceptance() => "accepted, no change named",
             Some((Response::Accepted, _)) => "accepted",

@@ -21,7 +21,7 @@ use super::{
 /// The objections read from a contribution when it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Reading {
+pub struct ParsedAnswer {
     /// The points of a critique. Empty if it states that it has none; absent if none could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<RaisedPoint>>,
@@ -33,7 +33,7 @@ pub struct Reading {
     pub unread_texts: usize,
     /// Approaches that a review rejects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub given_up: Vec<GivenUp>,
+    pub given_up: Vec<RejectedApproach>,
     /// Remarks on earlier points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rechecks: Vec<Statement<RecheckStanding>>,
@@ -60,7 +60,7 @@ pub struct Reading {
     pub decisions: Vec<String>,
 }
 
-impl Reading {
+impl ParsedAnswer {
     /// `text`, the source of this reading, without its answers.
     pub fn without_answers<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, self.answers_at.as_ref())
@@ -74,7 +74,7 @@ impl Reading {
 
 /// A reviewer's statement that a text's approach cannot be repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenUp {
+pub struct RejectedApproach {
     /// The author of the approach, if the review names the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
@@ -82,7 +82,7 @@ pub struct GivenUp {
     pub reason: String,
 }
 
-impl GivenUp {
+impl RejectedApproach {
     /// The reason, without a leading label of the text if the target already names its author.
     pub fn remark(&self) -> &str {
         let is_mark = |c: char| c.is_whitespace() || "*_`[]".contains(c);
@@ -110,7 +110,7 @@ pub struct Change {
 
 /// How to read a text, and its possible references.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reads {
+pub enum AnswerFormat {
     /// A critique: points, and rechecks of the critic's earlier ones, which were shown.
     Critique(Vec<Numbered>),
     /// A review of several texts: points against each.
@@ -156,7 +156,7 @@ fn numbers(points: &[Numbered]) -> Vec<&str> {
     points.iter().map(|point| point.number.as_str()).collect()
 }
 
-impl Reads {
+impl AnswerFormat {
     /// How to read the answer to this call. `inputs` are the calls in its prompt.
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
@@ -223,16 +223,16 @@ impl Reads {
     }
 
     /// Parses the text, as a pure function.
-    pub fn read(&self, text: &str) -> Reading {
+    pub fn read(&self, text: &str) -> ParsedAnswer {
         match self {
             Self::Critique(earlier) => {
                 let ReadCritique { points, unread, said } = read_critique(text, &numbers(earlier));
-                Reading { points, unread, rechecks: about(said, earlier), ..Reading::default() }
+                ParsedAnswer { points, unread, rechecks: about(said, earlier), ..ParsedAnswer::default() }
             }
             Self::Review { texts, own } => review(text, texts, own.as_ref()),
             Self::Check(accepted) => {
                 let ReadCritique { points, unread, said } = read_check(text, &numbers(accepted));
-                Reading { points, unread, verifications: about(said, accepted), ..Reading::default() }
+                ParsedAnswer { points, unread, verifications: about(said, accepted), ..ParsedAnswer::default() }
             }
             Self::Answers { asked, points, before } => {
                 // Without a critique there is nothing to answer, whatever the heading.
@@ -241,7 +241,7 @@ impl Reads {
                 // Without points to answer, a change has no cause to record.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 let decisions = read_decisions(&now);
-                Reading { change, decisions, ..answered(read, points) }
+                ParsedAnswer { change, decisions, ..answered(read, points) }
             }
             Self::Findings(paths, attachments) => {
                 let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -249,11 +249,11 @@ impl Reads {
                 for finding in findings.iter_mut().flatten() {
                     finding.fingerprint = Some(fingerprint(attachments, finding));
                 }
-                Reading { unread, findings, ..Reading::default() }
+                ParsedAnswer { unread, findings, ..ParsedAnswer::default() }
             }
             Self::Opinion(findings) => {
                 let findings: Vec<&str> = findings.iter().map(String::as_str).collect();
-                Reading { opinions: read_opinions(text, &findings), ..Reading::default() }
+                ParsedAnswer { opinions: read_opinions(text, &findings), ..ParsedAnswer::default() }
             }
             Self::Final(points) => answered(read_answers(text, CHECK_ANSWERS_HEADING, &numbers(points)), points),
         }
@@ -268,7 +268,7 @@ impl Reads {
     }
 
     /// Whether a reading lacks the requested points; the engine then repeats the call.
-    pub fn lacks_points(&self, reading: &Reading) -> bool {
+    pub fn lacks_points(&self, reading: &ParsedAnswer) -> bool {
         match self {
             Self::Critique(_) | Self::Check(_) => reading.points.is_none(),
             Self::Review { .. } => reading.points.is_none() || reading.unread_texts > 0,
@@ -289,7 +289,7 @@ impl Reads {
 
     /// The first text of a critic with the points of the `second`, which repeated the request, and how both read;
     /// `None` if the second has none.
-    pub fn joined(&self, first: &str, second: &str) -> Option<(String, Reading)> {
+    pub fn joined(&self, first: &str, second: &str) -> Option<(String, ParsedAnswer)> {
         let unread = self.unread_texts(first);
         if !unread.is_empty() {
             return self.with_sections(first, second, &unread);
@@ -306,11 +306,11 @@ impl Reads {
         let rechecks = if more.rechecks.is_empty() { reading.rechecks } else { more.rechecks };
         let verifications = if more.verifications.is_empty() { reading.verifications } else { more.verifications };
         let given_up = if more.given_up.is_empty() { reading.given_up } else { more.given_up };
-        Some((text, Reading { given_up, rechecks, verifications, ..more }))
+        Some((text, ParsedAnswer { given_up, rechecks, verifications, ..more }))
     }
 
     /// The first text with the `second` one's sections for the `unread` texts.
-    fn with_sections(&self, first: &str, second: &str, unread: &[u32]) -> Option<(String, Reading)> {
+    fn with_sections(&self, first: &str, second: &str, unread: &[u32]) -> Option<(String, ParsedAnswer)> {
         let order = self.texts();
         let section = |number: &u32| {
             let titled = review_section(second, *number, &order).and_then(|place| second.get(place));
@@ -332,7 +332,7 @@ impl Reads {
         let points = [reading.points?, read.points?].concat();
         let unread_texts = reading.unread_texts + read.unread_texts - order.len();
         let unread = reading.unread + read.unread;
-        Some((text, Reading { points: Some(points), unread, unread_texts, ..reading }))
+        Some((text, ParsedAnswer { points: Some(points), unread, unread_texts, ..reading }))
     }
 
     /// The numbers of a review's texts.
@@ -350,7 +350,7 @@ impl Reads {
 }
 
 /// The points against each text, and the rejected approaches. An unreadable section gives no points.
-fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> Reading {
+fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) -> ParsedAnswer {
     let order: Vec<u32> = texts.iter().map(|(number, _)| *number).collect();
     let read = read_review(text, &order);
     let unread_texts = read.iter().filter(|one| one.points.is_none()).count();
@@ -362,16 +362,17 @@ fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) ->
     let is_read = unread_texts < texts.len() || texts.is_empty();
     let author = |number: u32| texts.iter().chain(own).find(|(known, _)| *known == number).map(|(_, id)| id.clone());
     let given_up = read_given_up(text).into_iter();
-    let given_up = given_up.map(|(number, reason)| GivenUp { target: number.and_then(author), reason }).collect();
-    Reading { points: is_read.then_some(points), unread, unread_texts, given_up, ..Reading::default() }
+    let given_up =
+        given_up.map(|(number, reason)| RejectedApproach { target: number.and_then(author), reason }).collect();
+    ParsedAnswer { points: is_read.then_some(points), unread, unread_texts, given_up, ..ParsedAnswer::default() }
 }
 
-fn answered(read: ReadAnswers, points: &[Numbered]) -> Reading {
+fn answered(read: ReadAnswers, points: &[Numbered]) -> ParsedAnswer {
     let answers = read.answers.into_iter().map(|said| {
         let section = Some(said.section.unwrap_or_default());
         Statement { section, ..said }
     });
-    Reading { answers: about(answers, points), answers_at: read.section, ..Reading::default() }
+    ParsedAnswer { answers: about(answers, points), answers_at: read.section, ..ParsedAnswer::default() }
 }
 
 /// Statements by the ids of the points instead of their places in a prompt.
@@ -421,7 +422,7 @@ impl Contribution {
 
 impl Debate {
     /// The record with readings added if its version had none. For display only, never saved.
-    pub fn read_for_showing(&self) -> Self {
+    pub fn with_derived_points(&self) -> Self {
         let mut debate = self.clone();
         for at in 0..debate.rounds.len() {
             for place in 0..debate.rounds[at].contributions.len() {
@@ -434,10 +435,10 @@ impl Debate {
                     target_agent_id: one.target_agent_id.clone(),
                     ..CallKey::new(round, one.stage, &one.agent_id)
                 };
-                let reading =
-                    Reads::of(&debate, &key, &debate.texts_before(at, place)).map(|reads| reads.read(&one.content));
+                let reading = AnswerFormat::of(&debate, &key, &debate.texts_before(at, place))
+                    .map(|reads| reads.read(&one.content));
                 Arc::make_mut(&mut debate.rounds[at].contributions[place]).reading =
-                    reading.filter(Reading::says_something).map(Box::new);
+                    reading.filter(ParsedAnswer::says_something).map(Box::new);
             }
         }
         debate

@@ -51,9 +51,9 @@ impl Ledger {
         let raised = self.objections.iter().filter(|one| one.draft.is_none());
         for one in raised.clone() {
             let is_waiting =
-                one.round == round && !one.is_final_word && !moves.iter().any(|moved| moved.names(&one.id));
+                one.round == round && !one.is_unanswerable && !moves.iter().any(|moved| moved.names(&one.id));
             tally.waiting += usize::from(is_waiting);
-            tally.final_words += usize::from(one.round == round && one.is_final_word);
+            tally.final_words += usize::from(one.round == round && one.is_unanswerable);
             if one.rechecked_in() == Some(RemarkTime::Round(round)) {
                 match one.recheck() {
                     Some(RecheckStanding::Withdrawn) => tally.withdrawn += 1,
@@ -79,7 +79,7 @@ impl Tally {
                 Some(Response::Accepted) => tally.accepted += 1,
                 Some(Response::Partly) => tally.partly += 1,
                 Some(Response::Rejected) => tally.rejected += 1,
-                None if one.is_final_word => tally.final_words += 1,
+                None if one.is_unanswerable => tally.final_words += 1,
                 None => tally.unanswered += 1,
             }
         }

@@ -372,8 +372,10 @@ fn a_point_says_all_of_it_also_where_its_parts_share_words() {
 
 #[test]
 fn an_approach_to_give_up_is_labelled_once() {
-    let given_up =
-        |target: Option<&str>, reason: &str| GivenUp { target: target.map(Into::into), reason: reason.to_owned() };
+    let given_up = |target: Option<&str>, reason: &str| RejectedApproach {
+        target: target.map(Into::into),
+        reason: reason.to_owned(),
+    };
     for (reason, remark) in [
         ("Text 2: it waits. Instead: Text 1.", "it waits. Instead: Text 1."),
         ("**Text 12:** it waits.", "it waits."),
@@ -393,11 +395,11 @@ fn an_approach_to_give_up_is_labelled_once() {
 #[test]
 fn a_review_and_the_sections_that_were_asked_for_again_are_one() {
     let texts = [(1, "agent-a"), (2, "agent-b"), (3, "agent-c")].map(|(number, id)| (number, AgentId::new(id)));
-    let reads = Reads::Review { texts: texts.into(), own: None };
+    let reads = AnswerFormat::Review { texts: texts.into(), own: None };
     let point = |part: &str| format!("1. [major] {part}: it fails. Resolved by: another.");
     let section = |number: u32, part: &str| format!("## Text {number}\n\n{}", point(part));
     let first = format!("{}\n\n## Text 2\n\nIt worries me.\n\n{}", section(1, "Store"), section(3, "Queue"));
-    let abouts = |reading: &Reading| {
+    let abouts = |reading: &ParsedAnswer| {
         let points = reading.points.iter().flatten();
         points.map(|one| one.about.clone().unwrap_or_default()).collect::<Vec<_>>()
     };

@@ -17,7 +17,7 @@ use super::role::{BUILT_IN, JUDGE, Role};
 use super::step::TEMPLATES;
 
 /// Texts that templates import and system texts include. None is a template itself.
-pub(super) const PARTS: [(&str, &str); 6] = [
+const PARTS: [(&str, &str); 6] = [
     ("parts.md", include_str!("../../prompts/parts.md")),
     ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),
     ("system/requirements.md", include_str!("../../prompts/system/requirements.md")),

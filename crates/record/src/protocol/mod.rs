@@ -201,7 +201,7 @@ impl Protocol {
         let is_closing = debate.current_stage.is_some_and(|stage| self.is_closing(stage));
         let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
         let before = place(self.closing).and_then(|closing| self.stages.get(..closing)).unwrap_or_default();
-        let last_before = before.iter().rposition(|stage| stage.info.is_place);
+        let last_before = before.iter().rposition(|stage| stage.info.is_transition_target);
         let is_behind = |input: &CallKey| is_closing && place(input.stage) <= last_before;
         let has_ended = |input| debate.settled(input).is_some() || is_over(input).unwrap_or_else(|| is_behind(input));
         let is_chosen_from =

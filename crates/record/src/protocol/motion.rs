@@ -13,7 +13,7 @@ use super::{
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
 
 pub(super) const OPENING: StageId = StageId::new("opening");
-pub(super) const REBUTTAL: StageId = StageId::new("rebuttal");
+const REBUTTAL: StageId = StageId::new("rebuttal");
 pub(super) const CLOSING: StageId = StageId::new("closing");
 
 const ARGUMENTS_READY: Trigger = Trigger("ARGUMENTS_READY");

@@ -62,13 +62,17 @@ impl Protocol {
     /// The table as a text drawing: the stages in a column with their regular transitions, and a line on the right for
     /// each other one. `↺` marks a way back.
     pub fn diagram(&self) -> String {
-        let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_place).collect();
+        let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_transition_target).collect();
         let mut drawing = Drawing::default();
         for (place, stage) in places.iter().enumerate() {
             drawing.stage(stage.info.id.as_str());
             let kinds = self.stages.iter().take_while(|other| other.info.id != stage.info.id);
-            let kinds: Vec<_> =
-                kinds.collect::<Vec<_>>().into_iter().rev().take_while(|kind| !kind.info.is_place).collect();
+            let kinds: Vec<_> = kinds
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .take_while(|kind| !kind.info.is_transition_target)
+                .collect();
             if !kinds.is_empty() {
                 let kinds: Vec<_> = kinds.iter().rev().map(|kind| kind.info.id.as_str()).collect();
                 drawing.line(format!("  │ (with {})", kinds.join(", ")));
@@ -271,7 +275,11 @@ done ◀────────────────────────
             assert_eq!(columns.lines().count(), protocol.rows().count() + 1);
             let stages = drawn.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
             let stages: Vec<&str> = stages.filter_map(|line| line.split(' ').next()).collect();
-            let places = protocol.stages.iter().filter(|stage| stage.info.is_place).map(|stage| stage.info.id.as_str());
+            let places = protocol
+                .stages
+                .iter()
+                .filter(|stage| stage.info.is_transition_target)
+                .map(|stage| stage.info.id.as_str());
             assert_eq!(stages, places.chain(["done"]).collect::<Vec<_>>());
         }
     }

@@ -73,7 +73,7 @@ mod windows {
         path.with_added_extension("lock")
     }
 
-    pub(super) fn open_alone(path: &Path) -> io::Result<File> {
+    fn open_alone(path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).access_mode(ACCESS).share_mode(0).custom_flags(DELETE_ON_CLOSE);
         options.open(beside(path))

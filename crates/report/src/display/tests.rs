@@ -15,7 +15,7 @@ use super::EventSink;
 use super::forecast::Plan;
 use super::live::{PendingControls, TerminalSize, block};
 use super::plain::PlainLines;
-use super::told::Teller;
+use super::told::Scrollback;
 
 /// That no word of the default protocol is in `text`.
 fn assert_own_words(text: &str) {
@@ -59,7 +59,7 @@ fn plain_lines_have_the_words_of_the_protocol() {
 fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
     let now = Instant::now();
     let mut progress = Progress::new(pitching::panel(), now);
-    let (mut teller, mut lines) = (Teller::new(&progress), Vec::new());
+    let (mut teller, mut lines) = (Scrollback::new(&progress), Vec::new());
     for signal in pitching::scene() {
         progress.see(&signal, now);
         let told = teller.tell(&progress, &signal, 79, true);

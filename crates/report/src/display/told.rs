@@ -47,14 +47,14 @@ pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
 
 /// Text to show, coloured and cut to the terminal's width.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ScrollbackLine {
     pub(super) lines: Vec<String>,
     /// The complete text of a call as Markdown, if it is worth reading.
     pub(super) text: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct Scrollback {
     /// The spending before the round.
     before: Spent,
     /// The judge's score of the round.
@@ -68,7 +68,7 @@ pub(super) struct Teller {
     is_stopping: bool,
 }
 
-impl Teller {
+impl Scrollback {
     pub(super) fn new(progress: &Progress) -> Self {
         Self {
             before: progress.spent(),
@@ -82,25 +82,34 @@ impl Teller {
 
     /// The text for `signal`, which `progress` has already seen, in this many columns. Without `quotes` a text is only
     /// named.
-    pub(super) fn tell(&mut self, progress: &Progress, signal: &Signal, columns: usize, quotes: bool) -> Told {
+    pub(super) fn tell(
+        &mut self,
+        progress: &Progress,
+        signal: &Signal,
+        columns: usize,
+        quotes: bool,
+    ) -> ScrollbackLine {
         let panel = progress.panel();
         match signal {
             Signal::Recorded(recorded) => self.tell_event(progress, &recorded.event, columns, quotes),
             Signal::RoundEnded { round, points, .. } => {
                 let parts = self.rule(progress, *round, points.as_ref());
                 self.ended = Some(*round);
-                Told { lines: vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)], text: None }
+                ScrollbackLine {
+                    lines: vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)],
+                    text: None,
+                }
             }
             Signal::StageEnded { stage, .. } => {
                 let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
-                polls.map_or_else(Told::default, |text| note(&text, columns))
+                polls.map_or_else(ScrollbackLine::default, |text| note(&text, columns))
             }
             Signal::ServerBack => note("the server is back: the debate continues", columns),
-            _ => Told::default(),
+            _ => ScrollbackLine::default(),
         }
     }
 
-    fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> Told {
+    fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> ScrollbackLine {
         let panel = progress.panel();
         if let (Event::Contributed { contribution, .. }, Some(raised)) = (event, &mut self.raised) {
             let points = contribution.reading.as_ref().and_then(|reading| reading.points.as_ref());
@@ -111,9 +120,9 @@ impl Teller {
                 self.evaluation = Some(evaluation.clone());
             }
             let text = call.text.clone();
-            return Told { lines: call.lines(panel, columns, quotes), text };
+            return ScrollbackLine { lines: call.lines(panel, columns, quotes), text };
         }
-        self.note_on(progress, event).map_or_else(Told::default, |text| note(&text, columns))
+        self.note_on(progress, event).map_or_else(ScrollbackLine::default, |text| note(&text, columns))
     }
 
     /// The note on an event that ends no call.
@@ -211,8 +220,8 @@ pub(super) fn inner_quotes(text: &str) -> String {
     text.replace('“', "‘").replace('”', "’")
 }
 
-fn note(text: &str, columns: usize) -> Told {
-    Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
+fn note(text: &str, columns: usize) -> ScrollbackLine {
+    ScrollbackLine { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
 }
 
 /// An optional part of a line.

@@ -24,7 +24,7 @@ use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
 use super::plain::{GAP, PlainLines};
 use super::screen::{SharedWriter, WIDEST};
-use super::told::Teller;
+use super::told::Scrollback;
 
 /// How long lines are batched before a write: imperceptible, while writing each line alone would dominate the run time.
 const GATHERING: Duration = Duration::from_millis(10);
@@ -194,7 +194,7 @@ async fn show(
                 progress = gap.progress;
                 reporter.skip(gap.warnings.iter());
                 reporter.flush();
-                reporter.teller = Teller::new(&progress);
+                reporter.teller = Scrollback::new(&progress);
             }
             None => {
                 while let Ok(message) = messages.try_recv() {
@@ -222,7 +222,7 @@ struct Reporter {
     form: ViewForm,
     /// Whether every text is shown in full, instead of its first sentence.
     in_full: bool,
-    teller: Teller,
+    teller: Scrollback,
     plan: Plan,
     controls: PendingControls,
     is_hidden: bool,
@@ -255,7 +255,7 @@ impl Reporter {
             colors,
             form,
             in_full: false,
-            teller: Teller::new(progress),
+            teller: Scrollback::new(progress),
             plan,
             controls,
             is_hidden,

@@ -14,7 +14,7 @@ const TOKENS_PER_BYTE: f64 = 0.5;
 const FRAME_TOKENS: u64 = 64;
 /// The maximum cost of an attempt relative to its list price, until its model has answered once, for providers that
 /// state costs: a router may choose a more expensive server for any call.
-pub(super) const STATED_FACTOR: f64 = 4.0;
+const STATED_FACTOR: f64 = 4.0;
 
 /// The pair of provider and model.
 pub(super) type ModelId = (String, String);

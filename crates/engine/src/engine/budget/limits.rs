@@ -17,7 +17,7 @@ use dialectic_record::protocol::{BudgetClass, Protocol};
 
 use super::Budget;
 use super::ledger::{CostLedger, Measures, ModelId};
-use super::outlook::{Outlook, Views};
+use super::outlook::{CostPlan, CostRange};
 
 /// The output limit in tokens for agents without `maxTokens` under a cost limit, and the minimum to which it is
 /// lowered.
@@ -101,9 +101,9 @@ fn output_of(agent: &AgentSettings, settings: &Settings) -> Option<u32> {
 
 /// A level of answer length, from the shortest output limits to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Level(u16);
+pub(super) struct AnswerLength(u16);
 
-impl Level {
+impl AnswerLength {
     pub(super) const LEAST: Self = Self(0);
     pub(super) const FULL: Self = Self(STEPS);
 
@@ -120,7 +120,7 @@ impl Level {
 
 /// An agent or judge, with its price and limits.
 #[derive(Debug, Clone)]
-pub(super) struct Payee {
+pub(super) struct PricedAgent {
     pub(super) model: ModelId,
     pub(super) price: Price,
     /// Whether its server's prices may differ from the list.
@@ -132,7 +132,7 @@ pub(super) struct Payee {
     requests: u32,
 }
 
-impl Payee {
+impl PricedAgent {
     pub(super) fn of(agent: &AgentSettings, price: Price, settings: &Settings, routed: bool) -> Self {
         let preset = preset_of(&agent.provider, &settings.providers);
         // The user's own limit is not changed.
@@ -165,7 +165,7 @@ impl Payee {
     }
 
     /// The output limit of its answers in tokens.
-    pub(super) fn answer(&self, level: Level) -> u32 {
+    pub(super) fn answer(&self, level: AnswerLength) -> u32 {
         u32::try_from(level.between(u64::from(self.least), u64::from(self.most))).unwrap_or(self.most)
     }
 
@@ -175,7 +175,7 @@ impl Payee {
 }
 
 #[derive(Debug)]
-pub(super) struct Payees(HashMap<AgentId, Payee>);
+pub(super) struct Payees(HashMap<AgentId, PricedAgent>);
 
 impl Payees {
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
@@ -184,26 +184,26 @@ impl Payees {
         let is_free = settings.max_cost().is_none();
         let priced = everybody.filter_map(|agent| {
             let price = if is_free { Price::FREE } else { price_of(agent, settings)? };
-            Some((agent.id.clone(), Payee::of(agent, price, settings, routed.contains(&agent.provider))))
+            Some((agent.id.clone(), PricedAgent::of(agent, price, settings, routed.contains(&agent.provider))))
         });
         Self(priced.collect())
     }
 
-    pub(super) fn get(&self, id: &AgentId) -> Option<&Payee> {
+    pub(super) fn get(&self, id: &AgentId) -> Option<&PricedAgent> {
         self.0.get(id)
     }
 
     pub(super) fn price_of(&self, call: &CallRecord) -> Option<Price> {
-        let of_call = |payee: &&Payee| payee.model.0 == call.provider && payee.model.1 == call.model;
+        let of_call = |payee: &&PricedAgent| payee.model.0 == call.provider && payee.model.1 == call.model;
         self.0.values().find(of_call).map(|payee| payee.price)
     }
 
-    pub(super) fn answer_of(&self, id: &AgentId, level: Level) -> u32 {
+    pub(super) fn answer_of(&self, id: &AgentId, level: AnswerLength) -> u32 {
         self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
     }
 
     /// The lowest output limit that the level reduces.
-    pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
+    pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         let payees = ids.filter_map(|id| self.get(id));
         payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
     }
@@ -214,14 +214,14 @@ impl Payees {
         &self,
         ledger: &CostLedger,
         calls: impl Iterator<Item = &'a Planned>,
-        read: Level,
-        is_asked: impl Fn(&Payee) -> bool,
+        read: AnswerLength,
+        is_asked: impl Fn(&PricedAgent) -> bool,
     ) -> Amount {
         let mut firsts: HashMap<&ModelId, Usd> = HashMap::new();
         let mut sum = Amount::ZERO;
         for call in calls {
             let Some(payee) = self.get(&call.key.agent_id) else { continue };
-            let cost = |factor: &dyn Fn(&Measures) -> f64| self.cost(ledger, call, read, Level::LEAST, factor);
+            let cost = |factor: &dyn Fn(&Measures) -> f64| self.cost(ledger, call, read, AnswerLength::LEAST, factor);
             let cost_then = cost(&|measures| measures.planned_factor(payee.routed));
             if !is_asked(payee) {
                 let more = cost(&Measures::factor).saturating_sub(cost_then);
@@ -237,8 +237,8 @@ impl Payees {
         &self,
         ledger: &CostLedger,
         call: &Planned,
-        read: Level,
-        answer: Level,
+        read: AnswerLength,
+        answer: AnswerLength,
         factor: impl Fn(&Measures) -> f64,
     ) -> Usd {
         let Some(payee) = self.get(&call.key.agent_id) else { return Usd::ZERO };
@@ -285,19 +285,19 @@ impl Planned {
         if is_spared { Amount { usd, requests: 0 } } else { Amount::request(usd) }
     }
 
-    fn bytes(&self, read: Level) -> usize {
+    fn bytes(&self, read: AnswerLength) -> usize {
         usize::try_from(read.between(self.least as u64, self.full as u64)).unwrap_or(self.full)
     }
 }
 
 impl Budget {
     /// The likely maximum cost of the rest of a debate, with answers of a level.
-    pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Amount {
+    fn likely_cost(&self, least: &CostPlan, full: &CostPlan, level: AnswerLength) -> Amount {
         let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
         let rounds: Vec<Amount> = rounds.collect();
         let further = rounds.last().map_or(Amount::ZERO, |last| last.times(full.further));
-        let beside = |of: fn(&Outlook) -> &Vec<RehearsedCall>| cost(&Planned::merge(of(least), of(full)));
+        let beside = |of: fn(&CostPlan) -> &Vec<RehearsedCall>| cost(&Planned::merge(of(least), of(full)));
         let beside = beside(|view| &view.around)
             + beside(|view| &view.closing_checked)
             + beside(|view| &view.decisions)
@@ -305,22 +305,22 @@ impl Budget {
         rounds.into_iter().sum::<Amount>() + further + beside
     }
 
-    pub(super) fn likely(&self, calls: &[Planned], read: Level, answer: Level) -> Amount {
+    pub(super) fn likely(&self, calls: &[Planned], read: AnswerLength, answer: AnswerLength) -> Amount {
         let cost = |call| self.payees.cost(&self.ledger, call, read, answer, Measures::likely_factor);
         calls.iter().map(|call| call.amount(cost(call))).sum()
     }
 
     /// The highest level at which `all` is likely to fit, including dispensable calls and initial reserves, if there is
     /// one. `near` is the current plan.
-    pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
+    pub(super) fn highest_level(&self, near: &CostRange, all: &CostRange) -> Option<AnswerLength> {
         let room = self.room();
-        Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
+        AnswerLength::FULL.and_below().find(|level| self.whole_cost(near, all, *level).fits(room))
     }
 
     /// The amount required for all of it.
-    pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Amount {
+    fn whole_cost(&self, near: &CostRange, all: &CostRange, level: AnswerLength) -> Amount {
         let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
-        let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
+        let kept = [near.merged(CostPlan::needed), near.merged(CostPlan::spare)].concat();
         likely.max(self.need(kept.iter().chain(&near.closing(true)).chain(&near.check()), level, None))
     }
 }
@@ -350,26 +350,27 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
     let until = if has_round { 0 } else { debate.current_round.max(1) };
-    let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
-    let checked = [first.merged(Outlook::needed), first.closing(true), first.check()].concat();
-    let is_checked = budget.need(checked.iter(), Level::LEAST, None).fits(budget.limit.whole());
-    let one_round = [first.merged(Outlook::needed), first.closing(false)].concat();
+    let first = CostRange::of(protocol, panel, &budget, &shared, debate, until)?;
+    let checked = [first.merged(CostPlan::needed), first.closing(true), first.check()].concat();
+    let is_checked = budget.need(checked.iter(), AnswerLength::LEAST, None).fits(budget.limit.whole());
+    let one_round = [first.merged(CostPlan::needed), first.closing(false)].concat();
     let likely: Vec<Planned> = one_round.iter().filter(|call| !call.is_second_chance).cloned().collect();
-    let likely_round = budget.likely(&likely, Level::LEAST, Level::LEAST).usd.rounded_up();
+    let likely_round = budget.likely(&likely, AnswerLength::LEAST, AnswerLength::LEAST).usd.rounded_up();
     let rounded_up = |amount: Amount| Amount { usd: amount.usd.rounded_up(), ..amount };
-    let one_round = rounded_up(budget.need(one_round.iter(), Level::LEAST, None));
-    let further = first.goes_on().then(|| Views::of(protocol, panel, &budget, &shared, debate, rounds)).transpose()?;
+    let one_round = rounded_up(budget.need(one_round.iter(), AnswerLength::LEAST, None));
+    let further =
+        first.goes_on().then(|| CostRange::of(protocol, panel, &budget, &shared, debate, rounds)).transpose()?;
     let all = further.as_ref().unwrap_or(&first);
-    let whole = budget.whole_cost(&first, all, Level::LEAST);
+    let whole = budget.whole_cost(&first, all, AnswerLength::LEAST);
     let mut left_out = if whole.fits(budget.limit.whole()) { Vec::new() } else { all.dispensable(debate) };
     if !is_checked {
         left_out.extend(first.checking(debate));
     }
-    let level = budget.highest_level(&first, all).unwrap_or(Level::LEAST);
+    let level = budget.highest_level(&first, all).unwrap_or(AnswerLength::LEAST);
     let bought = bought(&budget, all, debate.current_round.max(1), rounds);
     let answer_limit = budget.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
     let all_rounds = rounded_up(whole).max(one_round);
-    let likely_all = budget.likely_cost(&all.least, &all.full, Level::LEAST).usd.rounded_up().max(likely_round);
+    let likely_all = budget.likely_cost(&all.least, &all.full, AnswerLength::LEAST).usd.rounded_up().max(likely_round);
     Ok(Some(Purchase {
         limit: budget.limit,
         one_round,
@@ -385,11 +386,11 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
 
 /// The number of rounds that fit, with the closing, the check and minimum answers, without dispensable calls. The first
 /// round counts as affordable, and all others yield to the check.
-fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
-    let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
+fn bought(budget: &Budget, all: &CostRange, current: u32, rounds: u32) -> u32 {
+    let upto = |view: &CostPlan, rounds: usize, is_whole: bool| {
         let needed =
             |calls: &Vec<RehearsedCall>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
-        Outlook {
+        CostPlan {
             rounds: view.rounds.iter().take(rounds).map(needed).collect(),
             further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),
             around: if is_whole { needed(&view.around) } else { Vec::new() },
@@ -400,10 +401,10 @@ fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
             check: view.check.clone(),
         }
     };
-    let first_answers = budget.margin_of_closing(all, Level::LEAST);
+    let first_answers = budget.margin_of_closing(all, AnswerLength::LEAST);
     let fits = |round: &u32| {
-        let upto = |view: &Outlook| upto(view, (round + 1 - current) as usize, *round == rounds);
-        let taken = budget.likely_cost(&upto(&all.least), &upto(&all.full), Level::LEAST) + first_answers;
+        let upto = |view: &CostPlan| upto(view, (round + 1 - current) as usize, *round == rounds);
+        let taken = budget.likely_cost(&upto(&all.least), &upto(&all.full), AnswerLength::LEAST) + first_answers;
         taken.fits(budget.limit.whole())
     };
     (current..=rounds).take_while(fits).last().unwrap_or(current)
@@ -427,15 +428,23 @@ mod tests {
         }
     }
 
-    fn payee(least: u32, most: u32) -> Payee {
+    fn payee(least: u32, most: u32) -> PricedAgent {
         let price = Price::flat(0.0, None, 1.0);
-        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most, overhead: 0, requests: 1 }
+        PricedAgent {
+            model: ("p".to_owned(), "m".to_owned()),
+            price,
+            routed: false,
+            least,
+            most,
+            overhead: 0,
+            requests: 1,
+        }
     }
 
     #[test]
     fn levels_lead_from_the_shortest_limit_to_the_longest() {
         let payee = payee(1024, 4096);
-        let answers: Vec<u32> = Level::FULL.and_below().map(|level| payee.answer(level)).collect();
+        let answers: Vec<u32> = AnswerLength::FULL.and_below().map(|level| payee.answer(level)).collect();
         assert_eq!((answers.first(), answers.last(), answers.len()), (Some(&4096), Some(&1024), 17));
         assert!(answers.is_sorted_by(|a, b| a > b));
     }
@@ -447,7 +456,9 @@ mod tests {
         let full = [foreseen("judge", 100), second(200), foreseen("long", 50)];
         let mut planned: Vec<_> = Planned::merge(&least, &full)
             .into_iter()
-            .map(|call| (call.key.agent_id.to_string(), call.bytes(Level::LEAST), call.bytes(Level::FULL)))
+            .map(|call| {
+                (call.key.agent_id.to_string(), call.bytes(AnswerLength::LEAST), call.bytes(AnswerLength::FULL))
+            })
             .collect();
         planned.sort();
         let expected = [("judge", 10, 100), ("judge", 20, 200), ("long", 50, 50), ("short", 5, 5)];
@@ -458,7 +469,7 @@ mod tests {
     fn only_one_call_of_a_model_that_has_not_answered_is_counted_as_dearer() {
         let payees = Payees(HashMap::from([(AgentId::from("a"), payee(1000, 1000))]));
         let calls = Planned::merge(&[], &[foreseen("a", 10), foreseen("a", 10)]);
-        let need = |asked| payees.need(&CostLedger::default(), calls.iter(), Level::LEAST, |_| asked);
+        let need = |asked| payees.need(&CostLedger::default(), calls.iter(), AnswerLength::LEAST, |_| asked);
         let two = |dollars| Amount { usd: Usd::from_dollars(dollars), requests: 2 };
         assert_eq!(need(false), two(0.005), "once four times, once the list price");
         assert_eq!(need(true), two(0.002), "the first is in flight");

@@ -14,8 +14,8 @@ mod outlook;
 use std::collections::BTreeSet;
 
 use ledger::{CostLedger, Measures};
-use limits::{Level, Payee, Payees, Planned};
-use outlook::{Outlook, Views};
+use limits::{AnswerLength, Payees, Planned, PricedAgent};
+use outlook::{CostPlan, CostRange};
 
 use crate::agent::price_of;
 use dialectic_base::call::CallRecord;
@@ -51,9 +51,9 @@ pub(super) struct Budget {
     /// Dispensable calls until then, if the limit covers them.
     spare: Vec<Planned>,
     /// The level of answer length at which the whole debate is likely to fit.
-    level: Level,
+    level: AnswerLength,
     /// The maximum length of this round's answers.
-    written: Level,
+    written: AnswerLength,
     /// Requests shown to the host: each counts as a call although nothing is sent.
     pub(super) shown: BTreeSet<CallKey>,
     /// Whether this run has reported omissions.
@@ -132,7 +132,7 @@ struct Grant {
     factor: f64,
     bytes: usize,
     max_tokens: Option<u32>,
-    level: Level,
+    level: AnswerLength,
 }
 
 impl Budget {
@@ -152,8 +152,8 @@ impl Budget {
             check: Vec::new(),
             is_round_too_dear: false,
             spare: Vec::new(),
-            level: Level::FULL,
-            written: Level::LEAST,
+            level: AnswerLength::FULL,
+            written: AnswerLength::LEAST,
             shown: BTreeSet::new(),
             has_said_left_out: false,
         };
@@ -186,8 +186,9 @@ impl Budget {
     pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
-        let needed =
-            measures.bound(payee.read(wanted.bytes), payee.answer(Level::LEAST), payee.price).times(measures.factor());
+        let needed = measures
+            .bound(payee.read(wanted.bytes), payee.answer(AnswerLength::LEAST), payee.price)
+            .times(measures.factor());
         let room = self.room();
         if room.requests == 0 {
             return Some(Shortfall::Calls);
@@ -196,7 +197,7 @@ impl Budget {
     }
 
     /// The lowest output limit that the level reduces. A call limit alone reduces none.
-    fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
+    fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: AnswerLength) -> Option<u32> {
         self.limit.usd.and_then(|_| self.payees.lowered(ids, level))
     }
 
@@ -206,7 +207,7 @@ impl Budget {
     }
 
     /// The reserve that must remain in addition to an attempt; `spares` is whether it includes dispensable calls.
-    fn kept_beside(&self, wanted: &AttemptRequest, written: Level, spares: bool) -> Amount {
+    fn kept_beside(&self, wanted: &AttemptRequest, written: AnswerLength, spares: bool) -> Amount {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
             BudgetClass::Closing if wanted.is_second_chance => return Amount::ZERO,
@@ -226,12 +227,13 @@ impl Budget {
     fn need<'a>(
         &self,
         calls: impl Iterator<Item = &'a Planned>,
-        written: Level,
+        written: AnswerLength,
         now: Option<&AttemptRequest>,
     ) -> Amount {
-        let asks =
-            |key: &CallKey, payee: &Payee| self.payees.get(&key.agent_id).is_some_and(|it| it.model == payee.model);
-        let is_asked = |payee: &Payee| {
+        let asks = |key: &CallKey, payee: &PricedAgent| {
+            self.payees.get(&key.agent_id).is_some_and(|it| it.model == payee.model)
+        };
+        let is_asked = |payee: &PricedAgent| {
             now.is_some_and(|wanted| asks(&wanted.key, payee)) || self.ledger.has_in_flight(|key| asks(key, payee))
         };
         self.payees.need(&self.ledger, calls, written, is_asked)
@@ -239,7 +241,7 @@ impl Budget {
 
     /// The margin reserved for the closing beyond its likely cost: its models answer for the first time then, and may
     /// cost more than known. `read` is the length of their texts.
-    fn margin_of_closing(&self, views: &Views, read: Level) -> Amount {
+    fn margin_of_closing(&self, views: &CostRange, read: AnswerLength) -> Amount {
         // No other call needs the margin if only the closing is left.
         if views.full.before_closing().next().is_none() {
             return Amount::ZERO;
@@ -249,7 +251,7 @@ impl Budget {
         let mut closing = views.closing(true);
         closing.retain(|call| model(&call.key).is_some_and(|model| !known.contains(&model)));
         let need = self.payees.need(&self.ledger, closing.iter(), read, |_| false);
-        need.saturating_sub(self.likely(&closing, read, Level::LEAST))
+        need.saturating_sub(self.likely(&closing, read, AnswerLength::LEAST))
     }
 
     /// The minimum reserve in addition to an attempt that has priority.
@@ -268,7 +270,7 @@ impl Budget {
         }
     }
 
-    fn grant(&self, payee: &Payee, wanted: &AttemptRequest, level: Level, kept: Amount) -> Option<Grant> {
+    fn grant(&self, payee: &PricedAgent, wanted: &AttemptRequest, level: AnswerLength, kept: Amount) -> Option<Grant> {
         let max_tokens = payee.answer(level);
         let measures = self.ledger.measures(&payee.model);
         let factor = measures.factor();
@@ -287,7 +289,7 @@ impl Budget {
         if !is_known && self.ledger.has_in_flight(is_same) {
             return Permission::Later;
         }
-        let at = |level: Level, spares: bool| {
+        let at = |level: AnswerLength, spares: bool| {
             self.grant(payee, wanted, level, self.kept_beside(wanted, level.max(self.written), spares))
         };
         if let Some(grant) = at(self.level, true) {
@@ -299,7 +301,7 @@ impl Budget {
         let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
         // Dispensable calls yield to necessary ones, but not to each other.
         let is_needed = wanted.cost != BudgetClass::Extra;
-        let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
+        let least = || self.grant(payee, wanted, AnswerLength::LEAST, self.kept_at_least(wanted)?);
         let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
         grant.map_or(Permission::Refused, Permission::Granted)
     }
@@ -325,7 +327,7 @@ impl Budget {
     }
 
     /// Removes a granted call from the remaining needs.
-    fn note_granted(&mut self, wanted: &AttemptRequest, level: Level) {
+    fn note_granted(&mut self, wanted: &AttemptRequest, level: AnswerLength) {
         // No reserved call reads the results of dispensable ones.
         if wanted.cost != BudgetClass::Extra {
             self.written = self.written.max(level);
@@ -343,8 +345,8 @@ impl Budget {
 
     /// Sets the needs until a round and the closing are done, with answers of minimum and maximum length. `spares` is
     /// whether the limit also covers dispensable calls.
-    fn plan(&mut self, near: &Views, spares: bool, is_first_round: bool) {
-        self.rest = near.merged(Outlook::needed);
+    fn plan(&mut self, near: &CostRange, spares: bool, is_first_round: bool) {
+        self.rest = near.merged(CostPlan::needed);
         self.closing = near.closing(true);
         self.check = near.check();
         let is_affordable = self.is_check_affordable(is_first_round);
@@ -354,18 +356,18 @@ impl Budget {
         }
         // Savings of other calls may still pay for the check, but not together with another round.
         self.is_round_too_dear = !is_affordable && !is_first_round;
-        self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
+        self.spare = if spares { near.merged(CostPlan::spare) } else { Vec::new() };
         for calls in [&mut self.rest, &mut self.closing, &mut self.check, &mut self.spare] {
             calls.retain(|call| !self.shown.contains(&call.key));
         }
-        self.written = Level::LEAST;
+        self.written = AnswerLength::LEAST;
     }
 
     /// Whether the limit covers the whole check and the closing; in the first round, the rest of that round too.
     fn is_check_affordable(&self, is_first_round: bool) -> bool {
         let rest = if is_first_round { &self.rest[..] } else { &[][..] };
         let calls = rest.iter().chain(&self.closing).chain(&self.check);
-        self.need(calls, Level::LEAST, None).fits(self.room())
+        self.need(calls, AnswerLength::LEAST, None).fits(self.room())
     }
 }
 
@@ -438,9 +440,9 @@ impl Engine {
         if let Some((agent, settings)) = agent.zip(settings)
             && let Some(price) = price_of(agent, settings)
         {
-            let payee = Payee::of(agent, price, settings, self.panel.routed.contains(&agent.provider));
+            let payee = PricedAgent::of(agent, price, settings, self.panel.routed.contains(&agent.provider));
             bytes = payee.read(bytes);
-            usd = Measures::default().bound(bytes, payee.answer(Level::FULL), price);
+            usd = Measures::default().bound(bytes, payee.answer(AnswerLength::FULL), price);
         }
         let event = Event::CostReserved { key, usd, factor: 1.0, bytes: bytes as u64, max_tokens: None };
         let number = self.record_event(event)?.seq;
@@ -463,7 +465,7 @@ impl Engine {
         }
         let shared = self.shared()?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
+        let views = |until| CostRange::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
         let last = self.debate().known_settings().debate.rounds.max(until);
         // Identical if no further round follows.
@@ -472,10 +474,10 @@ impl Engine {
         let level = budget.highest_level(&near, all);
         let mut left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
         let lowered = self.panel.agents.iter().map(|agent| &agent.settings.id);
-        let lowered = budget.lowered(lowered, level.unwrap_or(Level::LEAST));
+        let lowered = budget.lowered(lowered, level.unwrap_or(AnswerLength::LEAST));
         if let Some(budget) = &mut self.budget {
             budget.plan(&near, level.is_some(), debate.current_round <= 1);
-            budget.level = level.unwrap_or(Level::LEAST);
+            budget.level = level.unwrap_or(AnswerLength::LEAST);
             // After the first round this is decided when the check is due.
             if budget.check.is_empty() && debate.current_round <= 1 {
                 left_out.extend(near.checking(debate));
@@ -503,7 +505,7 @@ impl Engine {
     }
 
     /// Records that the answer is not checked if the limit does not cover all calls of `stage` and none was made.
-    pub(super) fn forgo_check(&mut self, stage: StageId) -> Result<(), EngineError> {
+    pub(super) fn skip_check(&mut self, stage: StageId) -> Result<(), EngineError> {
         let Some(budget) = self.budget.as_ref().filter(|budget| budget.check.is_empty()) else { return Ok(()) };
         let debate = self.debate();
         let declared = self.protocol.stage(stage);
@@ -521,7 +523,7 @@ impl Engine {
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(|budget| {
             let calls = budget.rest.iter().chain(&budget.closing).chain(&budget.check);
-            !budget.is_round_too_dear && budget.need(calls, Level::LEAST, None).fits(budget.room())
+            !budget.is_round_too_dear && budget.need(calls, AnswerLength::LEAST, None).fits(budget.room())
         })
     }
 

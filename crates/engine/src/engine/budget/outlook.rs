@@ -7,7 +7,7 @@ use dialectic_record::debate::{AgentSettings, Debate, Event, StopReason};
 use dialectic_record::protocol::{BudgetClass, Protocol};
 
 use super::Budget;
-use super::limits::{Level, Planned};
+use super::limits::{AnswerLength, Planned};
 
 /// The maximum bytes of a token in an answer.
 const BYTES_PER_TOKEN: usize = 5;
@@ -17,7 +17,7 @@ const MOST_ROUNDS: u32 = 10;
 
 /// The remaining calls of a debate.
 #[derive(Debug, Default)]
-pub(super) struct Outlook {
+pub(super) struct CostPlan {
     pub(super) rounds: Vec<Vec<RehearsedCall>>,
     /// The number of further rounds.
     pub(super) further: u32,
@@ -34,7 +34,7 @@ pub(super) struct Outlook {
     pub(super) check: Vec<RehearsedCall>,
 }
 
-impl Outlook {
+impl CostPlan {
     /// The calls from the state of `debate` to the end of round `until`, and the closing; `tokens` returns each agent's
     /// answer length.
     pub(super) fn of(
@@ -100,12 +100,12 @@ impl Outlook {
 }
 
 /// The same calls with answers of minimum and maximum length.
-pub(super) struct Views {
-    pub(super) least: Outlook,
-    pub(super) full: Outlook,
+pub(super) struct CostRange {
+    pub(super) least: CostPlan,
+    pub(super) full: CostPlan,
 }
 
-impl Views {
+impl CostRange {
     pub(super) fn of(
         protocol: &'static Protocol,
         panel: &Panel,
@@ -116,9 +116,9 @@ impl Views {
     ) -> Result<Self, EngineError> {
         let at = |level| {
             let tokens = |agent: &AgentSettings| budget.payees.answer_of(&agent.id, level);
-            Outlook::of(protocol, panel, shared, debate, until, &tokens)
+            CostPlan::of(protocol, panel, shared, debate, until, &tokens)
         };
-        Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
+        Ok(Self { least: at(AnswerLength::LEAST)?, full: at(AnswerLength::FULL)? })
     }
 
     /// Whether more rounds follow.
@@ -126,7 +126,7 @@ impl Views {
         self.least.goes_on || self.full.goes_on
     }
 
-    pub(super) fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&RehearsedCall>) -> Vec<Planned> {
+    pub(super) fn merged(&self, calls: impl Fn(&CostPlan) -> Vec<&RehearsedCall>) -> Vec<Planned> {
         Planned::merge(calls(&self.least), calls(&self.full))
     }
 
@@ -142,7 +142,7 @@ impl Views {
 
     /// The dispensable calls before the closing, as named by their stages.
     pub(super) fn dispensable(&self, debate: &Debate) -> Vec<String> {
-        let spare = self.merged(Outlook::spare);
+        let spare = self.merged(CostPlan::spare);
         let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
         stages.map(|stage| stage.words.plural.to_string()).collect()
     }

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The default criteria without `judge.criteria`.
-pub(super) const CRITERIA: [&str; 4] = ["requirements", "soundness", "feasibility", "evidence"];
+const CRITERIA: [&str; 4] = ["requirements", "soundness", "feasibility", "evidence"];
 
 /// The judged texts, one of each agent.
 fn candidates(debate: &Debate) -> Vec<CallKey> {

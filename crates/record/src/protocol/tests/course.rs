@@ -7,10 +7,10 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate,
-    DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome,
-    RaisedPoint, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Severity, Solution, StageId,
-    StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
+    Advice, AgentClarifications, AgentId, AnswerFormat, Argument, CallKey, Challenge, Clarification, Contribution,
+    Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation,
+    Outcome, ParsedAnswer, RaisedPoint, Recorded, RelatedPair, Relation, Relations, Settings, Severity, Solution,
+    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
 
@@ -250,8 +250,8 @@ impl Course {
         let settings = self.debate.settings.as_ref().unwrap();
         let agent = settings.everybody().find(|agent| agent.id == key.agent_id).unwrap();
         let reading = |content: &str| {
-            let reads = Reads::of(&self.debate, &key, &step.inputs)?;
-            Some(reads.read(content)).filter(Reading::says_something).map(Box::new)
+            let reads = AnswerFormat::of(&self.debate, &key, &step.inputs)?;
+            Some(reads.read(content)).filter(ParsedAnswer::says_something).map(Box::new)
         };
         let contributed = |content: &str, target| Event::Contributed {
             key: key.clone(),
@@ -271,7 +271,7 @@ impl Course {
                 let points = points
                     .into_iter()
                     .map(|severity| RaisedPoint::new(severity, format!("It breaks in {}.", lens.name())));
-                let reading = Reading { points: Some(points.collect()), ..Reading::default() };
+                let reading = ParsedAnswer { points: Some(points.collect()), ..ParsedAnswer::default() };
                 let metadata = Metadata { lens: Some(*lens), ..Metadata::default() };
                 let contribution = self.text(step, "1. It breaks.", metadata, Some(reading));
                 Event::Contributed { key, contribution, call: Some(call()) }
@@ -352,7 +352,7 @@ impl Course {
     }
 
     #[expect(clippy::unused_self, reason = "it reads like its neighbours")]
-    fn text(&self, step: &Step, content: &str, metadata: Metadata, reading: Option<Reading>) -> Arc<Contribution> {
+    fn text(&self, step: &Step, content: &str, metadata: Metadata, reading: Option<ParsedAnswer>) -> Arc<Contribution> {
         Arc::new(Contribution {
             agent_id: step.key.agent_id.clone(),
             agent_role: "kiss".into(),

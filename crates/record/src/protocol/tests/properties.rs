@@ -171,7 +171,7 @@ proptest! {
     fn a_branch_from_anywhere_comes_to_the_same_end(case in case(), order in any::<u64>(), at: prop::sample::Index) {
         let course = case.run(order);
         prop_assume!(course.debate.status == Status::Completed);
-        let calls = course.calls.iter().filter(|step| course.debate.stage(step.key.stage).unwrap().is_place);
+        let calls = course.calls.iter().filter(|step| course.debate.stage(step.key.stage).unwrap().is_transition_target);
         let calls: Vec<_> = calls.map(|step| format!("{}.{}", step.key.round, step.key.stage)).collect();
         let point = at.get(&calls);
         let branch = course.fork(&point.parse().unwrap()).run(&|step| case.reply(step), &mut |_| 0);

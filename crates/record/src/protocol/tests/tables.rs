@@ -166,11 +166,15 @@ fn stages_and_pairs_appear_once_and_lead_to_stages() {
         for stage in protocol.stages {
             let triggers: HashSet<_> = stage.rows.iter().map(|row| row.0).collect();
             assert_eq!(triggers.len(), stage.rows.len(), "{} has a pair twice", stage.info.id);
-            assert_eq!(stage.rows.is_empty(), !stage.info.is_place, "{}", stage.info.id);
+            assert_eq!(stage.rows.is_empty(), !stage.info.is_transition_target, "{}", stage.info.id);
             for Row(trigger, next) in stage.rows {
                 assert!(!Trigger::COMMON.contains(trigger), "{} belongs to every stage", trigger.0);
                 if let Next::Go(to) | Next::Begin(to) = next {
-                    assert!(protocol.stage(*to).is_some_and(|to| to.info.is_place), "{} leads to {to}", stage.info.id);
+                    assert!(
+                        protocol.stage(*to).is_some_and(|to| to.info.is_transition_target),
+                        "{} leads to {to}",
+                        stage.info.id
+                    );
                 }
             }
         }
@@ -181,7 +185,7 @@ fn stages_and_pairs_appear_once_and_lead_to_stages() {
 #[test]
 fn the_common_events_work_in_every_stage() {
     for protocol in PROTOCOLS {
-        for stage in protocol.stages.iter().filter(|stage| stage.info.is_place) {
+        for stage in protocol.stages.iter().filter(|stage| stage.info.is_transition_target) {
             let next = |trigger| protocol.next(stage.info.id, trigger);
             assert_eq!(next(Trigger::RETRY), Ok(Next::Go(stage.info.id)));
             assert_eq!(next(Trigger::FALLBACK), Ok(stage.rows[0].1));
@@ -189,7 +193,7 @@ fn the_common_events_work_in_every_stage() {
             assert_eq!(next(Trigger::PAUSE), Ok(Next::Pause));
             assert_eq!(next(Trigger::STOP), Ok(Next::Go(protocol.closing)));
         }
-        for stage in protocol.stages.iter().filter(|stage| !stage.info.is_place) {
+        for stage in protocol.stages.iter().filter(|stage| !stage.info.is_transition_target) {
             assert!(Trigger::COMMON.iter().all(|trigger| protocol.next(stage.info.id, *trigger).is_err()));
             assert!((stage.outcome)(&Course::start(protocol, settings(protocol, 2, 2)).debate).is_err());
         }

@@ -141,7 +141,7 @@ pub(crate) fn point(one: &Point) -> Vec<Block<'_>> {
     let is_ruling = |remark: &&Remark| matches!(remark.kind, RemarkKind::Ruled(_));
     let said = one.remarks.iter().filter(|remark| remark.kind != RemarkKind::Raised && !is_ruling(remark));
     blocks.extend(said.flat_map(happened));
-    if one.is_final_word {
+    if one.is_unanswerable {
         // Its protocol allows no answers or rechecks.
     } else if one.response().is_none() && one.draft.is_some() {
         blocks.push(Block::Paragraph(line!["No text answers it."]));
