@@ -98,7 +98,7 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) models: ModelArgs,
 
-    /// Use models of all vendors whose keys are set, or of the programs that are installed
+    /// Use models from every vendor whose key is set, or from the installed programs
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     pub(super) mixed: bool,
 
@@ -110,7 +110,7 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(super) rounds: Option<u32>,
 
-    /// When to end early [default: the configuration's, else fixed]
+    /// When to end early [default: from the configuration, else fixed]
     #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "CONDITION", value_enum)]
     pub(super) until: Option<Until>,
 
@@ -126,7 +126,8 @@ pub(super) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
-    /// The number of checkers that read the answer before you get it, from 0 to 3 [default: the configuration's, else 3]
+    /// The number of checkers that read the answer before you get it, from 0 to 3 [default: the configuration's, else
+    /// 3]
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     pub(super) check: Option<u32>,
 
@@ -169,7 +170,8 @@ pub(super) struct DebateArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
-    /// The model of all agents and the judge: a name, `provider/model`, the program `claude` or `codex`, or `host`: you answer (`dialectic requests`)
+    /// The model of all agents and the judge: a name, `provider/model`, the program `claude` or `codex`, or `host`: you
+    /// answer (`dialectic requests`)
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
@@ -221,7 +223,7 @@ pub(super) struct RunArgs {
     pub(super) quiet: bool,
 }
 
-/// What the user allows a record that may come from someone else.
+/// The permissions that the user grants to a record that may come from someone else.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
@@ -250,7 +252,7 @@ pub(super) struct ContinueArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The debate: a state file, an id, a unique beginning or ending of one, or `latest` [default: the newest resumable
+    /// The debate: a state file, an id, a unique prefix or suffix of one, or `latest` [default: the newest resumable
     /// debate, after confirmation]
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
@@ -279,14 +281,13 @@ pub(super) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArgs {
-    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest, on a
-    /// terminal]
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest, on a terminal]
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: Option<String>,
 
     /// The first stage to repeat, such as `2.critiques`; without a round, in the last one. The fork keeps everything
-    /// before it; `start` keeps only the problem and the settings. With `--protocol`, the default is after the proposals
-    /// of the first round
+    /// before it; `start` keeps only the problem and the settings. With `--protocol`, the default is after the
+    /// proposals of the first round
     #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
     pub(super) at: Option<String>,
 
@@ -305,7 +306,7 @@ pub(super) struct ForkArgs {
     #[arg(long)]
     pub(super) offline: bool,
 
-    /// The cost limit in dollars, without the calls that the fork keeps
+    /// The cost limit in dollars, not counting the calls that the fork keeps
     #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
@@ -328,7 +329,8 @@ pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) which: NewestArg,
 
-    /// Print only the hash of the journal's last line, which covers every line: `ssh-keygen -Y sign` can sign it
+    /// Print only the hash of the journal's last line; it covers the whole journal and can be signed with `ssh-keygen
+    /// -Y sign`
     #[arg(long, conflicts_with = "json")]
     pub(super) head: bool,
 
@@ -339,7 +341,7 @@ pub(super) struct VerifyArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest]
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
@@ -379,11 +381,11 @@ impl ReportArgs {
     }
 }
 
-/// Parses an amount of dollars.
+/// Parses a dollar amount.
 fn dollars(text: &str) -> Result<Usd, String> {
     match text.strip_prefix('$').unwrap_or(text).parse() {
         Ok(dollars) if f64::is_finite(dollars) && dollars > 0.0 => Ok(Usd::from_dollars(dollars)),
-        _ => Err("expected an amount of dollars above 0, such as 0.50".to_owned()),
+        _ => Err("expected a dollar amount above 0, such as 0.50".to_owned()),
     }
 }
 

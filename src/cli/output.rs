@@ -43,7 +43,8 @@ pub(super) fn format_of(option: &'static str, path: &Path) -> Result<&'static Re
     FORMATS.iter().find(is_of).ok_or_else(|| {
         let endings: Vec<String> = FORMATS.iter().flat_map(|one| one.endings).map(|one| format!(".{one}")).collect();
         let (path, endings) = (path.display(), endings.join(", "));
-        let message = format!("names `{path}`, which is not a report format: use a name that ends in one of {endings}");
+        let message =
+            format!("names `{path}`, which is not a report format: use a file name ending in one of {endings}");
         ConfigError::Argument { option, message }.into()
     })
 }
@@ -154,7 +155,7 @@ const DEFAULT: &str = "less -R";
 /// The default options of `less`: colours, and no clearing of the screen.
 const LESS: &str = "RX";
 
-/// Whether a pager uses the terminal, which then receives Ctrl-C.
+/// Whether a pager controls the terminal and therefore receives Ctrl-C.
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether a pager uses the terminal.

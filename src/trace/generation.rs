@@ -33,7 +33,7 @@ pub(super) struct Generation {
 pub(super) enum CallEnd<'a> {
     /// The call ended, with the values of the signal.
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
-    /// The call returned a reply that is not yet a result; the same key follows.
+    /// The call returned a reply, but not yet a result; another event with the same key will follow.
     Replied { reply: &'a StoredReply, call: &'a CallRecord },
     /// Failed permanently, as recorded. `call` is the usage of an unreadable answer.
     Failed { failure: &'a Failure, call: Option<&'a CallRecord> },

@@ -187,7 +187,7 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     sandbox.run(["debate", "--dry-run", "-r", "100", "Design a queue"]).expect_code(0);
     for wrong in ["0", "-1", "nan", "inf", "much"] {
         let refused = sandbox.run(["debate", "--max-cost", wrong, "Design a queue"]).expect_code(2);
-        assert!(refused.stderr.contains("expected an amount of dollars above 0"), "{refused}");
+        assert!(refused.stderr.contains("expected a dollar amount above 0"), "{refused}");
     }
     let unpriced = sandbox.config(&config(&["architect", "kiss"], &json!({})));
     let refused = unpriced.run(["debate", "--max-cost", "5", "Design a queue"]).expect_code(4);

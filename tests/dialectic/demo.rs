@@ -117,7 +117,7 @@ fn on_a_terminal_it_is_the_live_view_and_can_be_interrupted() {
     assert!(screen.is_left_as_found(), "{output:?}");
     // What is kept can be read.
     let shown = screen.text();
-    assert!(shown.contains("interrupted; the demo debate is saved for reading"), "{shown}");
+    assert!(shown.contains("interrupted; the demo debate was saved, and you can still read it"), "{shown}");
     assert!(!shown.contains("nothing was changed") && shown.contains("dialectic demo"), "{shown}");
     let path = sandbox.directory().join(".cache/dialectic/demo.json");
     sandbox.run([OsStr::new("show"), path.as_os_str(), OsStr::new("points")]).expect_code(0);

@@ -54,8 +54,8 @@ fn the_help_of_debate() {
     Who debates:
       -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, the
                              program `claude` or `codex`, or `host`: you answer (`dialectic requests`)
-          --mixed            Use models of all vendors whose keys are set, or of the programs that are
-                             installed
+          --mixed            Use models from every vendor whose key is set, or from the installed
+                             programs
       -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
                              that role, else built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]

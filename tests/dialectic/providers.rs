@@ -232,7 +232,7 @@ fn a_key_with_a_line_end_is_usable_and_one_that_cannot_be_sent_is_refused_before
     let sandbox = sandbox.env("OPENAI_API_KEY", "two\nlines");
     let finished = sandbox.run(["debate", "Design a queue"]).expect_code(4);
     assert!(
-        finished.stderr.contains("the key of provider `openai`") && !finished.stderr.contains("lines"),
+        finished.stderr.contains("the API key for provider `openai`") && !finished.stderr.contains("lines"),
         "{finished}"
     );
     assert_eq!(server.requests().len(), 7);

@@ -49,7 +49,7 @@ fn an_ending_that_means_nothing_is_an_error() {
     for name in ["report.pdf", "report.docx", "report.htmll", "r.md.bak"] {
         let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
         let says = format!(
-            "names `{name}`, which is not a report format: use a name that ends in one of .md, .markdown, .txt"
+            "names `{name}`, which is not a report format: use a file name ending in one of .md, .markdown, .txt"
         );
         assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
         assert!(!sandbox.directory().join(name).exists());

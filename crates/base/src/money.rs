@@ -209,7 +209,7 @@ pub struct Price {
     /// Output.
     #[schemars(range(min = 0))]
     pub output_per_m_tok: f64,
-    /// The price of the whole request if its prompt is long. List prices only: configured prices have none.
+    /// The price of the whole request when its prompt is long. Only list prices have one; configured prices do not.
     #[serde(skip)]
     pub long: Option<LongPrice>,
 }

@@ -87,7 +87,7 @@ pub struct Preset {
     pub model: Option<&'static str>,
 }
 
-/// The provider of agents and judges if no key is set.
+/// The default provider for agents and judges when no API key is set.
 pub const DEFAULT_PROVIDER: &str = "openai";
 
 /// The default model of [`DEFAULT_PROVIDER`].

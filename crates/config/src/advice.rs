@@ -22,8 +22,8 @@ pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
         }
         let is_program = is_program(&agent.provider, &settings.providers);
         if !agent.tools.is_empty() && (is_program || agent.provider == HOST) {
-            let provider = if is_program { "a program, which" } else { "the host, which" };
-            warnings.push(format!("`{}` has tools, but its provider is {provider} supports none", agent.id));
+            let provider = if is_program { "a program" } else { "the host" };
+            warnings.push(format!("`{}` has tools, but its provider is {provider}, which supports none", agent.id));
         }
         if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
             && asked > most

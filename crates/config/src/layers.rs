@@ -80,7 +80,7 @@ impl Layers {
         self.push(source, tree);
     }
 
-    /// Adds the options of the command line, except those that choose models.
+    /// Adds the command-line options, except those that choose models.
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
         let quick = |value: Value| (options.quick == Switch::On).then_some(value);

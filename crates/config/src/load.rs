@@ -69,7 +69,7 @@ pub struct Loaded {
     pub(super) own: Vec<(String, String)>,
     /// The file, as given; `None` if there was none.
     pub file: Option<PathBuf>,
-    /// The models chosen for agents that name none; `None` if all do.
+    /// The models chosen for agents that name none; `None` if every agent names its own.
     pub choice: Option<ModelChoice>,
     /// The commands that may run after the debate.
     pub hooks: Hooks,

@@ -92,7 +92,7 @@ pub(super) fn program(
         findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
     }
     for key in other.keys() {
-        findings.problem(path.key(key), "is a key of servers, and this is a program");
+        findings.problem(path.key(key), "only applies to servers, and this is a program");
     }
     let program: ProgramSettings = laid_over(&ProgramSettings::default(), &own.into(), path, findings);
     check(name, &program, path, findings);

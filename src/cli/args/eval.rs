@@ -11,7 +11,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) config: Option<PathBuf>,
 
-    /// The debates: state files, ids, unique beginnings or endings of ids, `latest`, or patterns such as
+    /// The debates: state files, ids, unique prefixes or suffixes of ids, `latest`, or patterns such as
     /// './debates/*.json'
     #[arg(value_name = "PATH-OR-ID")]
     debates: Vec<String>,
@@ -20,8 +20,8 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
     named: Vec<String>,
 
-    /// Have the evaluators compare answers in pairs, blind and in both orders: two debates, two text files with an answer
-    /// each, or two variants of a set, as in `plan.jsonl:council plan.jsonl:single`
+    /// Have the evaluators compare answers in pairs, blind and in both orders: two debates, two text files with an
+    /// answer each, or two variants of a set, as in `plan.jsonl:council plan.jsonl:single`
     #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
     pub(in crate::cli) pairwise: Vec<String>,
 
@@ -29,7 +29,8 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     pub(in crate::cli) problem_file: Option<PathBuf>,
 
-    /// The store of the set that `--pairwise` compares variants of [default: next to the plan, with the ending `.store`]
+    /// The store of the set that `--pairwise` compares variants of [default: next to the plan, with the ending
+    /// `.store`]
     #[arg(long, value_name = "DIR|s3://...", requires = "pairwise", conflicts_with_all = ["debates", "named", "problem_file"])]
     pub(in crate::cli) store: Option<String>,
 
@@ -41,8 +42,8 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) output: Option<PathBuf>,
 
-    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that many
-    /// times in both orders
+    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that
+    /// many times in both orders
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     pub(in crate::cli) repeat: NonZeroU32,
 
@@ -50,7 +51,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(in crate::cli) env_file: Option<PathBuf>,
 
-    /// Print prompts, times, tokens and ignored scores of each evaluator, on standard error
+    /// Print each evaluator's prompts, times, tokens and ignored scores to standard error
     #[arg(short, long)]
     pub(in crate::cli) verbose: bool,
 

@@ -30,7 +30,7 @@ const STATUSES: [&str; 11] = [
 /// A debate.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DebateArg {
-    /// The debate: a state file, an id, a unique beginning or ending of one, or `latest`
+    /// The debate: a state file, an id, a unique prefix or suffix of one, or `latest`
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: String,
 }
@@ -38,7 +38,7 @@ pub(in crate::cli) struct DebateArg {
 /// A debate, by default the newest.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct NewestArg {
-    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest]
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 }
@@ -56,8 +56,8 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
     pub(in crate::cli) status: Vec<String>,
 
-    /// Only debates whose problem or solution contains this text, or which the memory finds by its words; case does not
-    /// matter
+    /// Only debates whose problem or solution contains this text (ignoring case), or that a keyword search of the
+    /// memory finds
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) text: Option<String>,
 
@@ -134,7 +134,7 @@ pub(in crate::cli) enum ShownPart {
     Point(String),
 }
 
-/// Parses the names of parts, which completions offer, and numbers of points.
+/// Parses part names (as offered by completions) and point numbers.
 #[derive(Debug, Clone, Copy)]
 struct PartParser;
 
@@ -166,8 +166,7 @@ fn is_point_number(text: &str) -> bool {
 #[derive(Debug, Args)]
 #[command(override_usage = "dialectic ask [OPTIONS] [PATH-OR-ID] <QUESTION>")]
 pub(in crate::cli) struct AskArgs {
-    /// The debate: a state file, an id, or a unique beginning or ending of one [default: latest, on a
-    /// terminal]
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest, on a terminal]
     #[arg(value_name = "PATH-OR-ID")]
     pub(in crate::cli) debate: Option<String>,
 
@@ -195,7 +194,7 @@ pub(in crate::cli) struct AskArgs {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RmArgs {
-    /// The debates: ids, unique beginnings or endings of ids, `latest`, or files in ./debates
+    /// The debates: ids, unique prefixes or suffixes of ids, `latest`, or files in ./debates
     #[arg(value_name = "PATH-OR-ID", required = true)]
     pub(in crate::cli) debates: Vec<String>,
 
@@ -225,8 +224,8 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     pub(in crate::cli) which: NewestArg,
 
-    /// Wait no longer than this, and exit with 124 if the debate is still running; 0 prints its status at once [default:
-    /// wait for its end]
+    /// Wait no longer than this, and exit with 124 if the debate is still running; 0 prints its status at once
+    /// [default: wait for its end]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) timeout: Option<u64>,
 
@@ -337,8 +336,8 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_calls: Option<u32>,
 
-    /// The directory whose files the client may attach, and which agents may read with their tools [default: none may be
-    /// attached]
+    /// The directory whose files the client may attach, and which agents may read with their tools [default: none may
+    /// be attached]
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) context: Option<PathBuf>,
 
@@ -351,7 +350,7 @@ pub(in crate::cli) struct McpArgs {
     pub(in crate::cli) env_file: Option<PathBuf>,
 }
 
-/// The author of answers.
+/// Who wrote the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum By {
     /// The user

@@ -71,7 +71,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     pub(in crate::cli) calls: CallsArgs,
 
-    /// Print the calls that the review would make, their tokens and their likely and maximum cost, and call nothing
+    /// Print the calls that the review would make, their tokens, and their likely and maximum cost, without making any
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(in crate::cli) dry_run: bool,
 

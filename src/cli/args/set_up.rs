@@ -74,7 +74,7 @@ pub(in crate::cli) struct InitArgs {
     #[arg(long, value_name = "URL")]
     pub(in crate::cli) server: Option<String>,
 
-    /// The environment variable with that server's key [default: it needs none]
+    /// The environment variable that holds the server's API key [default: no key]
     #[arg(long, value_name = "NAME", requires = "server")]
     pub(in crate::cli) key_variable: Option<String>,
 

@@ -21,7 +21,7 @@ pub(in crate::cli) enum SweepCommand {
     /// Plan a set: a line for each debate, with its id and its maximum cost; call nothing
     #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
     Plan(SweepPlanArgs),
-    /// Run debates of a plan: skip finished and failed ones, and resume interrupted ones
+    /// Run a plan's debates, skipping finished and failed ones and resuming interrupted ones
     #[command(after_help = examples(&["dialectic sweep run plan.jsonl --jobs 8", "dialectic sweep run plan.jsonl --index 17 --store /shared/set", "dialectic sweep run plan.jsonl --shard 2/8"]))]
     Run(SweepRunArgs),
     /// Show the progress and the cost of a set
@@ -58,8 +58,8 @@ pub(in crate::cli) struct PlanArgs {
     #[arg(value_name = "PLAN")]
     pub(in crate::cli) plan: PathBuf,
 
-    /// The store of the debates: a directory that all machines share, or `s3://bucket/prefix` [default: next to the
-    /// plan, with the ending `.store`]
+    /// The store for the debates: a directory that all machines share, or `s3://bucket/prefix` [default: next to the
+    /// plan, with the extension `.store`]
     #[arg(long, value_name = "DIR|s3://...")]
     pub(in crate::cli) store: Option<String>,
 }

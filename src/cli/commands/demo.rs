@@ -63,7 +63,7 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     terminal.notice("");
     let times = if is_watched { times(took) } else { f64::INFINITY };
     if !play_back(&debate, journal, moments, times, terminal.display(args.quiet))? {
-        let (said, state) = ("interrupted; the demo debate is saved for reading", typed(&entry.state));
+        let (said, state) = ("interrupted; the demo debate was saved, and you can still read it", typed(&entry.state));
         let hint = format!("read it with `dialectic report {state} --open`, or see it again with `dialectic demo`");
         return Err(Error::Coded { code: INTERRUPTED, said: said.to_owned(), hint: Some(hint) });
     }

@@ -156,7 +156,7 @@ commands! {
             "dialectic show vhkp round 2",
             "dialectic show vhkp points --json",
         ];
-        /// Write a report of a saved debate: Markdown, page, decision record or JSON
+        /// Write a report on a saved debate, as Markdown, HTML, a decision record or JSON
         Report(ReportArgs) = report, [
             "dialectic report latest",
             "dialectic report vhkp -o decision.html",

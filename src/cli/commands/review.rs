@@ -121,7 +121,7 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     }
     let debate = debates()?.find(name)?.load(AccessMode::State)?.debate;
     let id = &debate.id;
-    if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is no finished review")).into()) }
+    if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
 /// Ends a review that has nothing to read.

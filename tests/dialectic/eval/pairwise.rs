@@ -109,7 +109,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_paid_for() {
         .file("other.md", "Design a cache")
         .file("latin.md", b"caf\xe9");
     for (pair, problem, expected) in [
-        (["one.md", "two.md"], None, "the problem of the two answers is unknown"),
+        (["one.md", "two.md"], None, "cannot tell which problem the two answers belong to"),
         (["one.md", "same.md"], Some("problem.md"), "the two answers are identical"),
         (["one.md", "empty.md"], Some("problem.md"), "empty.md is empty"),
         (["one.md", "latin.md"], Some("problem.md"), "latin.md is not UTF-8 text"),

@@ -94,8 +94,8 @@ impl Environment {
         }
     }
 
-    /// Adds the variables of a file that is not trusted: keys, each for its vendor's own host. Nothing reads the others,
-    /// which causes a warning if they would have an effect.
+    /// Adds the variables of a file that is not trusted: keys, each for its vendor's own host. Nothing reads the
+    /// others, which causes a warning if they would have an effect.
     pub fn add_untrusted(&mut self, pairs: impl IntoIterator<Item = (String, String)>, path: &Path) {
         let pairs = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
         let pairs = pairs.map(|(name, value)| {
@@ -201,7 +201,7 @@ impl Environment {
         self.whole("OFFLINE_SEED", 0)
     }
 
-    /// `OFFLINE_LATENCY_MS`: the time that the offline provider takes for an answer.
+    /// `OFFLINE_LATENCY_MS`: how long the offline provider takes to answer.
     ///
     /// # Errors
     /// It is not a whole number.

@@ -17,7 +17,7 @@ pub enum AnswerError {
     #[error("{error}; the answer was cut {}", cut.how())]
     Cut {
         error: String,
-        /// The cause of the cut.
+        /// Why the answer was cut off.
         cut: Cut,
     },
     /// It was unreadable, and the second request failed.

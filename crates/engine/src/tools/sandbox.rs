@@ -145,8 +145,8 @@ impl ContextDirectory {
         Ok((bytes, size))
     }
 
-    /// The path of a file or directory relative to this one, with slashes and empty for this one, judging only by its
-    /// text.
+    /// The path of a file or directory relative to this directory, with forward slashes; empty for the directory
+    /// itself. Purely lexical.
     ///
     /// # Errors
     /// It leads outside, or suggests secrets.

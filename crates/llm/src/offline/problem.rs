@@ -103,7 +103,7 @@ pub(super) struct ProblemReading {
     pub(super) major: Vec<String>,
     pub(super) minor: Vec<String>,
     pub(super) figures: Vec<Figure>,
-    /// Its words in lower case, each after a space.
+    /// Its words in lowercase, each preceded by a space.
     words: String,
 }
 

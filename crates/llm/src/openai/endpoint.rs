@@ -49,7 +49,7 @@ pub enum EndpointError {
     #[error("the base URL of provider `{0}` must begin with http:// or https:// and name a host")]
     BaseUrl(Arc<str>),
     /// The key contains characters that headers do not allow.
-    #[error("the key of provider `{0}` has characters that cannot be sent")]
+    #[error("the API key for provider `{0}` contains characters that cannot be sent")]
     Key(Arc<str>),
     /// A header's name or value is invalid.
     #[error("the header `{header}` of provider `{provider}` cannot be sent")]

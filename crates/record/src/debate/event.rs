@@ -116,7 +116,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<Answerer>,
     },
-    /// An agent summarized its history, or the judge the earlier rounds.
+    /// An agent summarized its history, or the judge summarized the earlier rounds.
     Summarized { key: CallKey, summary: Summary, call: CallRecord },
     /// An agent contributed.
     Contributed {
@@ -184,8 +184,8 @@ pub enum Event {
         /// The call; absent if none was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<CallKey>,
-        /// The text without the assessment, if it replaces a checked draft: its [`ParsedAnswer`](super::ParsedAnswer) holds the
-        /// answers to the check.
+        /// The text without the assessment, if it replaces a checked draft: its [`ParsedAnswer`](super::ParsedAnswer)
+        /// holds the answers to the check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Arc<Contribution>>,
         solution: Box<Solution>,

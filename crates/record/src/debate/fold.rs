@@ -22,7 +22,7 @@ pub enum FoldError {
     #[error("event {seq}: only the first event may be `created`, and it must be")]
     Creation { seq: u64 },
     /// An event is missing or out of order.
-    #[error("event {found} follows where event {expected} belongs")]
+    #[error("found event {found} where event {expected} was expected")]
     Gap { expected: u64, found: u64 },
     /// An event answers an unknown question.
     #[error("event {seq} answers question {number}, which was never asked")]

@@ -50,8 +50,8 @@ impl<'v> Polls<'v> {
         Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
     }
 
-    /// Compares polls; `rank` is a stage's index. `failed` calls of these stages are missing votes. `None` without
-    /// polls.
+    /// Compares polls; `rank` is a stage's index. `failed` calls in these stages count as missing votes. Returns `None`
+    /// if there are no polls.
     pub fn among(
         polls: &'v [Poll],
         failed: impl IntoIterator<Item = &'v CallKey>,

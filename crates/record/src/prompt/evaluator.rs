@@ -76,7 +76,7 @@ pub(super) const PAIRWISE_CHECKLIST: (&str, &str) =
 pub(super) const PAIRWISE_RULING: (&str, &str) =
     ("pairwise/ruling.md", include_str!("../../prompts/pairwise/ruling.md"));
 
-/// The system text of judges that compare two texts.
+/// The system prompt for judges that compare two texts.
 pub fn pairwise_system() -> &'static str {
     PAIRWISE_SYSTEM.1.trim()
 }

@@ -111,7 +111,7 @@ impl Entry {
         Ok(HostRequests { is_complete, requests })
     }
 
-    /// The requests that the last run showed, including those with a reply by now.
+    /// The requests that the last run showed, including those answered since.
     ///
     /// # Errors
     /// They cannot be read.

@@ -220,7 +220,7 @@ impl Journal {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
     }
 
-    /// Checks that its path still leads to it. Writes to a removed file would succeed, but be lost.
+    /// Checks that the path still refers to this file: writes to a removed file would succeed, but be lost.
     ///
     /// # Errors
     /// It was moved, removed or replaced.

@@ -1,7 +1,7 @@
 //! Locks on open files, held until the process exits.
 //!
-//! On Windows a locked file cannot be read by others, but a debate's journal is read while it runs. There, a file beside
-//! it is locked instead: opened without sharing, and removed when it is closed.
+//! On Windows a locked file cannot be read by others, but a debate's journal is read while it runs. There, a file
+//! beside it is locked instead: opened without sharing, and removed when it is closed.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ pub struct FileLock {
 /// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
 ///
 /// # Errors
-/// The system refuses.
+/// The operating system returns an error.
 #[cfg(unix)]
 pub fn try_lock(file: &File, _path: &Path) -> io::Result<Option<FileLock>> {
     match file.try_lock() {
@@ -39,7 +39,7 @@ pub fn is_locked(file: &File, _path: &Path) -> bool {
 /// Locks `file` at `path` until it or the lock is dropped; `None` if another process holds it.
 ///
 /// # Errors
-/// The system refuses.
+/// The operating system returns an error.
 #[cfg(windows)]
 pub fn try_lock(_file: &File, path: &Path) -> io::Result<Option<FileLock>> {
     match windows::open_alone(path) {
@@ -73,7 +73,7 @@ mod windows {
         path.with_added_extension("lock")
     }
 
-    fn open_alone(path: &Path) -> io::Result<File> {
+    pub(super) fn open_alone(path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).access_mode(ACCESS).share_mode(0).custom_flags(DELETE_ON_CLOSE);
         options.open(beside(path))

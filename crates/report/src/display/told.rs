@@ -80,8 +80,8 @@ impl Scrollback {
         }
     }
 
-    /// The text for `signal`, which `progress` has already seen, in this many columns. Without `quotes` a text is only
-    /// named.
+    /// Renders `signal`, already applied to `progress`, at this width. Without `quotes`, texts are mentioned but not
+    /// quoted.
     pub(super) fn tell(
         &mut self,
         progress: &Progress,

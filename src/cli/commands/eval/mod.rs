@@ -180,7 +180,7 @@ fn callers<'a>(
     missing_keys_of(used(), &settings.providers, environment)?;
     let models = Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, false, &[])?;
     let limits = CallerLimits {
-        // The evaluation limits concurrency itself: waiting must not count as an evaluator's time.
+        // The evaluation limits concurrency itself, so that waiting does not count towards an evaluator's time.
         in_flight: Arc::new(ConcurrencyLimit::unbounded()),
         max_retries: default_settings().debate.max_retries,
     };

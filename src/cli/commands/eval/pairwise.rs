@@ -244,7 +244,7 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
         }
     }
     let (name, text) = known.ok_or_else(|| {
-        UserError::input("the problem of the two answers is unknown")
+        UserError::input("cannot tell which problem the two answers belong to")
             .with_hint("name its file: --problem-file problem.md")
     })?;
     Ok((name, text.trim().to_owned()))

@@ -345,7 +345,7 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
     let shared = SharedPrompt::of(protocol, debate)?;
     let rounds = settings.debate.rounds;
-    // A fork may already have its round.
+    // A fork may already include this round.
     let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
     let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);

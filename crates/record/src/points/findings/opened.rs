@@ -1,4 +1,4 @@
-//! What the readers of a change opened with tools.
+//! What the readers of a change opened with their tools.
 
 use serde_json::Value;
 

@@ -28,8 +28,8 @@ const STANCES: &[(&str, Stance)] = &[
 const MARKS: &str = "*_`\"'([<{";
 const CLOSING_MARKS: &str = "*_`\"')]>}";
 
-/// Parses the findings of a text, and the number of further ones. `paths` are the change's paths. The findings are
-/// `None` if none can be parsed, unless the text states that there are none.
+/// Parses a text's findings, and how many more it mentions. `paths` are the paths in the change. Returns `None` for the
+/// findings if none can be parsed, unless the text says that there are none.
 pub fn read_findings(text: &str, paths: &[&str]) -> (Option<Vec<RaisedPoint>>, usize) {
     let page = Page::new(text);
     let finding = |text: &str, severity: Option<Severity>, in_section: Option<Severity>| {

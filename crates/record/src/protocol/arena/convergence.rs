@@ -85,7 +85,7 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     vec![Event::Measured { round: debate.current_round, convergence }]
 }
 
-/// The similarity of two of these texts by their words.
+/// The word-based similarity of two of these texts.
 fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
     let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();
