@@ -419,7 +419,7 @@ fn what_is_said_of_a_program_is_checked() {
     for (name, entry, part) in [
         ("x", json!({"type": "command"}), "is missing: the program and its arguments"),
         ("x", json!({"type": "server"}), "providers.x.type"),
-        ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "is a key of servers"),
+        ("x", json!({"type": "command", "argv": ["x"], "baseUrl": "http://127.0.0.1:1/v1"}), "only applies to servers"),
         ("x", json!({"baseUrl": "http://127.0.0.1:1/v1", "argv": ["x"]}), "only applies to command providers"),
         ("openai", json!({"type": "command", "argv": ["x"]}), "is a built-in server"),
     ] {

@@ -348,7 +348,7 @@ fn what_is_paid_on_every_call_stays_short() {
     for prompt in prompts() {
         let of_judge = prompt.file.starts_with("judge/") || OF_JUDGE.contains(&prompt.file);
         let (most, whose) =
-            if of_judge { (4300, "the judge's") } else { (2500, "an agent's, as it is not in OF_JUDGE") };
+            if of_judge { (4500, "the judge's") } else { (2500, "an agent's, as it is not in OF_JUDGE") };
         for role in roles().filter(|role| (role.name == "judge") == of_judge) {
             for side in ["for", "neutral"] {
                 let text = prompt.render(&full(&role, prompt.focus, side)).unwrap();
