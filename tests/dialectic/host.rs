@@ -237,7 +237,7 @@ fn a_limit_of_calls_holds_and_no_accepted_reply_is_lost_to_it() {
     assert_eq!(requests, replies as u64, "each reply is in the record");
 }
 
-/// Whoever asks for the end is told that it is not reached.
+/// A run that was asked for its end says that it has not reached it.
 #[test]
 fn what_asks_for_the_end_exits_with_7() {
     let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";

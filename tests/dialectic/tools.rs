@@ -67,6 +67,18 @@ fn only_agents_that_list_tools_are_offered_any() {
 }
 
 #[test]
+fn a_model_that_refuses_configured_tools_is_not_asked_without_them() {
+    let server = MockServer::with(|request| {
+        if request.tools().is_empty() { short_reply(request) } else { Reply::error(400, "no support for tools") }
+    });
+    let sandbox = sandbox(&server, 10);
+    let ended = sandbox.run(["debate", "Design a queue", "--context", "context"]);
+    assert!(ended.stderr.contains("no support for tools"), "{ended}");
+    let asked = server.requests().into_iter().filter(|request| request.model() == "model-architect");
+    assert!(asked.into_iter().all(|request| !request.tools().is_empty()), "{ended}");
+}
+
+#[test]
 fn a_model_that_never_stops_calling_is_asked_without_tools_at_the_limit() {
     let server = MockServer::with(|request| {
         if request.tools().is_empty() {

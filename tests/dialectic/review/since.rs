@@ -17,7 +17,7 @@ fn write(sandbox: &Sandbox, files: &[(String, String)]) {
     commit(sandbox, &files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
 }
 
-/// Whoever divides is found, by one reader; the judge rules as `ruled` says.
+/// One reader reports every division; the judge rules as `ruled` says.
 fn script(ruled: impl Fn(&str, &str) -> Value) -> impl Fn(&Incoming) -> Reply {
     move |request| match request.task() {
         "find faults" if request.model() == "model-architect" => {

@@ -196,10 +196,15 @@ pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
     }
 }
 
+/// The maximum characters of a contribution's tool results, and of a contribution to a review: there everybody has tools,
+/// and each reply sends the earlier results again.
+const TOOL_ROOM: usize = 300_000;
+const REVIEW_TOOL_ROOM: usize = 60_000;
+
 /// The characters of a contribution's tool results: less in a review, where everybody has tools, and at most one for
 /// each token of the model's context window.
 pub fn tool_room(agent: &AgentSettings, settings: &Settings, is_review: bool) -> usize {
-    let most = if is_review { 60_000 } else { 300_000 };
+    let most = if is_review { REVIEW_TOOL_ROOM } else { TOOL_ROOM };
     let window = limits_of(agent, settings).context_window.and_then(|window| usize::try_from(window).ok());
     window.map_or(most, |window| most.min(window))
 }

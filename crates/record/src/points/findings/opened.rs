@@ -31,7 +31,8 @@ pub fn describe_opened(who: &str, opened: &[String]) -> String {
 pub fn opened<'a>(all: impl Iterator<Item = &'a Metadata>) -> Vec<String> {
     let mut opened: Vec<String> = Vec::new();
     for (call, result) in all.flat_map(|one| one.tool_calls.iter().zip(&one.tool_results)) {
-        if !result.content.starts_with(r#"{"status":"success""#) {
+        let answer: Value = serde_json::from_str(&result.content).unwrap_or_default();
+        if answer["status"] != "success" {
             continue;
         }
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
