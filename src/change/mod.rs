@@ -21,10 +21,11 @@ use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::git::{self, Entry, Git, GitError, Mode};
 use dialectic_engine::runner::Attachments;
-use dialectic_engine::tools::{AccessError, ContextDirectory};
+use dialectic_engine::tools::{AccessError, ContextDirectory, Source};
 use dialectic_record::debate::{
-    Attachment, ChangeSet, ChangedFile, DIFF_ENDING, Debate, DebateSettings, EarlierFinding, EarlierReview, LeftOut,
-    RaisedPoint, ReviewedFinding, Settings, code_at, lines_of_code,
+    Attachment, ChangeSet, ChangedFile, DIFF_ENDING, Debate, DebateSettings, EarlierFinding, EarlierReview,
+    FindingDecision, FindingRuling, LeftOut, RaisedPoint, ReviewedFinding, Settings, Solution, Status, code_at,
+    describe_review, lines_of_code,
 };
 
 pub use base::Wanted;
@@ -102,25 +103,14 @@ impl Change {
     /// # Errors
     /// They contain a key.
     pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
-        let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
-        let finding = |kept: ReviewedFinding| {
-            let mut finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
-            let now = finding
-                .place
-                .as_ref()
-                .and_then(|place| lines_of_code(&self.attachments, place, &code_at(&earlier.attachments, place)));
-            if let Some((place, now)) = finding.place.as_mut().zip(now) {
-                place.lines = Some(now);
-            }
-            EarlierFinding { id: kept.id, untouched: now.is_some(), finding }
-        };
-        let findings: Vec<EarlierFinding> = kept.map(finding).collect();
+        let review = earlier_review(earlier, &self.attachments);
+        let findings = &review.findings;
         if !findings.is_empty() {
             let line = |(number, EarlierFinding { finding, .. }): (usize, &EarlierFinding)| {
                 let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
                 format!("E{number} [{}] {place}{}\n", finding.severity.name(), finding.text)
             };
-            let list: String = (1..).zip(&findings).map(line).collect();
+            let list: String = (1..).zip(findings).map(line).collect();
             let mut attachments = Attachments::new(settings, environment).unlimited();
             attachments.add(EARLIER.to_owned(), list.as_bytes())?;
             self.attachments = [&*attachments.into_all(), &*self.attachments].concat().into();
@@ -132,9 +122,24 @@ impl Change {
                  material shown does not tell. A new finding that is the same as an earlier one has its number in `sameAs`."
             );
         }
-        self.set.since = Some(EarlierReview { id: earlier.id.clone(), findings });
+        self.set.since = Some(review);
         Ok(self)
     }
+}
+
+/// The findings that an earlier review kept, at the lines where these attachments have their code.
+fn earlier_review(earlier: &Debate, attachments: &[Attachment]) -> EarlierReview {
+    let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
+    let finding = |kept: ReviewedFinding| {
+        let mut finding = RaisedPoint { severity: kept.severity, fingerprint: None, ..kept.lead().clone() };
+        let code = |place| lines_of_code(attachments, place, &code_at(&earlier.attachments, place));
+        let now = finding.place.as_ref().and_then(code);
+        if let Some((place, now)) = finding.place.as_mut().zip(now) {
+            place.lines = Some(now);
+        }
+        EarlierFinding { id: kept.id, untouched: now.is_some(), finding }
+    };
+    EarlierReview { id: earlier.id.clone(), findings: kept.map(finding).collect() }
 }
 
 /// The files of a change, each with its diff and, if known, its full text after the change.
@@ -282,6 +287,56 @@ impl Repository {
             ..ChangeSet::default()
         };
         assemble(files, set, settings, environment)
+    }
+
+    /// A review that finds no change any more: what became of an earlier one's findings in the `wanted` files.
+    ///
+    /// # Errors
+    /// Git or the file system fails.
+    pub fn without_change(
+        &self,
+        earlier: &Debate,
+        wanted: &Wanted,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<Debate, Error> {
+        let base = Some(self.base.clone());
+        // On the same base, the change was undone; otherwise the base may have it.
+        let is_undone = earlier.change.as_ref().is_some_and(|change| change.base == base);
+        let set = ChangeSet { of: self.of.clone(), base, head: self.head.clone(), ..ChangeSet::default() };
+        let directory = Tree::of(&self.git, environment, settings)?.directory;
+        let mut now = Vec::new();
+        if !is_undone {
+            let findings = earlier.findings();
+            let places = findings.iter().filter_map(|finding| Some(finding.lead().place.as_ref()?.path.clone()));
+            let paths: Vec<String> = places.collect::<BTreeSet<_>>().into_iter().collect();
+            Source::after(&set, directory, self.git.clone())?.visit(&paths, |path, text| {
+                let (name, text) = (path.to_owned(), numbered(text).into());
+                now.push(Attachment { name, sha256: String::new(), text, part: None });
+                true
+            })?;
+        }
+        let mut since = earlier_review(earlier, &now);
+        let path = |finding: &EarlierFinding| finding.finding.place.as_ref().map(|place| place.path.clone());
+        since.findings.retain(|finding| wanted.has(&path(finding).unwrap_or_default()));
+        let change = Some(Arc::new(ChangeSet { since: Some(since), ..set }));
+        let mut debate = Debate { status: Status::Completed, change, ..Debate::default() };
+        let is_fixed = |finding: &EarlierFinding| {
+            let place = finding.finding.place.as_ref();
+            is_undone
+                || !finding.untouched && place.is_some_and(|place| !code_at(&earlier.attachments, place).is_empty())
+        };
+        let fixed = debate.earlier().filter(|(_, finding)| is_fixed(finding)).map(|(number, _)| FindingRuling {
+            finding: number,
+            decision: FindingDecision::Fixed,
+            severity: None,
+            same_as: None,
+            reason: if is_undone { "the change was undone" } else { "the code is no longer there" }.to_owned(),
+        });
+        let finding_rulings: Vec<FindingRuling> = fixed.collect();
+        let description = describe_review(&debate, &finding_rulings, "");
+        debate.final_solution = Some(Solution { description, finding_rulings, ..Solution::default() });
+        Ok(debate)
     }
 
     /// Adds untracked files of the working tree to a change.

@@ -1,6 +1,6 @@
 //! What a change touches, elsewhere in the repository: definitions and callers, as far as a search by name finds them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,13 +14,13 @@ use dialectic_engine::access::{Environment, known_keys};
 use dialectic_engine::engine::room_for_change;
 use dialectic_engine::runner::Attachments;
 use dialectic_engine::tools::{ContextDirectory, Source};
-use dialectic_record::debate::{Attachment, ChangeSet, DIFF_ENDING, DebateSettings, Settings};
+use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettings, Settings};
 
 use super::{Change, Repository, unreadable};
 
 /// The name of the attachment.
 const USES: &str = "uses.txt";
-/// The maximum number of names to look for, of places where a called name tells anything, and of those shown for each
+/// The maximum number of names to look for in a part, of places where a called name tells anything, and of those shown for each
 /// name.
 const NAMES: usize = 100;
 const TELLING: usize = 40;
@@ -52,9 +52,19 @@ struct Place {
     text: String,
 }
 
+/// The names in a part of the change, and where other files have them.
+#[derive(Default)]
+struct Part {
+    /// The names that it defines or removes, and those of the definitions around its hunks.
+    touched: BTreeSet<String>,
+    called: BTreeSet<String>,
+    /// The number of lines with each name, and some of them.
+    found: BTreeMap<String, (usize, Vec<Place>)>,
+}
+
 impl Repository {
-    /// Attaches where the repository, after the change, names what the change defines, edits or calls; and says so, and
-    /// that tools show the rest.
+    /// Attaches to each part where the repository, after the change, names what that part defines, edits or calls; and
+    /// mentions the tools, which show the rest.
     ///
     /// # Errors
     /// Git or the file system fails.
@@ -66,16 +76,21 @@ impl Repository {
         let source = Source::after(&change.set, directory, self.git.clone())?;
         change.problem += "\n\nTools, if you have them, read the repository as it is after the change, by the paths of the diff. Look up \
              callers, definitions and tests before you report, confirm, refute or dismiss a fault.";
-        let is_diff = |one: &&Attachment| one.name.ends_with(DIFF_ENDING);
-        let parts: BTreeSet<Option<u32>> = change.attachments.iter().filter(is_diff).map(|one| one.part).collect();
+        let mut parts: BTreeMap<Option<u32>, Part> = BTreeMap::new();
+        for diff in change.attachments.iter().filter(|one| one.name.ends_with(DIFF_ENDING)) {
+            let part = parts.entry(diff.part).or_default();
+            part.touched.extend(names(&diff.text, &DEFINED));
+            part.called.extend(names(&diff.text, &CALLED));
+        }
+        add_edited(&mut parts, &change.set, &source)?;
+        find(&mut parts, &change.set, &source)?;
         // An eighth of the material.
         let most = room_for_change(settings).min(DebateSettings::ATTACHMENT_LIMIT) / 8;
         let mut uses = Attachments::new(settings, environment).unlimited();
-        for part in parts {
-            let diffs = change.attachments.iter().filter(is_diff).filter(|one| one.part == part);
-            let text = in_words(&change.set, &diffs.map(|one| &*one.text).collect::<String>(), &source, most)?;
+        for (number, part) in parts {
+            let text = part.in_words(most);
             if !text.is_empty() {
-                uses.add(USES.to_owned(), text.as_bytes())?.part = part;
+                uses.add(USES.to_owned(), text.as_bytes())?.part = number;
             }
         }
         let uses = uses.into_all();
@@ -88,74 +103,94 @@ impl Repository {
     }
 }
 
-fn in_words(set: &ChangeSet, diff: &str, source: &Source, room: usize) -> Result<String, Error> {
-    let whole: BTreeSet<&str> =
-        set.files.iter().filter(|file| file.lines.is_some()).map(|file| file.path.as_str()).collect();
-    let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();
-    let (touched, called) = (touched(set, diff, source)?, names(diff, &CALLED));
-    let names = touched.iter().chain(called.difference(&touched)).map(String::as_str);
-    let names: Vec<&str> = names.take(NAMES).collect();
-    let pattern = Regex::new(&format!(r"(?-u:\b)(?:{})(?-u:\b)", names.join("|")));
-    let Some(pattern) = pattern.ok().filter(|_| !names.is_empty()) else { return Ok(String::new()) };
-    let mut found: BTreeMap<String, (usize, Vec<Place>)> = BTreeMap::new();
-    let mut paths = source.paths();
-    paths.retain(|path| !whole.contains(path.as_str()) && extensions.contains(&Path::new(path).extension()));
+/// Whether a part shows changes of a file.
+fn has(part: Option<u32>, file: &ChangedFile) -> bool {
+    part.is_none_or(|part| file.parts.contains(&part))
+}
+
+/// Adds the names of the definitions around the hunks of each part's files.
+fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
+    let paths: Vec<String> = set.files.iter().map(|file| file.path.clone()).collect();
     source.visit(&paths, |path, text| {
+        let lines: Vec<&str> = text.lines().collect();
+        let Some(file) = set.file(path) else { return true };
+        let around = file.hunks.iter().filter_map(|hunk| {
+            // The first lines of a hunk are unchanged.
+            lines.iter().take(hunk.first as usize + 3).rev().find_map(|line| DEFINED.captures(line))
+        });
+        let around: BTreeSet<String> = around.map(|defined| defined[1].to_owned()).collect();
+        for (_, part) in parts.iter_mut().filter(|(part, _)| has(**part, file)) {
+            part.touched.extend(around.iter().cloned());
+        }
+        true
+    })?;
+    Ok(())
+}
+
+/// Finds the names of all parts in one visit of the files that have the ending of a changed one.
+fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
+    let mut wanted: HashMap<String, Vec<Option<u32>>> = HashMap::new();
+    for (number, Part { touched, called, .. }) in &*parts {
+        for name in touched.iter().chain(called.difference(touched)).take(NAMES) {
+            wanted.entry(name.clone()).or_default().push(*number);
+        }
+    }
+    let extensions: BTreeSet<_> = set.files.iter().map(|file| Path::new(&file.path).extension()).collect();
+    let mut paths = source.paths();
+    paths.retain(|path| !wanted.is_empty() && extensions.contains(&Path::new(path).extension()));
+    source.visit(&paths, |path, text| {
+        // Its part shows it whole.
+        let whole = set.file(path).filter(|file| file.lines.is_some());
         let lines: Vec<&str> = text.lines().collect();
         let is_import = |line: &str| IMPORTS.iter().any(|word| line.trim_start().starts_with(word));
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| !is_import(line)) {
-            let here: BTreeSet<&str> = pattern.find_iter(line).map(|name| name.as_str()).collect();
-            for name in here {
-                let (count, places) = found.entry(name.to_owned()).or_default();
-                *count += 1;
-                let is_definition = DEFINED.captures_iter(line).any(|defined| &defined[1] == name);
-                if places.len() < CALLERS || is_definition {
-                    places.push(Place {
-                        path: path.to_owned(),
-                        is_definition,
-                        text: excerpt(&lines, at, is_definition),
-                    });
+            let words = line.split(|c: char| c != '_' && !c.is_alphanumeric());
+            let here: BTreeMap<&str, _> = words.filter_map(|word| Some((word, wanted.get(word)?))).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let defined = DEFINED.captures(line).map(|defined| defined[1].to_owned());
+            for (name, numbers) in here {
+                let is_definition = defined.as_deref() == Some(name);
+                for number in numbers.iter().filter(|number| !whole.is_some_and(|file| has(**number, file))) {
+                    let Some(part) = parts.get_mut(number) else { continue };
+                    let (count, places) = part.found.entry(name.to_owned()).or_default();
+                    *count += 1;
+                    if places.len() < CALLERS || is_definition {
+                        let text = excerpt(&lines, at, is_definition);
+                        places.push(Place { path: path.to_owned(), is_definition, text });
+                    }
                 }
             }
         }
         true
     })?;
-    // Who uses what the change touches comes first, then the rarest names.
-    let mut ranked: Vec<_> =
-        found.into_iter().filter(|(name, (count, _))| *count <= TELLING || touched.contains(name)).collect();
-    ranked.sort_by_key(|(name, (count, _))| (!touched.contains(name), *count));
-    let mut out = String::new();
-    for (name, (count, mut places)) in ranked {
-        places.sort_by_key(|place| !place.is_definition);
-        let (mut section, mut path) = (format!("{name}: {} elsewhere\n", counted(count as u64, "line")), "");
-        for place in places.iter().take(if touched.contains(&name) { CALLERS } else { SHOWN }) {
-            let head = if place.path == path { "--".to_owned() } else { format!("{:?}", place.path) };
-            let next = format!("{head}\n{}", place.text);
-            if out.chars().count() + section.chars().count() + next.chars().count() > room {
-                return Ok(if path.is_empty() { out } else { out + &section });
-            }
-            (path, section) = (&place.path, section + &next);
-        }
-        out = out + &section + "\n";
-    }
-    Ok(out)
+    Ok(())
 }
 
-/// The names that the change defines or removes, and those of the definitions around its hunks.
-fn touched(set: &ChangeSet, diff: &str, source: &Source) -> Result<BTreeSet<String>, Error> {
-    let mut touched = names(diff, &DEFINED);
-    let paths: Vec<String> = set.files.iter().map(|file| file.path.clone()).collect();
-    source.visit(&paths, |path, text| {
-        let lines: Vec<&str> = text.lines().collect();
-        for hunk in set.file(path).iter().flat_map(|file| &file.hunks) {
-            // The first lines of a hunk are unchanged.
-            let mut upto = lines.iter().take(hunk.first as usize + 3).rev();
-            let around = upto.find_map(|line| DEFINED.captures(line));
-            touched.extend(around.map(|defined| defined[1].to_owned()));
+impl Part {
+    fn in_words(self, room: usize) -> String {
+        let Self { touched, found, .. } = self;
+        // Who uses what the change touches comes first, then the rarest names.
+        let mut ranked: Vec<_> =
+            found.into_iter().filter(|(name, (count, _))| *count <= TELLING || touched.contains(name)).collect();
+        ranked.sort_by_key(|(name, (count, _))| (!touched.contains(name), *count));
+        let mut out = String::new();
+        for (name, (count, mut places)) in ranked {
+            places.sort_by_key(|place| !place.is_definition);
+            let (mut section, mut path) = (format!("{name}: {} elsewhere\n", counted(count as u64, "line")), "");
+            for place in places.iter().take(if touched.contains(&name) { CALLERS } else { SHOWN }) {
+                let head = if place.path == path { "--".to_owned() } else { format!("{:?}", place.path) };
+                let next = format!("{head}\n{}", place.text);
+                if out.chars().count() + section.chars().count() + next.chars().count() > room {
+                    return if path.is_empty() { out } else { out + &section };
+                }
+                (path, section) = (&place.path, section + &next);
+            }
+            out = out + &section + "\n";
         }
-        true
-    })?;
-    Ok(touched)
+        out
+    }
 }
 
 /// The names that a pattern finds in the changed lines of a diff.

@@ -150,7 +150,7 @@ pub(super) struct DebateArgs {
     #[command(flatten)]
     pub(super) calls: CallsArgs,
 
-    /// Print the calls that the debate would make, their tokens and their likely and maximum cost, and call nothing
+    /// Print the calls that the debate would make, their tokens, and their likely and maximum cost, without making any
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
 
@@ -313,7 +313,7 @@ pub(super) struct ForkArgs {
     #[command(flatten)]
     pub(super) calls: CallsArgs,
 
-    /// Print the calls that the fork would make, their tokens and their likely and maximum cost, and call nothing
+    /// Print the calls that the fork would make, their tokens, and their likely and maximum cost, without making any
     #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
     pub(super) dry_run: bool,
 

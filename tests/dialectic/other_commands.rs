@@ -75,8 +75,8 @@ fn the_help_of_debate() {
     Cost:
           --max-cost <USD>  The cost limit in dollars, including the judge's answer
           --max-calls <N>   The maximum number of model calls, including retries
-          --dry-run         Print the calls that the debate would make, their tokens and their likely
-                            and maximum cost, and call nothing
+          --dry-run         Print the calls that the debate would make, their tokens, and their likely
+                            and maximum cost, without making any
 
     Output:
           --serve          Watch and steer the debate in a browser; the page stays until you press

@@ -53,29 +53,40 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             error => error,
         })?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
+    let earlier = args.since.as_deref().map(earlier).transpose()?;
+    let root = if let Source::Repository(repository) = &source { Some(repository.root()) } else { None };
+    let wanted = Wanted::of(&args.paths, &directory, root);
     let change = match &source {
         Source::Repository(repository) => {
-            let wanted = Wanted::of(&args.paths, &directory, Some(repository.root()));
             let own = directory.join(debates_directory(&process_environment())?);
             repository.change(&wanted, &own, args.tracked, &settings, &environment)?
         }
-        Source::Pipe(bytes) => {
-            piped(bytes, &directory, &Wanted::of(&args.paths, &directory, None), &settings, &environment)?
+        Source::Pipe(bytes) => piped(bytes, &directory, &wanted, &settings, &environment)?,
+    };
+    // The result if there is nothing to read.
+    let unchanged = |result: &str| match (&earlier, &source) {
+        (Some(earlier), Source::Repository(repository)) => {
+            repository.without_change(earlier, &wanted, &settings, &environment)
+        }
+        (None, _) | (_, Source::Pipe(_)) => {
+            let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
+            Ok(Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() })
         }
     };
     let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
     let change = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
-            return nothing("There is no change to review.", "No change, and no findings.", end, args, terminal);
+            terminal.notice("There is no change to review.");
+            return end.print(&unchanged("No change, and no findings.")?, &args.run, terminal);
         }
         Found::OnlyPermissions => {
-            let said = "Nothing to review: only file modes changed.";
-            return nothing(said, "Only file modes changed; nothing to review.", end, args, terminal);
+            terminal.notice("Nothing to review: only file modes changed.");
+            return end.print(&unchanged("Only file modes changed; nothing to review.")?, &args.run, terminal);
         }
     };
-    let mut change = match &args.since {
-        Some(name) => change.since(&earlier(name)?, &settings, &environment)?,
+    let mut change = match &earlier {
+        Some(earlier) => change.since(earlier, &settings, &environment)?,
         None => change,
     };
     match &source {
@@ -122,14 +133,6 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     let debate = debates()?.find(name)?.load(AccessMode::State)?.debate;
     let id = &debate.id;
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
-}
-
-/// Ends a review that has nothing to read.
-fn nothing(said: &str, result: &str, end: ReviewEnd, args: &ReviewArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    terminal.notice(said);
-    let solution = Solution { description: format!("**{result}**\n"), ..Solution::default() };
-    let debate = Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() };
-    end.print(&debate, &args.run, terminal)
 }
 
 /// Gives everybody whose model can use tools these, or nobody any.

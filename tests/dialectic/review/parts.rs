@@ -137,3 +137,25 @@ fn what_other_files_name_takes_an_eighth_of_a_small_window() {
     let uses = prompt.split("uses.txt\n").nth(1).unwrap().split("```").nth(1).unwrap();
     assert!(uses.contains("charge(1)") && uses.len() < 8_000 / 2 * 3 / 8 + 20, "{}", uses.len());
 }
+
+#[test]
+fn a_part_is_shown_the_uses_of_its_own_names_only() {
+    let server = MockServer::with(script);
+    let sandbox = with_window(&server, 8_000);
+    sandbox.write("kept.py", "settle(1)\npay(1)\n");
+    super::git(&sandbox, &["add", "-A"]);
+    super::git(&sandbox, &["commit", "-qm", "calls"]);
+    super::git(&sandbox, &["branch", "-qf", "main"]);
+    let edited = |name: &str| format!("def {name}(x):\n    return 1 + {name}_{}\n", "x".repeat(7_000));
+    let before = ["settle", "pay"].map(|name| edited(name).replace("1 +", "2 +"));
+    commit(&sandbox, &[("a.py", &before[0]), ("z.py", &before[1])]);
+    commit(&sandbox, &[("a.py", &edited("settle")), ("z.py", &edited("pay"))]);
+    sandbox.run(["review", "-c", "own.json", "--base", "work~1", "--head", "work"]);
+    let requests = server.requests();
+    let prompts = requests.iter().filter(|one| one.task() == "find faults").map(|one| one.prompt());
+    let (settles, pays): (Vec<_>, Vec<_>) = prompts.partition(|prompt| prompt.contains("+++ b/a.py"));
+    assert!(!settles.is_empty() && settles.len() == pays.len(), "{} {}", settles.len(), pays.len());
+    let has = |prompt: &str, name: &str| prompt.contains(&format!("\n{name}: 2 lines elsewhere"));
+    assert!(settles.iter().all(|prompt| has(prompt, "settle") && !has(prompt, "pay")));
+    assert!(pays.iter().all(|prompt| has(prompt, "pay") && !has(prompt, "settle")));
+}

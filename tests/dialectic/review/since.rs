@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{commit, parsed, repository, schema, served};
+use super::{commit, git, parsed, repository, schema, served};
 use crate::support::{Incoming, MockServer, Reply, Sandbox, listed};
 
 const ARGUMENTS: [&str; 7] = ["review", "-c", "own.json", "--quiet", "--base", "main", "--head"];
@@ -155,4 +155,31 @@ fn a_finding_stays_where_it_is_beside_the_same_code_above_it() {
     assert_eq!(again.as_array().unwrap().len(), 1, "{again}");
     assert_eq!((&again[0]["id"], &again[0]["place"]), (&first[0]["id"], &first[0]["place"]));
     assert_eq!(again[0]["since"], "still there");
+}
+
+#[test]
+fn without_a_change_the_findings_of_the_earlier_review_are_fixed_unless_the_base_has_their_code() {
+    let server = MockServer::with(script(stands));
+    let sandbox = repository(served(&server), &[("kept.py", "x\n")]);
+    write(&sandbox, &["a", "b"].map(|name| file(name, "1 / x")));
+    let run = |more: &[&str]| sandbox.run(ARGUMENTS.iter().chain(&["work"]).chain(more)).expect_code(0).stdout;
+    let first = ids(&run(&["--format", "json"]));
+    git(&sandbox, &["rm", "-q", "a.py", "b.py"]);
+    git(&sandbox, &["commit", "-qm", "undone"]);
+    server.forget();
+    let fixed = json!("fixed");
+    let now = ids(&run(&["--since", "latest", "--format", "json"]));
+    assert_eq!(now.values().map(|(_, since)| since).collect::<Vec<_>>(), [&fixed; 2], "{now:?}");
+    assert_eq!((&now["a.py"].0, &now["b.py"].0), (&first["a.py"].0, &first["b.py"].0));
+    let text = run(&["--since", "latest"]);
+    assert!(text.starts_with("**No findings; since ") && text.contains(": 2 fixed.**"), "{text}");
+    assert!(first.values().all(|(id, _)| text.contains(&format!("({id})"))), "{text}");
+    assert_eq!(ids(&run(&["--since", "latest", "--format", "json", "b.py"])).len(), 1);
+    // The branch is merged, with one of the faults.
+    git(&sandbox, &["checkout", "-q", "main"]);
+    write(&sandbox, &[file("a", "x"), file("b", "1 / x")]);
+    git(&sandbox, &["branch", "-qf", "work"]);
+    let merged = ids(&run(&["--since", "latest", "--format", "json"]));
+    assert_eq!((&merged["a.py"].1, &merged["b.py"].1), (&fixed, &json!("still there")));
+    assert!(server.requests().is_empty());
 }

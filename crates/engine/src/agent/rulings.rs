@@ -118,8 +118,7 @@ impl RawRulings {
             let same_as = same_as.and_then(|name| numbered(&name, numbers)).cloned();
             let named = finding.split(|c: char| c.is_whitespace() || ",;&".contains(c));
             let named: BTreeSet<&String> = named.filter_map(|name| numbered(name, numbers)).collect();
-            let is_earlier = |number: &String| number.starts_with('E');
-            if *decision == FindingDecision::Fixed && named.iter().any(|number| !is_earlier(number)) {
+            if *decision == FindingDecision::Fixed && named.iter().any(|number| !Report::is_earlier(number)) {
                 return Err(unfit("`fixed` is for findings of an earlier review only: `E1`".to_owned()));
             }
             for number in named {

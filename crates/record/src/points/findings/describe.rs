@@ -154,7 +154,7 @@ impl<'a> ReviewText<'a> {
         let reports = if is_one { vec![&finding.reports[..]] } else { finding.reports.chunks(1).collect() };
         for same in reports {
             let Report { number, finding: point, .. } = &same[0];
-            let by = voices.listed(same.iter().map(|report| &report.by));
+            let by = list(&voices.finders(same));
             let own = if is_one { "Found".to_owned() } else { format!("{number} [{}] found", point.severity.name()) };
             let words =
                 if point.text == lead.text { String::new() } else { format!(", as: {}", defused_line(&point.text)) };
@@ -203,6 +203,9 @@ impl<'a> ReviewText<'a> {
     pub fn receipt(&self) -> String {
         let Some(set) = self.debate.change.as_deref() else { return String::new() };
         let ChangeSet { of, files, left_out, .. } = set;
+        if files.is_empty() && left_out.is_empty() {
+            return String::new();
+        }
         let mut out =
             format!("\n## What was read\n\n{}, {}:\n\n", defused_line(of), counted(files.len() as u64, "file"));
         for file in files {

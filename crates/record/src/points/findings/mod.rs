@@ -79,8 +79,8 @@ dialectic_base::named! {
     }
 }
 
-/// The author of an earlier review's findings.
-const EARLIER: &str = "an earlier review";
+/// The beginning of the numbers of an earlier review's findings: `E1`.
+const EARLIER_MARK: char = 'E';
 
 /// A finding with its ruling: one report, or several that the judge or their words name as the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,8 +104,8 @@ pub struct Report {
     pub number: String,
     /// The round, which is the part of the change.
     pub round: u32,
-    /// The reader who found it.
-    pub by: AgentId,
+    /// The reader who found it; `None` for an earlier review.
+    pub by: Option<AgentId>,
     pub finding: RaisedPoint,
     /// The other readers' opinions on it.
     pub opinions: Vec<Remark>,
@@ -116,6 +116,16 @@ impl Report {
     pub fn opinions(&self, stance: Stance) -> impl Iterator<Item = (&AgentId, &Remark)> {
         let given = self.opinions.iter().filter(move |one| one.kind == RemarkKind::Opinion(stance));
         given.filter_map(|one| Some((one.by.as_ref()?, one)))
+    }
+
+    /// The id of the reader, or words for an earlier review.
+    pub fn author(&self) -> &str {
+        self.by.as_ref().map_or("an earlier review", AgentId::as_str)
+    }
+
+    /// Whether a number names a finding of an earlier review.
+    pub fn is_earlier(number: &str) -> bool {
+        number.starts_with(EARLIER_MARK)
     }
 
     fn is_in_the_words_of(&self, other: &Self) -> bool {
@@ -150,7 +160,10 @@ impl ReviewedFinding {
     /// The readers who confirmed a report, each once, except those who reported the finding.
     pub fn confirmed_by(&self) -> BTreeSet<&AgentId> {
         let confirmed = self.reports.iter().flat_map(|report| report.opinions(Stance::Confirmed));
-        confirmed.map(|(by, _)| by).filter(|by| !self.reports.iter().any(|report| report.by == **by)).collect()
+        confirmed
+            .map(|(by, _)| by)
+            .filter(|by| !self.reports.iter().any(|report| report.by.as_ref() == Some(*by)))
+            .collect()
     }
 }
 
@@ -189,7 +202,7 @@ impl Debate {
         let finding = |at: usize| {
             let mut same: Vec<usize> = (0..reports.len()).filter(|other| first[*other] == at).collect();
             // An earlier review had other lines.
-            same.sort_by_key(|other| (reports[*other].round == 0, *other != at, reports[*other].finding.severity));
+            same.sort_by_key(|other| (reports[*other].by.is_none(), *other != at, reports[*other].finding.severity));
             let reports: Vec<Report> = same.into_iter().map(|one| reports[one].clone()).collect();
             let most = reports.iter().map(|report| report.finding.severity).min()?;
             let ruling = reports.iter().find_map(ruling_on).cloned();
@@ -234,9 +247,9 @@ impl Debate {
     }
 
     /// Its findings with their numbers in this one.
-    fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
+    pub fn earlier(&self) -> impl Iterator<Item = (String, &EarlierFinding)> {
         let findings = self.earlier_review().into_iter().flat_map(|review| &review.findings);
-        (1..).zip(findings).map(|(number, one): (usize, _)| (format!("E{number}"), one))
+        (1..).zip(findings).map(|(number, one): (usize, _)| (format!("{EARLIER_MARK}{number}"), one))
     }
 
     /// All findings, by their places: the readers', and those of an earlier review.
@@ -248,13 +261,16 @@ impl Debate {
         reports.extend(self.earlier().map(|(number, earlier)| Report {
             number,
             round: 0,
-            by: AgentId::new(EARLIER),
+            by: None,
             finding: earlier.finding.clone(),
             opinions: Vec::new(),
         }));
         reports.sort_by_cached_key(|report| {
             let place = report.finding.place.as_ref();
-            (place.map(|place| (place.path.clone(), place.lines)), self.text_number(&report.by))
+            (
+                place.map(|place| (place.path.clone(), place.lines)),
+                report.by.as_ref().and_then(|by| self.text_number(by)),
+            )
         });
         reports
     }
@@ -276,7 +292,13 @@ impl Debate {
         let findings = now.first()?.1?;
         let report = |(place, finding): (usize, &RaisedPoint)| {
             let number = self.finding_number(by, place);
-            Report { opinions: self.opinions_on(&number), number, round, by: by.clone(), finding: finding.clone() }
+            Report {
+                opinions: self.opinions_on(&number),
+                number,
+                round,
+                by: Some(by.clone()),
+                finding: finding.clone(),
+            }
         };
         Some((before + 1..).zip(findings).map(report).collect())
     }
@@ -364,6 +386,13 @@ impl<'a> Voices<'a> {
             }
         }
         names
+    }
+
+    /// The names of those who made the reports, first that of an earlier review.
+    pub fn finders<'r>(&self, reports: impl IntoIterator<Item = &'r Report>) -> Vec<String> {
+        let reports: Vec<&Report> = reports.into_iter().collect();
+        let earlier = reports.iter().find(|report| report.by.is_none()).map(|report| report.author().to_owned());
+        earlier.into_iter().chain(self.names(reports.iter().filter_map(|report| report.by.as_ref()))).collect()
     }
 
     /// [`Self::names`] as text.

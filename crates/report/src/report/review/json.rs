@@ -42,9 +42,9 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
         given.map(|(of, (by, remark))| json!({ "of": of, "by": by, "reason": remark.reason })).collect::<Vec<_>>()
     };
     let report = |report: &Report| {
-        let Report { number, by, finding, .. } = report;
+        let Report { number, finding, .. } = report;
         json!({
-            "number": number, "by": by, "severity": finding.severity, "place": finding.place, "text": finding.text,
+            "number": number, "by": report.author(), "severity": finding.severity, "place": finding.place, "text": finding.text,
             "evidence": finding.evidence,
         })
     };
@@ -58,7 +58,7 @@ fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value
         "placed": placed,
         "text": lead.text,
         "evidence": lead.evidence,
-        "foundBy": voices.names(one.reports.iter().map(|report| &report.by)),
+        "foundBy": voices.finders(&one.reports),
         "confirmedBy": voices.names(one.confirmed_by()),
         "confirmations": said(Stance::Confirmed),
         "against": said(Stance::Refuted),

@@ -61,12 +61,12 @@ fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Va
     if let (None, Some((place, _))) = (&shown, finding.place(debate)) {
         text = format!("{}: {text}", single_spaced(&place.to_string()));
     }
-    let found = voices.names(finding.reports.iter().map(|report| &report.by));
+    let found = voices.finders(&finding.reports);
     let confirmed = voices.names(finding.confirmed_by());
     let reports = finding.reports.iter().map(|report| {
         let said = |stance: Stance| voices.names(report.opinions(stance).map(|(by, _)| by));
         json!({
-            "number": report.number, "severity": report.finding.severity, "foundBy": voices.name(&report.by),
+            "number": report.number, "severity": report.finding.severity, "foundBy": voices.finders([report]).concat(),
             "confirmedBy": said(Stance::Confirmed), "refutedBy": said(Stance::Refuted),
         })
     });
