@@ -22,7 +22,7 @@ use crate::sweep::SegmentError;
 use crate::sweep::plan::PlanError;
 #[cfg(feature = "s3")]
 use crate::sweep::store::S3Error;
-use crate::sweep::store::{AddressError, S3, StoreFault};
+use crate::sweep::store::StoreFault;
 use crate::trace::TraceConfigError;
 
 use ErrorCategory::{Arguments, Busy, Configuration, General, Provider};
@@ -449,15 +449,6 @@ impl Diagnostic for StoreFault {
         } else {
             advise(Busy, "its contents are kept; run the same command again when the store works")
         }
-    }
-}
-
-impl Diagnostic for AddressError {
-    fn advice(&self) -> Advice {
-        let hint = format!(
-            "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
-        );
-        advise(Arguments, hint)
     }
 }
 

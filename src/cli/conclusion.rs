@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::cli::args::RunArgs;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::status::{ASKS, Presence, STILL_RUNS, Standing, open_questions, open_requests};
 use dialectic_base::figures::counted;
@@ -16,13 +17,12 @@ use dialectic_record::store::Entry;
 use dialectic_report::display::{StreamEnd, gist, summary};
 use dialectic_report::report::{review_github, review_json, review_sarif};
 
-use super::args::{ReviewFormat, RunArgs};
+use super::commands::review::ReviewFormat;
 use super::output::{detail, is_stdout, write_output, write_report};
 use super::questions::{OnQuestions, listed, listed_requests};
 use super::session::{Over, debates};
 use super::target::OutputTarget;
 use super::terminal::Terminal;
-use super::watchers::Waited;
 
 /// The exit codes of an incomplete run or an answer with a fault, and of a review with findings under `--fail-on`.
 const UNCLEAN: u8 = 5;
@@ -100,7 +100,7 @@ impl ReviewEnd {
 
 /// Reports where the debate is saved, writes the report, and prints the outcome.
 pub(super) fn conclude(
-    Over { debate, ending, is_kept, stream, waited, on_questions }: Over,
+    Over { debate, ending, is_kept, stream, is_whole, on_questions }: Over,
     files: &Files<'_>,
     args: &RunArgs,
     terminal: &mut Terminal,
@@ -136,7 +136,7 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => {
+        (Ok(()), Ok(())) if !is_whole => {
             let id = debate.id;
             Err(Error::stopped(format!(
                 "interrupted; the debate {id} ended and is saved, but some output was not read"

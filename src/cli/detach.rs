@@ -5,16 +5,17 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-#[cfg(unix)]
-use std::time::Duration;
 
+use crate::cli::args::{ContinueArgs, KeyArgs, VouchArgs};
 use crate::error::{Error, UserError};
 use crate::status::{ASKS, TRY_AGAIN};
 use dialectic_engine::runner::Ready;
 use dialectic_record::store::Entry;
 
-use super::args::{ContinueArgs, KeyArgs, VouchArgs};
 use super::terminal::Terminal;
+
+#[cfg(unix)]
+use std::time::Duration;
 
 /// The number of attempts to lock the log, and the delay between them.
 #[cfg(unix)]

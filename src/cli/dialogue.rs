@@ -123,51 +123,30 @@ pub(super) fn agreed(
             None
         }
     };
-    let offer = Offer { forecast: forecast.as_ref(), limit };
-    if agree(&offer, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
+    if agree(forecast.as_ref(), limit, "Begin?", terminal)? { Ok(forecast) } else { Err(Error::Declined) }
 }
 
-/// The offered work.
-#[derive(Clone, Copy)]
-pub(super) struct Offer<'a> {
-    /// The calls; `None` if they could not be computed.
-    pub(super) forecast: Option<&'a Forecast>,
-    pub(super) limit: Option<Usd>,
-}
-
-impl Offer<'_> {
-    /// The maximum cost; `None` if unknown.
-    pub(super) fn most(&self) -> Option<Usd> {
-        self.forecast.and_then(Forecast::most)
+/// Reports the cost of calls and asks `question` if no limit applies and it may exceed the user's threshold, or its
+/// maximum is unknown. Returns whether to proceed. There is no forecast if it could not be computed.
+pub(super) fn agree(
+    forecast: Option<&Forecast>,
+    limit: Option<Usd>,
+    question: &str,
+    terminal: &mut Terminal,
+) -> Result<bool, Error> {
+    if let Some(forecast) = forecast {
+        terminal.notice(&price_tag(forecast, limit));
     }
-}
-
-/// Reports the cost and asks `question` if no limit applies and it may exceed the user's threshold, or is unknown.
-/// Returns whether to proceed.
-pub(super) fn agree(offer: &Offer<'_>, question: &str, terminal: &mut Terminal) -> Result<bool, Error> {
-    tell(offer, terminal);
-    may_begin(offer.limit, offer.most(), question)
-}
-
-/// Asks `question` if no limit applies and the cost may exceed the user's threshold, or its maximum is unknown. Returns
-/// whether to proceed.
-fn may_begin(limit: Option<Usd>, most: Option<Usd>, question: &str) -> Result<bool, Error> {
     // Found files cannot influence this: only the process's environment counts.
     let environment = process_environment();
     let above = confirm_above(&environment)?;
+    let most = forecast.and_then(Forecast::most);
     if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
     // Without a terminal the command proceeds, as always.
     let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(true) };
     dialogue.confirm(question, false)
-}
-
-/// Reports the cost.
-fn tell(offer: &Offer<'_>, terminal: &mut Terminal) {
-    if let Some(forecast) = offer.forecast {
-        terminal.notice(&price_tag(forecast, offer.limit));
-    }
 }
 
 /// Whether the terminal belongs to an automated system.

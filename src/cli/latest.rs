@@ -6,12 +6,13 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::args::DebatePart;
-use super::session::debates;
-use super::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Directory, Entry, read_state};
+
+use super::commands::show::DebatePart;
+use super::session::debates;
+use super::terminal::Terminal;
 
 /// The name for the newest debate.
 pub(super) const LATEST: &str = "latest";

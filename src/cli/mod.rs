@@ -15,7 +15,6 @@ mod interrupt;
 #[cfg_attr(windows, allow(dead_code, reason = "no keys are read on Windows"))]
 mod keys;
 mod latest;
-mod limits;
 mod line;
 mod output;
 mod questions;
@@ -51,7 +50,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refused(error),
     };
-    let mut terminal = Terminal::new(cli.color.map(Into::into));
+    let mut terminal = Terminal::new(cli.color);
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

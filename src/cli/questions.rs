@@ -14,21 +14,12 @@ use dialectic_base::figures::list;
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::sanitize;
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId, Question};
+use dialectic_record::debate::{AgentId, Answerer, Debate, DebateId};
 use dialectic_report::display::Messages;
 
 use super::dialogue::edit;
 use super::keys;
 use super::line::{LineReader, TypedLine};
-
-/// The end of asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AskOutcome {
-    /// Every question has an answer.
-    Answered,
-    /// The user interrupted; the answers given so far are kept.
-    Interrupted,
-}
 
 /// What to do when a debate asks questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,17 +87,6 @@ pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String
     )
 }
 
-/// A question to show.
-struct ShownQuestion {
-    /// The number among all questions of the debate.
-    number: usize,
-    /// The recipients of the answer: several agents may ask the same.
-    items: Vec<(AgentId, String)>,
-    /// The names of the agents that ask.
-    from: Vec<String>,
-    text: String,
-}
-
 /// An input.
 enum ReadLine {
     Text(String),
@@ -118,21 +98,23 @@ enum ReadLine {
 }
 
 /// Asks every open question and records each answer at once. An empty answer is `NA`, as are all remaining ones at the
-/// end of input, after which no agent asks again. An interrupt restores the terminal's modes.
+/// end of input, after which no agent asks again. An interrupt restores the terminal's modes and keeps the answers given
+/// so far. Returns whether every question has an answer.
 pub(super) async fn ask(
     run: &Run,
     debate: &Debate,
     cancel: &CancellationToken,
     messages: &Messages,
-) -> Result<AskOutcome, Error> {
-    let questions = questions(debate);
+) -> Result<bool, Error> {
+    let mut questions = debate.questions();
+    questions.retain(|question| question.answer.is_empty());
     let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
     if let Some(pass) = &pass {
         drop(messages.say(&format!("\nFollow-up questions to your answers: {pass}.\n")));
     }
-    let mut source = AnswerSource::open();
-    let on_terminal = matches!(source, AnswerSource::Terminal(_));
+    let on_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let mut lines = on_terminal.then(LineReader::default);
     if on_terminal {
         keys::remember();
     }
@@ -142,7 +124,7 @@ pub(super) async fn ask(
             // The cursor is still after the prompt.
             drop(messages.say("\n"));
         }
-        AskOutcome::Interrupted
+        false
     };
     if !on_terminal && pass.is_none() && !questions.is_empty() {
         let said =
@@ -151,12 +133,12 @@ pub(super) async fn ask(
     }
     let total = questions.iter().map(|question| question.number).max().unwrap_or_default();
     'questions: for question in questions {
-        let (number, from) = (question.number, list(&question.from));
+        let (number, from) = (question.number, list(&askers(&question)));
         let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
         let mut shown = Some(shown);
         let answer = loop {
             let said = shown.take();
-            let text = sanitize(&question.text).into_owned();
+            let text = sanitize(question.text).into_owned();
             let reading = async {
                 if let Some(said) = said.filter(|_| on_terminal) {
                     // The view has stopped drawing, so typed text follows the question. A pipe is read even if no one
@@ -164,8 +146,11 @@ pub(super) async fn ask(
                     said.await;
                 }
                 spawn_blocking(move || {
-                    let line = source.read(&text);
-                    (source, line)
+                    let line = match &mut lines {
+                        Some(lines) => typed(lines, &text),
+                        None => piped(),
+                    };
+                    (lines, line)
                 })
                 .await
             };
@@ -173,7 +158,7 @@ pub(super) async fn ask(
                 read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
                 () = cancel.cancelled() => return Ok(leave()),
             };
-            source = same;
+            lines = same;
             match line.map_err(Error::Stdin)? {
                 ReadLine::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
                 ReadLine::Text(text) => break text.trim().to_owned(),
@@ -186,26 +171,12 @@ pub(super) async fn ask(
                 ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
-        for (agent_id, item_id) in question.items {
-            run.answer(None, agent_id, item_id, answer.clone());
+        // Several agents may ask the same.
+        for (group, item) in question.items {
+            run.answer(None, group.agent_id.clone(), item.id.clone(), answer.clone());
         }
     }
-    Ok(AskOutcome::Answered)
-}
-
-/// The open questions, each once.
-fn questions(debate: &Debate) -> Vec<ShownQuestion> {
-    let open = debate.questions().into_iter().filter(|question| question.answer.is_empty());
-    let question = |asked: Question<'_>| {
-        let items = asked.items.iter().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
-        ShownQuestion {
-            number: asked.number,
-            items: items.collect(),
-            from: askers(&asked),
-            text: asked.text.to_owned(),
-        }
-    };
-    open.map(question).collect()
+    Ok(true)
 }
 
 /// The pass of questions unless it is the first: `second pass, 2 of at most 3`.
@@ -222,44 +193,23 @@ fn pass(debate: &Debate) -> Option<String> {
     Some(format!("{ordinal}, {number} of at most {most}"))
 }
 
-enum AnswerSource {
-    Terminal(LineReader),
-    /// Other input: one answer per line.
-    Pipe,
+/// An answer from the terminal.
+fn typed(lines: &mut LineReader, question: &str) -> io::Result<ReadLine> {
+    match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
+        Ok(TypedLine::Line(text)) => Ok(ReadLine::Text(text)),
+        Ok(TypedLine::Editor(text)) => Ok(edit(&text, question).map_or_else(ReadLine::Unwritten, ReadLine::Text)),
+        Ok(TypedLine::End) => Ok(ReadLine::End),
+        Err(error) => match error.kind() {
+            io::ErrorKind::Interrupted => Ok(ReadLine::Interrupted),
+            io::ErrorKind::UnexpectedEof => Ok(ReadLine::End),
+            _ => Err(error),
+        },
+    }
 }
 
-impl AnswerSource {
-    fn open() -> Self {
-        if io::stdin().is_terminal() && io::stderr().is_terminal() {
-            Self::Terminal(LineReader::default())
-        } else {
-            Self::Pipe
-        }
-    }
-
-    /// The answer to `question`.
-    fn read(&mut self, question: &str) -> io::Result<ReadLine> {
-        match self {
-            Self::Terminal(lines) => {
-                match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
-                    Ok(TypedLine::Line(text)) => Ok(ReadLine::Text(text)),
-                    Ok(TypedLine::Editor(text)) => match edit(&text, question) {
-                        Ok(text) => Ok(ReadLine::Text(text)),
-                        Err(error) => Ok(ReadLine::Unwritten(error)),
-                    },
-                    Ok(TypedLine::End) => Ok(ReadLine::End),
-                    Err(error) => match error.kind() {
-                        io::ErrorKind::Interrupted => Ok(ReadLine::Interrupted),
-                        io::ErrorKind::UnexpectedEof => Ok(ReadLine::End),
-                        _ => Err(error),
-                    },
-                }
-            }
-            Self::Pipe => {
-                let mut bytes = Vec::new();
-                let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;
-                Ok(if read == 0 { ReadLine::End } else { ReadLine::Text(String::from_utf8_lossy(&bytes).into_owned()) })
-            }
-        }
-    }
+/// The next line of a pipe.
+fn piped() -> io::Result<ReadLine> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;
+    Ok(if read == 0 { ReadLine::End } else { ReadLine::Text(String::from_utf8_lossy(&bytes).into_owned()) })
 }

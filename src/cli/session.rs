@@ -9,7 +9,9 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::archive::PastDebates;
+use crate::cli::args::{RunArgs, VouchArgs};
 use crate::error::{Error, ErrorCategory, UserError};
+use crate::serve::{Server, Watched};
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_base::figures::list;
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
@@ -21,19 +23,16 @@ use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
 use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 
-use super::args::{RunArgs, VouchArgs};
-use super::commands::serve::{Served, Server, Watched};
+use super::commands::serve::Served;
 use super::conclusion::{Files, ReviewEnd, conclude, texts_are_saved};
 use super::detach::leave;
-use super::interrupt::give_way;
-use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
-use super::keys::{Key, Keyboard};
+use super::interrupt::{Interrupts, end_on_interrupt, end_soon, give_way, interrupt};
+use super::keys::{self, Key, Keyboard};
 use super::output::{is_stdout, make_parent, report_path};
-use super::questions::{Given, OnQuestions};
+use super::questions::{self, Given, OnQuestions};
 use super::target::OutputTarget;
 use super::terminal::Terminal;
-use super::watchers::{Log, Seen, Waited, Watchers};
-use super::{keys, questions};
+use super::watchers::{Log, Seen, Watchers};
 
 /// The debates directory. It is looked up once, because the user's configuration may set it.
 pub(super) fn debates() -> Result<Directory, Error> {
@@ -292,8 +291,8 @@ pub(super) struct Over {
     pub(super) is_kept: bool,
     /// How the event stream ended.
     pub(super) stream: StreamEnd,
-    /// Whether the user waited for all output.
-    pub(super) waited: Waited,
+    /// Whether the user waited for all output to be read.
+    pub(super) is_whole: bool,
     /// The reaction to questions.
     pub(super) on_questions: OnQuestions,
 }
@@ -388,8 +387,8 @@ async fn run_while_shown(
                 let asked = questions::ask(&run, &debate, cancel, &messages).await;
                 drop(off);
                 match asked {
-                    Ok(questions::AskOutcome::Answered) => {}
-                    Ok(questions::AskOutcome::Interrupted) => run.interrupt(),
+                    Ok(true) => {}
+                    Ok(false) => run.interrupt(),
                     Err(error) => {
                         run.interrupt();
                         break Err(error);
@@ -409,7 +408,7 @@ async fn run_while_shown(
     let ended = run.wait().await;
     // Watchers end when no one holds the run any more.
     drop(watched);
-    let Seen { stream, tracer, waited } = watchers.finish(cancel).await;
+    let Seen { stream, tracer, is_whole } = watchers.finish(cancel).await;
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {
         EngineError::Store(source) => {
             let has_journal = Entry::of_state(saved_to).journal.is_some();
@@ -427,6 +426,6 @@ async fn run_while_shown(
         source => source.into(),
     }));
     let on_questions = user.on_questions;
-    let over = |Finished { debate, ending, is_kept }| Over { debate, ending, is_kept, stream, waited, on_questions };
+    let over = |Finished { debate, ending, is_kept }| Over { debate, ending, is_kept, stream, is_whole, on_questions };
     (ended.map(over), tracer)
 }

@@ -7,9 +7,9 @@ use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::cli::args::COLORS;
 use crate::error::Error;
 use dialectic_base::sanitize::{escaped_json, sanitize};
 use dialectic_config::{process_environment, usual_color};
@@ -18,7 +18,6 @@ use dialectic_report::display::{
     ColorMode, DisplayOptions, Layout, Notices, ProgressMode, footer, gist, render_markdown,
 };
 
-use super::args::When;
 use super::output;
 
 /// The maximum width of rendered Markdown, and its default.
@@ -41,8 +40,8 @@ impl Terminal {
             Some(ColorMode::Auto) | None if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
             Some(color) => color,
             None => usual_color(&environment)
-                .and_then(|name| When::from_str(&name, true).ok())
-                .map_or(ColorMode::Auto, Into::into),
+                .and_then(|name| COLORS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(&name)))
+                .map_or(ColorMode::Auto, |(.., mode)| *mode),
         };
         Self { color, dumb }
     }

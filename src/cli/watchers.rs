@@ -1,10 +1,9 @@
 //! The watchers of a run: the user, the reader of the event stream, a trace collector. Each has its own thread, and
 //! none delays the debate.
 
-use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -31,17 +30,8 @@ pub(super) struct Seen {
     pub(super) stream: StreamEnd,
     /// The tracer after all signals.
     pub(super) tracer: Option<Tracer>,
-    /// Whether the user waited for all output.
-    pub(super) waited: Waited,
-}
-
-/// Whether the user waited for the output's reader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waited {
-    /// Everything was shown.
-    ToTheEnd,
-    /// The user interrupted with unread output.
-    NotToTheEnd,
+    /// Whether the user waited for all output to be read.
+    pub(super) is_whole: bool,
 }
 
 /// The source of events that a watcher missed.
@@ -105,16 +95,16 @@ impl Watchers {
             }
             self.view.ended().await;
         };
-        let waited = tokio::select! {
+        let is_whole = tokio::select! {
             biased;
-            () = all => Waited::ToTheEnd,
+            () = all => true,
             () = async {
                 cancel.cancelled().await;
                 tokio::time::sleep(GRACE).await;
-            } => Waited::NotToTheEnd,
+            } => false,
         };
         let unread = if self.stream.is_some() { StreamEnd::Incomplete } else { StreamEnd::Complete };
-        Seen { stream: stream.unwrap_or(unread), tracer: traced, waited }
+        Seen { stream: stream.unwrap_or(unread), tracer: traced, is_whole }
     }
 }
 

@@ -16,7 +16,7 @@ use dialectic_record::prompt::{
 use dialectic_record::protocol::follow_up_info;
 
 use super::Requirements;
-use super::criterion::EVALUATION;
+use super::answer::EVALUATION;
 
 /// An evaluator that can be called.
 pub struct Evaluator {

@@ -5,14 +5,12 @@
 //! `docs/evaluation.md` describes the use.
 
 mod answer;
-mod criterion;
 mod evaluator;
 pub mod output;
 pub mod pairwise;
 mod run;
 
-pub use answer::{Coverage, EvaluatorAnswer, Ignored, Requirements};
-pub use criterion::{Criterion, Scores};
+pub use answer::{Coverage, Criterion, EvaluatorAnswer, Ignored, Requirements, Scores};
 pub use evaluator::{Evaluator, PromptText, Subject, SubjectError, evaluators};
 pub use pairwise::{Figure, indistinct};
 pub use run::{Attempt, Evaluated, EvaluationRun, Skipped, Usage, evaluate};

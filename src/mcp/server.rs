@@ -28,12 +28,12 @@ use dialectic_engine::tools::ContextDirectory;
 use dialectic_record::debate::{Debate, Settings};
 use dialectic_record::store::{Directory, Entry, StoreError, read_state};
 
-use super::command::{Done, Program};
 use super::limits::{LimitError, Limits, SpendingPermit, of_models};
 use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
     Wait, Which, all,
 };
+use super::{Done, Program};
 
 /// The polling interval for a debate's end, and for progress notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -322,6 +322,3 @@ impl RunRegistry {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// The token that ends the server.
-pub(super) type Closing = CancellationToken;

@@ -25,7 +25,9 @@ use super::catalogue::Catalogue;
 use super::operations::api;
 use super::page;
 use super::problem::{Kind, ProblemDetails};
-use super::registry::{Closing, RunRegistry};
+use tokio_util::sync::CancellationToken;
+
+use super::registry::RunRegistry;
 use super::settings::DebateInputs;
 
 /// The maximum number of event streams. A browser shares one among its tabs.
@@ -52,7 +54,7 @@ pub(super) struct Parts {
     pub(super) runs: RunRegistry,
     pub(super) catalogue: Catalogue,
     pub(super) inputs: DebateInputs,
-    pub(super) closing: Closing,
+    pub(super) closing: CancellationToken,
     /// Held while admitting a debate, so that no two spend the same money.
     pub(super) admission_lock: Mutex<()>,
     clients: Arc<Semaphore>,
@@ -149,7 +151,7 @@ impl Server {
             runs: RunRegistry::open(places, notices).map_err(not_started)?,
             catalogue: Catalogue::of(inputs.directory.clone()),
             inputs,
-            closing: Closing::new(),
+            closing: CancellationToken::new(),
             admission_lock: Mutex::new(()),
             clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
         }));

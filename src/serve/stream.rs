@@ -71,7 +71,7 @@ pub(super) fn of_debate(
     tokio::spawn(async move {
         let _place = place;
         let ended = async {
-            if follow(&app, &entry, told, Extent::Run, &frames).await.is_ok() {
+            if follow(&app, &entry, told, false, &frames).await.is_ok() {
                 let status = standing(&app, &entry).await;
                 let _ = frames.send(Frame::End(json!({ "status": status }).to_string())).await;
             }
@@ -102,7 +102,7 @@ pub(super) fn of_several(
         for id in missing {
             let _ = frames.send(Frame::Gone(id)).await;
         }
-        let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, Extent::Endless, &frames));
+        let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, true, &frames));
         // Outlives the debates: another page may request others on this connection.
         let all = async {
             let _ = futures_util::future::join_all(followed).await;
@@ -122,20 +122,12 @@ pub(super) fn of_several(
     respond(waiting, writer)
 }
 
-/// How long to follow a debate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// Until it stops running.
-    Run,
-    /// Forever.
-    Endless,
-}
-
+/// Follows a debate until it stops running, or `is_endless`.
 async fn follow(
     app: &App,
     entry: &Entry,
     mut told: u64,
-    extent: Extent,
+    is_endless: bool,
     frames: &mpsc::Sender<Frame>,
 ) -> Result<(), Gone> {
     let id = DebateId::new(entry.id());
@@ -185,7 +177,7 @@ async fn follow(
             // Checked first, so that everything written until then is read.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
-            if extent == Extent::Run && !is_held && app.runs.signals(&id).is_none() {
+            if !is_endless && !is_held && app.runs.signals(&id).is_none() {
                 return Ok(());
             }
             past = Some(reader).filter(JournalReader::is_between_lines).filter(|_| path.exists());

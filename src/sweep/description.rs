@@ -82,18 +82,18 @@ struct File {
 
 /// The location of problems.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a path, a pattern such as \"rfcs/*.md\", or {\"files\": …, \"attach\": […]}")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a path, a pattern such as \"rfcs/*.md\", or {\"files\": …, \"attach\": […]}"
+)]
 enum Source {
     Files(String),
-    With(SourceWith),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SourceWith {
-    files: String,
-    #[serde(default)]
-    attach: Vec<String>,
+    With {
+        files: String,
+        #[serde(default)]
+        attach: Vec<String>,
+    },
 }
 
 fn once() -> NonZeroU32 {
@@ -136,15 +136,15 @@ impl Description {
         for source in problems {
             let (files, own) = match source {
                 Source::Files(files) => (files, Vec::new()),
-                Source::With(SourceWith { files, attach }) => (files, attach),
+                Source::With { files, attach } => (files, attach),
             };
-            let problems = ProblemSet::read(&paths(&base, &files).map_err(fault)?)?.problems;
+            let problems = read_problems(&paths(&base, &files).map_err(fault)?)?;
             groups.push(Group { problems, attach: attach.iter().cloned().chain(own).collect() });
         }
         let mut ids = BTreeSet::new();
         for problem in groups.iter().flat_map(|group| &group.problems) {
             if !ids.insert(problem.id.as_str()) {
-                return Err(ProblemSet::twice(&problem.id));
+                return Err(twice(&problem.id));
             }
         }
         if ids.is_empty() {
@@ -197,13 +197,6 @@ const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
 const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have `id`, \
     `problem` and, if a program can check it, `answer`";
 
-/// The problems of a set, in its order.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ProblemSet {
-    /// At least one.
-    pub(super) problems: Vec<Problem>,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The name in results: a file's name without `.md`, or the `id` of a line.
@@ -240,47 +233,45 @@ struct Line {
     checklist: Vec<String>,
 }
 
-impl ProblemSet {
-    /// Reads directories, Markdown files and files of lines.
-    ///
-    /// # Errors
-    /// One of them cannot be used.
-    pub(super) fn read(paths: &[PathBuf]) -> Result<Self, UserError> {
-        let mut problems = Vec::new();
-        for path in paths {
-            let before = problems.len();
-            if path.is_dir() {
-                for file in markdown_files(path)? {
-                    problems.extend(of_markdown(&file)?);
-                }
-            } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonl")) {
-                of_lines(path, &mut problems)?;
-            } else {
-                problems.extend(of_markdown(path)?);
+/// Reads the problems in directories, Markdown files and files of lines.
+///
+/// # Errors
+/// One of them cannot be used.
+fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
+    let mut problems = Vec::new();
+    for path in paths {
+        let before = problems.len();
+        if path.is_dir() {
+            for file in markdown_files(path)? {
+                problems.extend(of_markdown(&file)?);
             }
-            if problems.len() == before {
-                return Err(UserError::input(format!("{} has no problems", path.display())).with_hint(FORMS));
-            }
+        } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonl")) {
+            of_lines(path, &mut problems)?;
+        } else {
+            problems.extend(of_markdown(path)?);
         }
-        let mut ids = BTreeSet::new();
-        if let Some(twice) = problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
-            return Err(Self::twice(&twice.id));
+        if problems.len() == before {
+            return Err(UserError::input(format!("{} has no problems", path.display())).with_hint(FORMS));
         }
-        // One result would count twice.
-        let mut texts = BTreeMap::new();
-        for Problem { id, text, .. } in &problems {
-            if let Some(other) = texts.insert(text.as_str(), id) {
-                return Err(UserError::input(format!("the problems `{other}` and `{id}` are the same"))
-                    .with_hint("remove one of them: one result would count twice"));
-            }
-        }
-        Ok(Self { problems })
     }
+    let mut ids = BTreeSet::new();
+    if let Some(same) = problems.iter().find(|problem| !ids.insert(problem.id.as_str())) {
+        return Err(twice(&same.id));
+    }
+    // One result would count twice.
+    let mut texts = BTreeMap::new();
+    for Problem { id, text, .. } in &problems {
+        if let Some(other) = texts.insert(text.as_str(), id) {
+            return Err(UserError::input(format!("the problems `{other}` and `{id}` are the same"))
+                .with_hint("remove one of them: one result would count twice"));
+        }
+    }
+    Ok(problems)
+}
 
-    /// Two problems have this id.
-    pub(super) fn twice(id: &str) -> UserError {
-        UserError::input(format!("two problems have the id `{id}`")).with_hint("rename one of them")
-    }
+/// Two problems have this id.
+fn twice(id: &str) -> UserError {
+    UserError::input(format!("two problems have the id `{id}`")).with_hint("rename one of them")
 }
 
 impl Problem {
@@ -487,20 +478,20 @@ mod tests {
         assert!(!Answer::Number(0.0).is_in(""));
     }
 
-    fn lines(text: &str) -> Result<ProblemSet, UserError> {
+    fn lines(text: &str) -> Result<Vec<Problem>, UserError> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("set.jsonl");
         fs::write(&path, text).unwrap();
-        ProblemSet::read(&[path])
+        read_problems(&[path])
     }
 
     #[test]
     fn lines_are_problems_and_what_is_wrong_is_said_with_its_place() {
         let set = lines("{\"id\": \"a\", \"problem\": \"P\", \"answer\": 4}\n\n{\"id\": \"b\", \"problem\": \"Q\"}\n")
             .unwrap();
-        assert_eq!(set.problems.len(), 2);
-        assert!(set.problems[0].text.starts_with("P\n\nEnd with a line"), "{:?}", set.problems[0]);
-        assert_eq!(set.problems[1].text, "Q");
+        assert_eq!(set.len(), 2);
+        assert!(set[0].text.starts_with("P\n\nEnd with a line"), "{:?}", set[0]);
+        assert_eq!(set[1].text, "Q");
         for (text, expected) in [
             ("{\"id\": \"a\"}", "line 1: missing field `problem`"),
             ("{\"id\": \"a\", \"problem\": \"P\", \"solution\": 4}", "line 1: unknown field `solution`"),
@@ -520,9 +511,9 @@ mod tests {
 
     #[test]
     fn the_twelve_problems_have_checklists() {
-        let set = ProblemSet::read(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/problems")]).unwrap();
-        assert_eq!(set.problems.len(), 12);
-        for problem in &set.problems {
+        let set = read_problems(&[Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/problems")]).unwrap();
+        assert_eq!(set.len(), 12);
+        for problem in &set {
             assert!(problem.checklist.len() >= 8, "{}", problem.id);
             let words = problem.text.split_whitespace().count();
             assert!((250..=500).contains(&words), "{}: {words}", problem.id);

@@ -17,6 +17,8 @@ use super::attributes as names;
 /// A call in flight. It becomes a span at its end, since it has no children.
 pub(super) struct Generation {
     pub(super) key: CallKey,
+    /// The stage of its agent's span.
+    pub(super) stage: usize,
     model: String,
     started: SystemTime,
     retries: Vec<Event>,
@@ -42,12 +44,19 @@ pub(super) enum CallEnd<'a> {
 }
 
 impl Generation {
-    pub(super) fn new(key: CallKey, model: String, asked: Option<&CallDescription>, now: SystemTime) -> Self {
+    pub(super) fn new(
+        key: CallKey,
+        model: String,
+        asked: Option<&CallDescription>,
+        stage: usize,
+        now: SystemTime,
+    ) -> Self {
         let asked = asked.map(|asked| {
             vec![json!({"role": "system", "content": asked.system}), json!({"role": "user", "content": asked.prompt})]
         });
         Self {
             key,
+            stage,
             model,
             started: now,
             retries: Vec::new(),
@@ -67,7 +76,7 @@ impl Generation {
             asked.extend(reply.parse_error.iter().map(|error| json!({"role": "user", "content": error})));
             asked
         });
-        Self { asked, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
+        Self { asked, ..Self::new(self.key.clone(), self.model.clone(), None, self.stage, now) }
     }
 
     /// Whether the trace contains prompts and answers.
@@ -109,7 +118,8 @@ impl Generation {
 
     /// The span and its status, without the common attributes.
     pub(super) fn span(self, ended: &CallEnd<'_>, debate: &Debate) -> (SpanBuilder, Status) {
-        let Self { key, model, started, retries, mut record, mut output, choices, asked, is_unreadable } = self;
+        let Self { key, stage: _, model, started, retries, mut record, mut output, choices, asked, is_unreadable } =
+            self;
         let name = match &key.target_agent_id {
             Some(target) => format!("{} of {target}", key.stage),
             None => key.stage.to_string(),

@@ -29,7 +29,7 @@ pub(super) struct Spans {
     /// The number of stages entered.
     entered: usize,
     agents: Vec<AgentSpan>,
-    calls: Vec<CallSpan>,
+    calls: Vec<Generation>,
 }
 
 /// An agent's span in a stage.
@@ -40,12 +40,6 @@ struct AgentSpan {
     in_flight: usize,
     /// The end of its last call.
     quiet_since: SystemTime,
-}
-
-struct CallSpan {
-    generation: Generation,
-    /// The stage of its agent's span.
-    stage: usize,
 }
 
 impl Spans {
@@ -63,8 +57,8 @@ impl Spans {
             Signal::Recorded(recorded) => self.recorded(recorded, now),
             Signal::CallStarted { key, model, asked } => self.call_started(key, model, asked.as_ref(), now),
             Signal::CallRetrying { key, attempt, error, wait } => {
-                if let Some(call) = self.calls.iter_mut().find(|call| call.generation.key == *key) {
-                    call.generation.retried(*attempt, error, *wait, now);
+                if let Some(call) = self.calls.iter_mut().find(|call| call.key == *key) {
+                    call.retried(*attempt, error, *wait, now);
                 }
             }
             Signal::CallEnded { key, latency_ms, tokens, cost_usd, error, .. } => {
@@ -84,7 +78,7 @@ impl Spans {
     /// Ends all open spans.
     pub(super) fn close(mut self, now: SystemTime) {
         while let Some(call) = self.calls.first() {
-            let key = call.generation.key.clone();
+            let key = call.key.clone();
             self.call_ended(&key, &CallEnd::Abandoned, now);
         }
         self.leave_stage(now);
@@ -101,9 +95,9 @@ impl Spans {
         drop(self.debate.apply(recorded));
         let settled = recorded.event.settles().filter(|_| !matches!(recorded.event, Event::CallFailed { .. }));
         if let Some((key, _)) = settled
-            && let Some(call) = self.calls.iter_mut().find(|call| call.generation.key == *key)
+            && let Some(call) = self.calls.iter_mut().find(|call| call.key == *key)
         {
-            call.generation.record(&recorded.event);
+            call.record(&recorded.event);
         }
         match &recorded.event {
             Event::StageEntered { stage } => self.enter_stage(*stage, now),
@@ -150,7 +144,7 @@ impl Spans {
             let id = key.agent_id.clone();
             self.agents.push(AgentSpan { id, stage, span, in_flight: 1, quiet_since: now });
         }
-        self.calls.push(CallSpan { generation: Generation::new(key.clone(), model.to_owned(), asked, now), stage });
+        self.calls.push(Generation::new(key.clone(), model.to_owned(), asked, stage, now));
     }
 
     fn start_agent(&self, id: &AgentId, now: SystemTime) -> Span {
@@ -172,12 +166,12 @@ impl Spans {
     /// Ends a call and begins the next one with the same key.
     fn replied(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
         let CallEnd::Replied { reply, call } = ended else { return };
-        let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
+        let Some(place) = self.calls.iter().position(|call| call.key == *key) else { return };
         let stage = self.calls[place].stage;
-        let next = self.calls[place].generation.next(reply, now);
-        let replied = std::mem::replace(&mut self.calls[place].generation, next);
+        let next = self.calls[place].next(reply, now);
+        let replied = std::mem::replace(&mut self.calls[place], next);
         let (has_content, at) = (replied.has_content(), replied.replied_at(call, now));
-        self.emit(replied, stage, ended, at);
+        self.emit(replied, ended, at);
         for tool in &reply.tool_calls {
             let result = reply.tool_results.iter().find(|result| result.tool_call_id == tool.id);
             self.emit_tool(tool, result, has_content, &self.parent_of(&key.agent_id, stage), at..now);
@@ -214,10 +208,11 @@ impl Spans {
 
     /// Ends a call. A failed call ends twice, by its record and its signal; the second time it is not open any more.
     fn call_ended(&mut self, key: &CallKey, ended: &CallEnd<'_>, now: SystemTime) {
-        let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
-        let CallSpan { generation, stage } = self.calls.remove(place);
+        let Some(place) = self.calls.iter().position(|call| call.key == *key) else { return };
+        let generation = self.calls.remove(place);
+        let stage = generation.stage;
         if !generation.is_void(ended) {
-            self.emit(generation, stage, ended, now);
+            self.emit(generation, ended, now);
         }
         if let Some(agent) = self.agents.iter_mut().find(|agent| agent.stage == stage && agent.id == key.agent_id) {
             agent.in_flight -= 1;
@@ -226,8 +221,8 @@ impl Spans {
         self.end_quiet_agents();
     }
 
-    fn emit(&self, generation: Generation, stage: usize, ended: &CallEnd<'_>, now: SystemTime) {
-        let parent = self.parent_of(&generation.key.agent_id, stage);
+    fn emit(&self, generation: Generation, ended: &CallEnd<'_>, now: SystemTime) {
+        let parent = self.parent_of(&generation.key.agent_id, generation.stage);
         let (span, status) = generation.span(ended, &self.debate);
         let mut span = self.tracer.build_with_context(span, &parent);
         span.set_status(status);

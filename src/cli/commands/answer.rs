@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::cli::args::{AnswerArgs, By};
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::{ContinueArgs, DebateArg, RunArgs};
 use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
 use crate::cli::session::{debates, env_file};
 use crate::cli::stdin::{self, MIB};
@@ -16,6 +18,43 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{Answerer, Debate, DebateId};
 
 use super::resume::{ResumeOrder, go_on};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct AnswerArgs {
+    #[command(flatten)]
+    which: DebateArg,
+
+    /// An answer, such as `q1="500 a second"`; `q1=` skips the question
+    #[arg(value_name = "QUESTION=ANSWER")]
+    answers: Vec<String>,
+
+    /// Read the answers from a JSON file: {"q1": "500 a second", "q2": null}; `-` is standard input
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
+
+    /// Skip all other questions, and ask no more
+    #[arg(long)]
+    skip_rest: bool,
+
+    /// The author of the answers; the record and reports mark answers by an agent
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
+    by: By,
+
+    #[command(flatten)]
+    going_on: ContinueArgs,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// Who wrote the answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum By {
+    /// The user
+    User,
+    /// A program that a model controls
+    Agent,
+}
 
 /// Answers by the questions' ids; empty ones skip.
 #[derive(Debug)]

@@ -1,15 +1,15 @@
 //! `dialectic ask`: asks the judge about a finished debate.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::args::AskArgs;
-use crate::cli::dialogue::{Offer, agree};
-use crate::cli::interrupt::give_way;
-use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
+use crate::cli::args::{CallsArgs, VouchArgs, dollars};
+use crate::cli::dialogue::agree;
+use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, give_way, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
 use crate::cli::session::{config_files, debates, env_file, own, runner};
 use crate::cli::stdin::{self, MIB};
@@ -25,6 +25,35 @@ use dialectic_engine::runner::{PreparedQuestion, renew_limit, spent_by};
 use dialectic_record::debate::{Debate, DebateId};
 use dialectic_record::store::read_state;
 use dialectic_report::display::{DisplayOptions, ProgressMode};
+
+#[derive(Debug, Args)]
+#[command(override_usage = "dialectic ask [OPTIONS] [PATH-OR-ID] <QUESTION>")]
+pub(in crate::cli) struct AskArgs {
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest, on a terminal]
+    #[arg(value_name = "PATH-OR-ID")]
+    debate: Option<String>,
+
+    /// The question; `-` reads it from standard input
+    question: Option<String>,
+
+    /// The cost limit of the answer, in dollars [default: the rest of the debate's limit]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    calls: CallsArgs,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    env_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    vouch: VouchArgs,
+
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
 
 pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (name, question) = match (args.debate.as_deref(), args.question.as_deref()) {
@@ -56,7 +85,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     }
     if asking.settings().judge.provider != OFFLINE {
         let (forecast, limit) = (asking.forecast()?, asking.left());
-        if !agree(&Offer { forecast: Some(&forecast), limit }, "Ask it?", terminal)? {
+        if !agree(Some(&forecast), limit, "Ask it?", terminal)? {
             return Err(Error::Declined);
         }
     }

@@ -4,10 +4,12 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Subcommand;
 use console::{Alignment, measure_text_width, pad_str};
 use serde_json::Value;
 
-use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
+use crate::cli::args::ConfigFileArgs;
+use crate::cli::examples::examples;
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
@@ -24,8 +26,47 @@ use dialectic_engine::runner::Services;
 use super::debate::today;
 use super::protocols;
 
-pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    match &args.command {
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ConfigCommand {
+    /// Write a commented configuration to start from
+    #[command(after_help = examples(&["dialectic config init", "dialectic config init review.json"]))]
+    Init {
+        /// The file to write
+        #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
+        path: PathBuf,
+    },
+    /// Check a configuration and the keys it needs; call nothing
+    #[command(after_help = examples(&["dialectic config check", "dialectic config check review.json"]))]
+    Check {
+        /// The file to check [default: ./debate-config.json]
+        #[arg(value_name = "PATH", conflicts_with = "config")]
+        path: Option<PathBuf>,
+        #[command(flatten)]
+        file: ConfigFileArgs,
+    },
+    /// Print every setting and its source
+    #[command(after_help = examples(&["dialectic config show", "dialectic config show --json"]))]
+    Show {
+        #[command(flatten)]
+        file: ConfigFileArgs,
+        /// Print the settings as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Trust a configuration or `.env` as if you named it each time; if it changes, you have to trust it again
+    #[command(after_help = examples(&["dialectic config trust", "dialectic config trust .env"]))]
+    Trust {
+        /// The file to trust
+        #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
+        path: PathBuf,
+    },
+    /// Print the JSON Schema of the configuration
+    #[command(after_help = examples(&["dialectic config schema > debate-config.schema.json"]))]
+    Schema,
+}
+
+pub(in crate::cli) fn run(args: &ConfigCommand, terminal: &mut Terminal) -> Result<(), Error> {
+    match &args {
         ConfigCommand::Init { path } => init(path, terminal),
         ConfigCommand::Check { path, file } => check(path.as_ref(), file, terminal),
         ConfigCommand::Show { file, json } => {

@@ -1,24 +1,143 @@
 //! `dialectic debate`: starts a debate.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{NaiveDate, Utc};
+use clap::Args;
+use serde::Serialize;
 
-use crate::cli::args::DebateArgs;
-use crate::cli::dialogue;
+use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::session::{Session, config_files, env_file, is_first_debate, runner};
-use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
+use crate::cli::{dialogue, stdin};
 use crate::error::Error;
+use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
+use dialectic_base::sanitize::one_line;
 use dialectic_config::{Loaded, ModelChoice, Overrides, Switch, capture_environment, model_warnings};
 use dialectic_engine::agent::price_of;
-use dialectic_engine::runner::Spec;
-use dialectic_record::debate::Settings;
+use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
+use dialectic_engine::runner::{Runner, Spec};
+use dialectic_record::debate::{DebateSettings, Forecast, PlannedCall, Settings, TerminationKind};
+use dialectic_report::display;
 
 use super::problem::{self, Sources};
-use super::{dry_run, protocols, serve};
+use super::{protocols, serve};
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+pub(in crate::cli) struct DebateArgs {
+    /// The problem as text. Use `-` or a pipe to read it from standard input
+    problem: Option<String>,
+
+    /// Read the problem from a UTF-8 file
+    #[arg(help_heading = "Problem", 
+        short = 'p',
+        long,
+        aliases = ["problemDescription", "problem-description"],
+        value_name = "PATH",
+        allow_hyphen_values = true
+    )]
+    problem_file: Option<PathBuf>,
+
+    /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
+    #[arg(help_heading = "Problem", long, value_name = "PATH")]
+    attach: Vec<PathBuf>,
+
+    #[command(flatten)]
+    models: ModelArgs,
+
+    /// Use models from every vendor whose key is set, or from the installed programs
+    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    mixed: bool,
+
+    /// The roles that take part, separated by commas: your configured agents of that role, else built-in ones
+    #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
+    agents: Option<Vec<String>>,
+
+    /// The number of rounds, from 1 to 100 [default: the configuration's, else the protocol's]
+    #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
+    rounds: Option<u32>,
+
+    /// When to end early [default: from the configuration, else fixed]
+    #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "CONDITION", value_parser = choice(UNTIL))]
+    until: Option<TerminationKind>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// The directory that agents may read with their tools [default: the working directory]
+    #[arg(help_heading = "Problem", long, value_name = "DIR")]
+    context: Option<PathBuf>,
+
+    /// The protocol to follow; `dialectic protocols` lists them [default: the configuration's, else dialectic]
+    #[arg(help_heading = "Debate", long, value_name = "NAME")]
+    protocol: Option<String>,
+
+    /// The number of checkers that read the answer before you get it, from 0 to 3 [default: the configuration's, else
+    /// 3]
+    #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
+    check: Option<u32>,
+
+    /// A council of two agents and one checker: the best first debate
+    #[arg(help_heading = "Debate", long)]
+    quick: bool,
+
+    /// Let the agents ask you questions before they begin
+    #[arg(help_heading = "Debate", long)]
+    clarify: bool,
+
+    /// Rehearse: call no model and list what the problem leaves open, at no cost
+    #[arg(help_heading = "Who debates", long)]
+    offline: bool,
+
+    /// The cost limit in dollars, including the judge's answer
+    #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    calls: CallsArgs,
+
+    /// Print the calls that the debate would make, their tokens, and their likely and maximum cost, without making any
+    #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
+    dry_run: bool,
+
+    /// Print every call of the dry run as JSON
+    #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
+    json: bool,
+
+    /// Watch and steer the debate in a browser; the page stays until you press Ctrl-C
+    #[arg(help_heading = "Output", long, conflicts_with = "detach")]
+    serve: bool,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// When a debate ends early, with the descriptions in the help.
+const UNTIL: &[(&str, &str, TerminationKind)] = &[
+    ("fixed", "Never", TerminationKind::Fixed),
+    ("convergence", "When the judge finds that the agents agree", TerminationKind::Convergence),
+    ("quality", "When the judge finds the solution good enough", TerminationKind::Quality),
+    ("resolved", "When no blocking or major objection is open", TerminationKind::Resolved),
+];
+
+/// Parses a number of rounds.
+fn rounds(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
+        _ => Err(format!("expected a whole number from 1 to {}", DebateSettings::MOST_ROUNDS)),
+    }
+}
+
+/// Parses a number of checkers.
+fn lenses(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
+}
 
 /// The average latency of the offline provider in a user's first debate, which takes about ten seconds, so that there
 /// is something to watch.
@@ -51,7 +170,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     if args.dry_run {
         say(choice.as_ref(), &spec, reads_stdin, terminal);
         terminal.warnings(&warnings);
-        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
+        return dry_run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
@@ -96,7 +215,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
         judge_model: args.models.judge_model.clone(),
         mixed: switch(args.mixed),
         rounds: args.rounds,
-        until: args.until.map(Into::into),
+        until: args.until,
         protocol: args.protocol.clone(),
         check: args.check,
         quick: switch(args.quick),
@@ -125,4 +244,46 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
         let models = models.into_iter().collect::<Vec<_>>().join(", ");
         terminal.warning(&format!("no known price for {models}: its calls do not count towards `warnCostUsd`"));
     }
+}
+
+/// The forecast for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForecastJson<'f> {
+    calls: &'f [PlannedCall],
+    /// `None` if a price is unknown.
+    likely_usd: Option<Usd>,
+    most_usd: Option<Usd>,
+}
+
+/// Forecasts a debate without a call or a key.
+pub(super) fn dry_run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
+    let settings = &spec.settings;
+    (spec.protocol.check)(settings)?;
+    check_problem(&spec.problem, settings)?;
+    let forecast = runner.forecast(spec)?;
+    if json {
+        let (likely_usd, most_usd) = (forecast.likely(), forecast.most());
+        terminal.json(&ForecastJson { calls: &forecast.calls, likely_usd, most_usd })?;
+        terminal.warnings(check_windows(&forecast.calls, settings)?);
+    } else {
+        show_forecast(&forecast, settings, terminal)?;
+    }
+    // Refuses the same programs and limits as the debate would.
+    terminal.warnings(runner.check_programs(spec)?);
+    check_prices(settings)?;
+    if let Some(purchase) = &forecast.purchase {
+        check_purchase(purchase)?;
+        terminal.notice(&display::purchase(purchase));
+    }
+    Ok(())
+}
+
+/// Prints a forecast, and warns of prompts that may be too long.
+pub(super) fn show_forecast(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
+    let total = display::price_tag(forecast, settings.max_cost());
+    // The table is clean, and coloured on a terminal.
+    terminal.result(&format!("{}\n\n{}", one_line(&total), display::forecast(forecast, terminal.screen())))?;
+    terminal.warnings(check_windows(&forecast.calls, settings)?);
+    Ok(())
 }

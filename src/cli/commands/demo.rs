@@ -7,14 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use flate2::read::GzDecoder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::args::DemoArgs;
-use crate::cli::interrupt::give_way;
-use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
+use crate::cli::interrupt::{Interrupts, end_soon, give_way, interrupt};
 use crate::cli::keys::{Key, Keyboard};
 use crate::cli::output::typed;
 use crate::cli::terminal::Terminal;
@@ -26,6 +25,13 @@ use dialectic_record::debate::{Debate, Forecast, Moment, PanelInfo, PlannedCall,
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Entry, Readers, Record, StoreError, read_journal, verify, write_atomically};
 use dialectic_report::display::{DisplayOptions, KeysMeaning, Messages, ProgressMode, essence, play};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DemoArgs {
+    /// Show only the solution, immediately
+    #[arg(short, long)]
+    quiet: bool,
+}
 
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");

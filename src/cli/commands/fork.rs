@@ -2,23 +2,70 @@
 
 use std::sync::Arc;
 
-use crate::cli::args::{ForkArgs, ModelArgs};
+use clap::Args;
+
+use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, VouchArgs, dollars};
 use crate::cli::dialogue;
 use crate::cli::latest::or_latest_said;
 use crate::cli::session::{Session, config_files, env_file, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_config::{Overrides, Switch, capture_environment, change_settings, check_changes, model_warnings};
-
-use dialectic_config::SettingChange;
+use dialectic_base::money::Usd;
+use dialectic_config::{
+    Overrides, SettingChange, Switch, capture_environment, change_settings, check_changes, model_warnings,
+};
 use dialectic_engine::engine::check_prices;
 use dialectic_engine::runner::RunnerError;
 use dialectic_record::debate::{DebateId, Event, ForkPoint, ResultKind, Settings};
 use dialectic_record::protocol::Protocol;
 use dialectic_record::store::{Entry, StoreError, read_journal};
 
-use super::debate::today;
-use super::dry_run;
+use super::debate::{show_forecast, today};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ForkArgs {
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest, on a terminal]
+    #[arg(value_name = "PATH-OR-ID")]
+    debate: Option<String>,
+
+    /// The first stage to repeat, such as `2.critiques`; without a round, in the last one. The fork keeps everything
+    /// before it; `start` keeps only the problem and the settings. With `--protocol`, the default is after the
+    /// proposals of the first round
+    #[arg(long, value_name = "ROUND.STAGE", required_unless_present = "protocol")]
+    at: Option<String>,
+
+    /// Continue under another protocol, reusing the first proposals if it can
+    #[arg(long, value_name = "NAME")]
+    protocol: Option<String>,
+
+    /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<SettingChange>,
+
+    #[command(flatten)]
+    models: ModelArgs,
+
+    /// Rehearse without a model: needs no key and costs nothing
+    #[arg(long)]
+    offline: bool,
+
+    /// The cost limit in dollars, not counting the calls that the fork keeps
+    #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    calls: CallsArgs,
+
+    /// Print the calls that the fork would make, their tokens, and their likely and maximum cost, without making any
+    #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
+    dry_run: bool,
+
+    #[command(flatten)]
+    vouch: VouchArgs,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest_said(args.debate.as_deref(), "fork", terminal)?;
@@ -39,7 +86,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     if args.dry_run {
         terminal.warnings(environment.warnings().iter().chain(&changed.warnings));
         if let Some(forecast) = runner.forecast_fork(branch, settings.clone())? {
-            dry_run::show(&forecast, &settings, terminal)?;
+            show_forecast(&forecast, &settings, terminal)?;
         }
         return Ok(check_prices(&settings)?);
     }

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::cli::args::InitArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::output::make_parent;
 use crate::cli::session::{config_files, runner};
@@ -29,6 +29,25 @@ use dialectic_record::protocol::Protocol;
 use dialectic_report::display::price_tag;
 
 use super::debate::today;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct InitArgs {
+    /// Ask nothing: use the options, and the proposed value for everything else
+    #[arg(short, long)]
+    yes: bool,
+
+    /// A server of your own that speaks OpenAI's API, such as `http://127.0.0.1:8000/v1`
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+
+    /// The environment variable that holds the server's API key [default: no key]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    key_variable: Option<String>,
+
+    /// The model to use: a name, `provider/model`, or the program `claude` or `codex`
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+}
 
 /// The name of the user's own server.
 const OWN: &str = "local";

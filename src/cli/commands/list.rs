@@ -1,13 +1,15 @@
 //! `dialectic list`: lists saved debates, newest first, or their costs.
 
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZeroUsize;
 
 use anstyle::{AnsiColor, Style};
-use chrono::{Datelike, Local, NaiveDate};
+use chrono::{Datelike, Days, Local, NaiveDate};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use crate::archive::PastDebates;
-use crate::cli::args::ListArgs;
 use crate::cli::conclusion::first_word;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -20,6 +22,73 @@ use dialectic_record::debate::{AnswerState, Debate, DebateId, ModelUsage, Timest
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 use dialectic_report::display::{Cell, Table, TableColumn};
+
+/// The names of outcomes and statuses in lists.
+const STATUSES: [&str; 11] = [
+    "pending",
+    "running",
+    "paused",
+    "completed",
+    "failed",
+    "complete",
+    "incomplete",
+    "stopped",
+    "full",
+    "degraded",
+    "unreadable",
+];
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ListArgs {
+    /// Only debates with this status or outcome; separate several by commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
+    status: Vec<String>,
+
+    /// Only debates whose problem or solution contains this text (ignoring case), or that a keyword search of the
+    /// memory finds
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+
+    /// Only debates of this protocol
+    #[arg(long, value_name = "NAME")]
+    protocol: Option<String>,
+
+    /// Only debates from this day on: `2026-01-31`, `today`, `yesterday`, or `7d` for seven days ago
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    since: Option<NaiveDate>,
+
+    /// Only debates up to the end of this day
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    until: Option<NaiveDate>,
+
+    /// At most this many, newest first
+    #[arg(short = 'n', long = "limit", value_name = "N")]
+    limit: Option<NonZeroUsize>,
+
+    /// Print costs by month and model instead of debates
+    #[arg(long)]
+    cost: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Parses a day in local time.
+fn day(text: &str) -> Result<NaiveDate, String> {
+    let today = Local::now().date_naive();
+    let ago = |days: u64| today.checked_sub_days(Days::new(days));
+    let found = match text {
+        "today" => Some(today),
+        "yesterday" => ago(1),
+        _ => match text.strip_suffix('d').and_then(|days| days.parse().ok()) {
+            Some(days) => ago(days),
+            None => NaiveDate::parse_from_str(text, "%Y-%m-%d").ok(),
+        },
+    };
+    found
+        .ok_or_else(|| "expected a day such as 2026-01-31, `today`, `yesterday`, or `7d` for seven days ago".to_owned())
+}
 
 /// The minimum widths of a problem and of an answer's faults.
 const LEAST_PROBLEM: usize = 12;

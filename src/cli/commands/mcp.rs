@@ -1,15 +1,48 @@
 //! `dialectic mcp`: serves debates to coding agents over the Model Context Protocol.
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
-use crate::cli::args::McpArgs;
+use clap::Args;
+
+use crate::cli::args::dollars;
 use crate::cli::detach;
-use crate::cli::limits::{check_calls, check_cost};
 use crate::cli::session::{config_files, debates, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::mcp::{Limits, Options, serve};
+use dialectic_base::money::Usd;
 use dialectic_config::{Overrides, capture_environment};
+
+use super::serve::{check_calls, check_cost};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct McpArgs {
+    /// The maximum cost of a debate, in dollars. Without limits, clients can only answer in place of the models
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost: Option<Usd>,
+
+    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts after that
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost_per_day: Option<Usd>,
+
+    /// The maximum number of model calls in a debate; required if models are called through a command-line program
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_calls: Option<u32>,
+
+    /// The directory whose files the client may attach, and which agents may read with their tools [default: none may
+    /// be attached]
+    #[arg(long, value_name = "DIR")]
+    context: Option<PathBuf>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    env_file: Option<PathBuf>,
+}
 
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Its tools run debates that outlive the client.

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use glob::Pattern;
 use serde::Serialize;
 
 use crate::archive::Archive;
-use crate::cli::args::ModelsArgs;
+use crate::cli::args::ConfigFileArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
@@ -29,6 +30,28 @@ use dialectic_record::debate::{AgentId, AgentSettings, Settings};
 use dialectic_report::display::{Cell, Layout, Table, TableColumn};
 
 use super::debate::today;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ModelsArgs {
+    /// Only these models, by name or as provider:name; `*` matches anything
+    #[arg(value_name = "MODEL")]
+    models: Vec<String>,
+
+    /// Call each configured or named model once with a tiny prompt; asks before it spends money
+    #[arg(long)]
+    probe: bool,
+
+    /// Do not ask for confirmation
+    #[arg(short, long, requires = "probe")]
+    yes: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    file: ConfigFileArgs,
+}
 
 /// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);

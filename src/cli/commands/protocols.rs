@@ -1,13 +1,38 @@
 //! `dialectic protocols`: lists and shows protocols.
 
 use anstream::ColorChoice;
+use clap::{Args, Subcommand};
 
-use crate::cli::args::{ProtocolsArgs, ProtocolsCommand};
+use crate::cli::examples::examples;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_config::{ConfigError, suggestion};
 use dialectic_record::protocol::{PROTOCOLS, Protocol, Trigger};
 use dialectic_report::display::render_markdown;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+pub(in crate::cli) struct ProtocolsArgs {
+    #[command(subcommand)]
+    command: Option<ProtocolsCommand>,
+
+    /// Print this protocol's table of transitions as Markdown
+    name: Option<String>,
+
+    /// Print the table as a Mermaid diagram
+    #[arg(long, requires = "name")]
+    mermaid: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ProtocolsCommand {
+    /// Draw a protocol's stages and transitions
+    #[command(after_help = examples(&["dialectic protocols show dialectic"]))]
+    Show {
+        /// The protocol
+        name: String,
+    },
+}
 
 /// The width of a drawing, which cannot be wrapped.
 const WIDTH: usize = 80;

@@ -1,17 +1,60 @@
 //! `dialectic report`: writes a report of a saved debate.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::cli::args::ReportArgs;
+use clap::Args;
+
 use crate::cli::latest::or_latest;
-use crate::cli::output::{detail, format_of, open_page, write_report};
+use crate::cli::output::{detail, format_of, open_page, report_format, write_report};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, Overrides, process_environment};
 use dialectic_record::debate::Settings;
 use dialectic_record::store::Entry;
 use dialectic_report::report::{FORMATS, ReportFormat};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ReportArgs {
+    /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
+    #[arg(value_name = "PATH-OR-ID")]
+    debate: Option<String>,
+
+    /// The debate as an option
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
+    named: Option<String>,
+
+    /// Take names and models from this configuration, by the agents' ids [default: from the record]
+    #[arg(short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// Write to a file, in the format of its ending; without one Markdown [default: Markdown to standard output]
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+
+    /// The format of the report [default: from the file's extension]
+    #[arg(long, value_name = "FORM", value_parser = report_format())]
+    format: Option<&'static ReportFormat>,
+
+    /// Overwrite a decision record that was edited
+    #[arg(long)]
+    force: bool,
+
+    /// Open the page in a browser; without `--output` it is saved next to the debate
+    #[arg(long)]
+    open: bool,
+
+    /// Print the latency and tokens of each contribution
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl ReportArgs {
+    /// The name of the debate, if given.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.debate.as_deref().or(self.named.as_deref())
+    }
+}
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.name())?;

@@ -1,8 +1,9 @@
 //! `dialectic resume`: continues a debate from its last finished call.
 
-use crate::cli::args::{ContinueArgs, ResumeArgs, RunArgs};
-use crate::cli::dialogue;
-use crate::cli::dialogue::Dialogue;
+use clap::Args;
+
+use crate::cli::args::{ContinueArgs, RunArgs};
+use crate::cli::dialogue::{self, Dialogue};
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
 use crate::cli::session::{Session, config_files, debates, env_file, own, runner};
@@ -22,19 +23,41 @@ use dialectic_report::display::price_tag;
 use super::answer::{TypedAnswers, not_asking};
 use super::debate::today;
 
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ResumeArgs {
+    /// The debate: a state file, an id, a unique prefix or suffix of one, or `latest` [default: the newest resumable
+    /// debate, after confirmation]
+    #[arg(value_name = "PATH-OR-ID")]
+    debate: Option<String>,
+
+    /// Resume the newest debate without asking; needed in scripts that name none
+    #[arg(short, long, conflicts_with = "debate")]
+    yes: bool,
+
+    /// Skip to the solution, using the texts so far
+    #[arg(long)]
+    finish: bool,
+
+    #[command(flatten)]
+    going_on: ContinueArgs,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
 /// The debate to resume, and how.
 pub(super) struct ResumeOrder<'a> {
-    pub(super) environment: &'a Environment,
-    pub(super) entry: &'a Entry,
+    pub(in crate::cli) environment: &'a Environment,
+    pub(in crate::cli) entry: &'a Entry,
     /// Whether the cost was already confirmed.
-    pub(super) is_agreed: bool,
+    pub(in crate::cli) is_agreed: bool,
     /// Whether to skip to the solution.
-    pub(super) finish: bool,
-    pub(super) going_on: &'a ContinueArgs,
+    pub(in crate::cli) finish: bool,
+    pub(in crate::cli) going_on: &'a ContinueArgs,
     pub(super) run: &'a RunArgs,
     /// The answers to open questions.
-    pub(super) answers: Option<&'a TypedAnswers>,
-    pub(super) on_questions: OnQuestions,
+    pub(in crate::cli) answers: Option<&'a TypedAnswers>,
+    pub(in crate::cli) on_questions: OnQuestions,
 }
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {

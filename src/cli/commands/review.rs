@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::{Args, ValueEnum};
+
 use crate::change::{Change, Found, Repository, Wanted, paths_of, piped, unreadable};
-use crate::cli::args::{FailOn, ReviewArgs};
+use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
 use crate::cli::conclusion::ReviewEnd;
-use crate::cli::dialogue;
 use crate::cli::latest::LATEST;
 use crate::cli::session::{Session, debates, runner};
-use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
+use crate::cli::{dialogue, stdin};
 use crate::error::{Error, UserError};
 use dialectic_base::figures::{counted, list};
+use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, calls_models};
 use dialectic_config::{
     ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, EnvFile, Loaded, Overrides, Switch, capture_environment,
@@ -21,12 +23,106 @@ use dialectic_config::{
 use dialectic_engine::access::{Environment, is_program, is_trusted};
 use dialectic_engine::runner::Spec;
 use dialectic_engine::tools::FILE_TOOLS;
-use dialectic_record::debate::{ChangeSet, Debate, Settings, Solution, Status, ToolSettings};
+use dialectic_record::debate::{ChangeSet, Debate, Settings, Severity, Solution, Status, ToolSettings};
 use dialectic_record::protocol::REVIEW;
 use dialectic_record::store::{AccessMode, read_state};
 
-use super::debate::today;
-use super::dry_run;
+use super::debate::{dry_run, today};
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
+pub(in crate::cli) struct ReviewArgs {
+    /// Review only these files or directories
+    #[arg(value_name = "PATHS")]
+    paths: Vec<PathBuf>,
+
+    /// The base branch or commit: the change begins where your branch left it [default: the main branch of origin, else
+    /// main or master]
+    #[arg(help_heading = "Change", long, value_name = "REVISION")]
+    base: Option<String>,
+
+    /// The head branch or commit [default: the working tree, including uncommitted and untracked files]
+    #[arg(help_heading = "Change", long, value_name = "REVISION")]
+    head: Option<String>,
+
+    /// Leave out files that git does not track
+    #[arg(help_heading = "Change", long, conflicts_with = "head")]
+    tracked: bool,
+
+    /// An earlier review, an id or `latest`: say which of its findings are fixed and which are still there
+    #[arg(help_heading = "Change", long, value_name = "REVIEW")]
+    since: Option<String>,
+
+    /// The format of the result
+    #[arg(help_heading = "Output", long, value_name = "FORMAT", value_enum, default_value_t = ReviewFormat::Terminal, conflicts_with = "detach")]
+    format: ReviewFormat,
+
+    /// Exit with 6 if a finding is at least this severe
+    #[arg(help_heading = "Output", long, value_name = "SEVERITY", value_parser = choice(FAIL_ON), conflicts_with = "detach")]
+    fail_on: Option<Severity>,
+
+    #[command(flatten)]
+    models: ModelArgs,
+
+    /// Show the change only, without the tools to read the repository
+    #[arg(help_heading = "Who debates", long)]
+    no_tools: bool,
+
+    /// Use models of all vendors whose keys are set, or of the programs that are installed
+    #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
+    mixed: bool,
+
+    /// The roles that read, separated by commas: your configured agents of that role, else built-in ones
+    #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
+    agents: Option<Vec<String>>,
+
+    /// The configuration file [default: ./debate-config.json as of the base]
+    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// Rehearse without a model: needs no key and costs nothing
+    #[arg(help_heading = "Who debates", long)]
+    offline: bool,
+
+    /// The cost limit in dollars, including the judge's ruling
+    #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost: Option<Usd>,
+
+    #[command(flatten)]
+    calls: CallsArgs,
+
+    /// Print the calls that the review would make, their tokens, and their likely and maximum cost, without making any
+    #[arg(help_heading = "Cost", long, conflicts_with = "detach")]
+    dry_run: bool,
+
+    /// Print every call of the dry run as JSON
+    #[arg(hide_short_help = true, help_heading = "Cost", long, requires = "dry_run")]
+    json: bool,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// The form of a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ReviewFormat {
+    /// Text for reading
+    Terminal,
+    /// Markdown in which links, mentions and suggestions by models are disabled
+    Markdown,
+    /// Findings, confirmations, rulings and the files that were read, as JSON
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// The body of a pull request review, as GitHub's API takes it: a comment, never an approval
+    Github,
+}
+
+/// The minimum severity of findings that fail, with the descriptions in the help.
+const FAIL_ON: &[(&str, &str, Severity)] = &[
+    ("blocking", "Only blocking findings", Severity::Blocking),
+    ("major", "Blocking and major findings", Severity::Major),
+];
 
 /// The maximum number of bytes of a diff from a pipe.
 const MOST: u64 = 64 << 20;
@@ -73,7 +169,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
             Ok(Debate { status: Status::Completed, final_solution: Some(solution), ..Debate::default() })
         }
     };
-    let end = ReviewEnd { format: args.format, fail_on: args.fail_on.map(FailOn::severity) };
+    let end = ReviewEnd { format: args.format, fail_on: args.fail_on };
     let change = match change {
         Found::Change(change) => *change,
         Found::Nothing => {
@@ -104,7 +200,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let spec = Spec { attachments, change: Some(Arc::new(set)), ..Spec::new(problem, &REVIEW, settings.clone()) };
     if args.dry_run {
         tell(&read, choice.as_ref(), &warnings, terminal);
-        return dry_run::run(&spec, &runner(environment)?, args.json, terminal);
+        return dry_run(&spec, &runner(environment)?, args.json, terminal);
     }
     let mut session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {

@@ -1,6 +1,7 @@
 //! `dialectic rm`: removes debates.
 
-use crate::cli::args::RmArgs;
+use clap::Args;
+
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
@@ -12,6 +13,17 @@ use dialectic_base::sanitize::one_line;
 use dialectic_engine::runner::remove;
 use dialectic_record::debate::Debate;
 use dialectic_record::store::{AccessMode, Entry};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RmArgs {
+    /// The debates: ids, unique prefixes or suffixes of ids, `latest`, or files in ./debates
+    #[arg(value_name = "PATH-OR-ID", required = true)]
+    debates: Vec<String>,
+
+    /// Do not ask for confirmation; needed in scripts
+    #[arg(short, long)]
+    yes: bool,
+}
 
 /// The maximum number of characters shown of a problem.
 const PROBLEM_WIDTH: usize = 60;

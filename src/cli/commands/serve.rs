@@ -1,28 +1,71 @@
 //! `dialectic serve`: serves debates to browsers.
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::thread;
 
+use clap::Args;
 use maud::{DOCTYPE, html};
 use tempfile::TempPath;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::cli::args::ServeArgs;
+use crate::cli::args::dollars;
 use crate::cli::interrupt::Interrupts;
-use crate::cli::limits::check_calls;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::error::Error;
-use crate::serve::{DebateInputs, ServeOptions, ServerHost};
-pub(in crate::cli) use crate::serve::{Server, Watched};
+use crate::error::{Error, UserError};
+use crate::serve::{DebateInputs, ServeOptions, Server, ServerHost, Watched};
 use dialectic_base::money::Usd;
 use dialectic_config::{ConfigFiles, ConfigPath, Overrides, capture_environment};
-use dialectic_engine::access::Environment;
+use dialectic_engine::access::{Environment, is_program};
 use dialectic_engine::runner::Run;
-use dialectic_record::debate::DebateId;
+use dialectic_record::debate::{DebateId, Settings};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::Directory;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ServeArgs {
+    /// The port; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+
+    /// The address to listen on; access from other machines requires `DIALECTIC_TOKEN` and both cost limits
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: String,
+
+    /// Open the page in a browser
+    #[arg(long)]
+    open: bool,
+
+    /// The debates directory [default: your configuration's, else ./debates]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    env_file: Option<PathBuf>,
+
+    /// The maximum cost of a debate started here, in dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost: Option<Usd>,
+
+    /// The maximum cost of all debates per day (UTC), in dollars; the server then starts no more
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    max_cost_per_day: Option<Usd>,
+
+    /// The maximum number of model calls in a debate started here, including retries
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_calls: Option<u32>,
+
+    /// How many debates run at once; others wait
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
+    max_debates: u16,
+}
 
 /// The default number of concurrent debates.
 const PLACES: usize = 3;
@@ -208,6 +251,41 @@ fn page_to(address: &str) -> io::Result<TempPath> {
     file.write_all(page.into_string().as_bytes())?;
     file.flush()?;
     Ok(file.into_temp_path())
+}
+
+/// A limit is missing, without which other people could spend freely.
+fn missing(command: &str, option: &str, reason: &str) -> UserError {
+    UserError::input(format!("{command} needs {option}: {reason}"))
+        .with_hint(format!("give {option}; `docs/models.md` explains the limits"))
+}
+
+/// A program used by an agent or the judge.
+fn called(settings: &Settings) -> Option<&str> {
+    settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
+}
+
+/// Checks that calls are limited if a program is used: a subscription has no price, so a cost limit does not apply.
+pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) -> Result<(), UserError> {
+    let configured =
+        || settings.providers.keys().map(String::as_str).find(|name| is_program(name, &settings.providers));
+    let program = called(settings).or_else(configured).filter(|_| settings.debate.budget.max_calls.is_none());
+    program.map_or(Ok(()), |program| {
+        let reason = format!("the configuration calls models through a command-line program, `{program}`");
+        Err(missing(command, "--max-calls", &reason))
+    })
+}
+
+/// Checks that cost limits are set. With programs, which have no prices, the limit of calls suffices.
+pub(in crate::cli) fn check_cost(
+    command: &'static str,
+    settings: &Settings,
+    options: [(&'static str, bool); 2],
+) -> Result<(), UserError> {
+    if called(settings).is_some() {
+        return Ok(());
+    }
+    let lacking = options.into_iter().find(|(_, is_there)| !is_there);
+    lacking.map_or(Ok(()), |(option, _)| Err(missing(command, option, "its clients can start debates")))
 }
 
 #[cfg(test)]

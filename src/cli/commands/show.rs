@@ -1,8 +1,12 @@
 //! `dialectic show`: prints a saved debate, or a part of it.
 
+use std::ffi::OsStr;
+
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
 use serde::Serialize;
 
-use crate::cli::args::{DebatePart, ShowArgs, ShownPart};
+use crate::cli::args::NewestArg;
 use crate::cli::latest::or_latest;
 use crate::cli::output::typed;
 use crate::cli::session::debates;
@@ -17,6 +21,83 @@ use dialectic_record::debate::{
 use dialectic_record::store::AccessMode;
 use dialectic_report::display::{objections, story};
 use dialectic_report::report::{Said, View, overview, readable, said};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ShowArgs {
+    #[command(flatten)]
+    which: NewestArg,
+
+    /// The part to print, or the number of a point: `2.2`, `D1` [default: an overview]
+    #[arg(value_parser = PartParser)]
+    part: Option<ShownPart>,
+
+    /// The round, agent or stage: a number, id, role or name
+    #[arg(value_name = "NAME", requires = "part")]
+    name: Option<String>,
+
+    /// With `points`: only those that are open
+    #[arg(long, requires = "part")]
+    open: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A part of a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum DebatePart {
+    /// The solution
+    Solution,
+    /// All texts of a round
+    Round,
+    /// All texts by an agent, and all texts about its texts
+    Agent,
+    /// All texts of a stage, round by round
+    Stage,
+    /// All critiques
+    Critiques,
+    /// The points by status, open ones first
+    Points,
+    /// The follow-up questions and their answers
+    FollowUps,
+}
+
+/// A part of a debate, or one point with its history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) enum ShownPart {
+    Part(DebatePart),
+    Point(String),
+}
+
+/// Parses part names (as offered by completions) and point numbers.
+#[derive(Debug, Clone, Copy)]
+struct PartParser;
+
+impl TypedValueParser for PartParser {
+    type Value = ShownPart;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ShownPart, clap::Error> {
+        let number = value.to_str().filter(|text| is_point_number(text));
+        match number {
+            Some(number) => Ok(ShownPart::Point(number.to_owned())),
+            None => EnumValueParser::<DebatePart>::new().parse_ref(command, arg, value).map(ShownPart::Part),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = DebatePart::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        Some(Box::new(names))
+    }
+}
+
+/// `2.7`, `D3`, `E1`
+fn is_point_number(text: &str) -> bool {
+    let is_figure = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let lettered = text.strip_prefix(['D', 'd', 'E', 'e']);
+    lettered.is_some_and(is_figure)
+        || text.split_once('.').is_some_and(|(of, number)| is_figure(of) && is_figure(number))
+}
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;

@@ -3,11 +3,31 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::cli::args::{SkillArgs, SkillCommand};
+use clap::{Args, Subcommand};
+
+use crate::cli::examples::examples;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_config::{ConfigError, process_environment};
 use dialectic_record::store::{Readers, write_atomically};
+
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(in crate::cli) struct SkillArgs {
+    #[command(subcommand)]
+    command: Option<SkillCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum SkillCommand {
+    /// Install the skill for coding agents, or renew it
+    #[command(after_help = examples(&["dialectic skill install", "dialectic skill install .claude/skills"]))]
+    Install {
+        /// The directory of skills [default: `skills` in each of ~/.agents, ~/.claude and ~/.codex that exists]
+        #[arg(value_name = "DIR")]
+        directory: Option<PathBuf>,
+    },
+}
 
 /// The skill and its folder's name.
 const SKILL: &str = include_str!("../../../assets/skills/dialectic/SKILL.md");

@@ -2,15 +2,31 @@
 
 use std::path::Path;
 
+use clap::Args;
 use serde::Serialize;
 
-use crate::cli::args::VerifyArgs;
+use crate::cli::args::NewestArg;
 use crate::cli::latest::or_latest;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::figures::counted;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::store::{Entry, Flaw, StateFileStatus, VerifiedRecord, verify};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct VerifyArgs {
+    #[command(flatten)]
+    which: NewestArg,
+
+    /// Print only the hash of the journal's last line; it covers the whole journal and can be signed with `ssh-keygen
+    /// -Y sign`
+    #[arg(long, conflicts_with = "json")]
+    head: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.which.name())?;

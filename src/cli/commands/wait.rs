@@ -4,18 +4,39 @@ use std::fmt::Write as _;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::WaitArgs;
+use clap::Args;
+
+use crate::cli::args::{DebateArg, NewestArg};
 use crate::cli::conclusion::{asks_host, still_running, verdict};
 use crate::cli::latest::or_latest;
 use crate::cli::questions::{listed, listed_requests};
-use crate::cli::session::runner;
+use crate::cli::session::{debates, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::status::{ASKS, DebateStatus, Presence, STILL_RUNS, Standing, is_worth_waiting, load};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
-use dialectic_record::store::Entry;
+use dialectic_record::store::{AccessMode, Entry};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct WaitArgs {
+    #[command(flatten)]
+    which: NewestArg,
+
+    /// Wait no longer than this, and exit with 124 if the debate is still running; 0 prints its status at once
+    /// [default: wait for its end]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+
+    /// Exit with 5 unless the run is complete, every major requirement is met, and no major point is open
+    #[arg(long)]
+    strict: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// The polling interval.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -82,4 +103,38 @@ fn described(status: &DebateStatus) -> String {
         Standing::Unfinished => return text,
     };
     text + &next + "\n"
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StopArgs {
+    #[command(flatten)]
+    which: DebateArg,
+}
+
+pub(in crate::cli) fn stop(args: &StopArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let entry = debates()?.find(&args.which.debate)?;
+    let standing = || {
+        let before = Presence::of(&entry);
+        Ok::<_, Error>(Standing::of(&entry, &entry.load(AccessMode::State)?.debate, before))
+    };
+    let is_over = |standing| matches!(standing, Standing::Completed | Standing::Failed | Standing::Unfinished);
+    let before = standing()?;
+    if is_over(before) {
+        terminal.notice(&format!("The debate {} is {} and cannot be stopped.", entry.id(), before.name()));
+        return Ok(());
+    }
+    entry.order_stop()?;
+    let now = standing()?;
+    if is_over(now) {
+        // The debate ended in the meantime, and no run will obey.
+        entry.forget_stop();
+        terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
+    } else if now == Standing::Running {
+        terminal.notice(&format!("The debate {} closes when it has a text.", entry.id()));
+    } else {
+        let id = entry.id();
+        terminal
+            .notice(&format!("The debate {id} is {}; it closes when it is resumed: dialectic resume {id}", now.name()));
+    }
+    Ok(())
 }

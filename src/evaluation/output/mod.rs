@@ -42,7 +42,7 @@ struct ScoresReport<'a> {
     overall_score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     overall_standard_deviation: Option<Deviation>,
-    agents: Returned<'a>,
+    agents: InOrder<&'a AgentId, &'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<ScoresReport<'a>>>,
 }
@@ -50,7 +50,7 @@ struct ScoresReport<'a> {
 #[derive(Serialize)]
 struct Groups {
     functional_completeness: ScoreEntry,
-    non_functional: NonFunctional,
+    non_functional: InOrder<&'static str, ScoreEntry>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -64,21 +64,12 @@ struct ScoreEntry {
 #[derive(Clone, Copy, Serialize)]
 struct Deviation(Option<f64>);
 
-/// Scores by key in the order of the columns.
-struct NonFunctional(Vec<(Criterion, ScoreEntry)>);
+/// A JSON object with its keys in this order.
+struct InOrder<K, V>(Vec<(K, V)>);
 
-impl Serialize for NonFunctional {
+impl<K: Serialize, V: Serialize> Serialize for InOrder<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(criterion, score)| (criterion.key(), score)))
-    }
-}
-
-/// The evaluators' answers in the order of the configuration.
-struct Returned<'a>(Vec<(&'a AgentId, &'a Value)>);
-
-impl Serialize for Returned<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
@@ -115,7 +106,7 @@ impl<'a> ScoresReport<'a> {
             evaluation: groups(score),
             overall_score: score(Criterion::Overall).average_score,
             overall_standard_deviation: None,
-            agents: Returned(
+            agents: InOrder(
                 run.answers().map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned)).collect(),
             ),
             runs: None,
@@ -126,11 +117,11 @@ impl<'a> ScoresReport<'a> {
 fn groups(score: impl Fn(Criterion) -> ScoreEntry) -> Groups {
     Groups {
         functional_completeness: score(Criterion::FunctionalCompleteness),
-        non_functional: NonFunctional(Criterion::NON_FUNCTIONAL.map(|criterion| (criterion, score(criterion))).into()),
+        non_functional: InOrder(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), score(one))).into()),
     }
 }
 
-fn first_answers<'a>(evaluated: &'a Evaluated) -> Returned<'a> {
+fn first_answers<'a>(evaluated: &'a Evaluated) -> InOrder<&'a AgentId, &'a Value> {
     let mut first: BTreeMap<usize, (&AgentId, &Value)> = BTreeMap::new();
     for run in &evaluated.runs {
         for (position, attempt) in run.attempts.iter().enumerate() {
@@ -139,7 +130,7 @@ fn first_answers<'a>(evaluated: &'a Evaluated) -> Returned<'a> {
             }
         }
     }
-    Returned(first.into_values().collect())
+    InOrder(first.into_values().collect())
 }
 
 /// The title of the first column; the criteria follow.

@@ -1,7 +1,7 @@
 //! The store of a set of debates: named objects that are created once, and neither overwritten nor removed.
 
 mod directory;
-#[cfg_attr(not(feature = "s3"), path = "absent.rs")]
+#[cfg(feature = "s3")]
 mod s3;
 
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use dialectic_engine::access::Environment;
 use futures_util::future::BoxFuture;
 
-use crate::error::Error;
+use crate::error::{Error, UserError};
 
 use directory::DirectoryStore;
 #[cfg(feature = "s3")]
@@ -103,6 +103,35 @@ pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStor
     }
 }
 
+/// A build without S3.
+#[cfg(not(feature = "s3"))]
+mod s3 {
+    use dialectic_engine::access::Environment;
+
+    use crate::error::{Error, ErrorCategory, UserError};
+
+    use super::SharedStore;
+
+    fn missing() -> Error {
+        UserError::of(ErrorCategory::Configuration, "this build has no `s3`")
+            .with_hint("install with `--features s3`")
+            .into()
+    }
+
+    #[expect(clippy::unused_async, reason = "as with the feature")]
+    pub(super) async fn open(_: &str, _: &Environment) -> Result<SharedStore, Error> {
+        Err(missing())
+    }
+
+    pub(super) fn open_to_read(_: &str, _: &Environment) -> Result<SharedStore, Error> {
+        Err(missing())
+    }
+
+    pub(super) fn is_lasting(_: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+        false
+    }
+}
+
 enum Place<'p> {
     Directory(&'p Path),
     /// `bucket/prefix`.
@@ -110,20 +139,19 @@ enum Place<'p> {
 }
 
 impl<'p> Place<'p> {
-    fn of(place: &'p str) -> Result<Self, AddressError> {
+    fn of(place: &'p str) -> Result<Self, UserError> {
         match place.strip_prefix(S3) {
             Some(address) => Ok(Self::S3(address)),
-            None if place.is_empty() || place.contains("://") => Err(AddressError { place: place.to_owned() }),
+            None if place.is_empty() || place.contains("://") => Err(no_store(place)),
             None => Ok(Self::Directory(Path::new(place))),
         }
     }
 }
 
-/// A location that is not a store.
-#[derive(Debug, thiserror::Error)]
-#[error("`{place}` is not a store")]
-pub struct AddressError {
-    place: String,
+fn no_store(place: &str) -> UserError {
+    UserError::input(format!("`{place}` is not a store")).with_hint(format!(
+        "name a directory, or {S3}bucket/prefix with letters, digits, `-`, `_` and `.` in the parts of the prefix"
+    ))
 }
 
 /// Whether a [`Name`] may contain this part.

@@ -1,22 +1,24 @@
 //! `dialectic eval`: scores the solutions of saved debates, or compares answers in pairs.
 
-mod destination;
+mod output;
 mod pairwise;
-mod report;
-mod retries;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use destination::ScoresDestination;
-use retries::RetryNotices;
+use clap::Args;
+use output::ScoresDestination;
 
-use crate::cli::args::EvalArgs;
-use crate::cli::dialogue::{Offer, agree};
+use crate::cli::dialogue::agree;
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{config_files, debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
+use dialectic_base::figures::duration;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_config::{
@@ -25,9 +27,81 @@ use dialectic_config::{
 use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, program_warnings};
 use dialectic_engine::agent::{price_at, timeouts_of};
 use dialectic_engine::runner::{Models, note_spent};
-use dialectic_llm::{Caller, CallerLimits, ConcurrencyLimit, Timeouts};
-use dialectic_record::debate::{Forecast, PlannedCall, default_settings};
+use dialectic_llm::{CallObserver, Caller, CallerLimits, ConcurrencyLimit, ModelError, Timeouts};
+use dialectic_record::debate::{AgentId, Forecast, PlannedCall, default_settings};
 use dialectic_record::store::AccessMode;
+use dialectic_report::display::{ColorMode, Notices};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct EvalArgs {
+    /// The evaluators' configuration [default: the judge's model alone]
+    #[arg(short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// The debates: state files, ids, unique prefixes or suffixes of ids, `latest`, or patterns such as
+    /// './debates/*.json'
+    #[arg(value_name = "PATH-OR-ID")]
+    debates: Vec<String>,
+
+    /// The debates as an option
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present_any = ["debates", "pairwise"])]
+    named: Vec<String>,
+
+    /// Have the evaluators compare answers in pairs, blind and in both orders: two debates, two text files with an
+    /// answer each, or two variants of a set, as in `plan.jsonl:council plan.jsonl:single`
+    #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["debates", "named", "output"])]
+    pairwise: Vec<String>,
+
+    /// The problem of `--pairwise` if neither answer is a debate
+    #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
+    problem_file: Option<PathBuf>,
+
+    /// The store of the set that `--pairwise` compares variants of [default: next to the plan, with the ending
+    /// `.store`]
+    #[arg(long, value_name = "DIR|s3://...", requires = "pairwise", conflicts_with_all = ["debates", "named", "problem_file"])]
+    store: Option<String>,
+
+    /// Print the comparison of `--pairwise` as JSON
+    #[arg(long, requires = "pairwise", conflicts_with_all = ["debates", "named"])]
+    json: bool,
+
+    /// Write the scores to a file: `.json`, `.csv` (appends rows), otherwise a Markdown table
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+
+    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that
+    /// many times in both orders
+    #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
+    repeat: NonZeroU32,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    env_file: Option<PathBuf>,
+
+    /// Print each evaluator's prompts, times, tokens and ignored scores to standard error
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// Call no model: evaluate offline, without scores, key, network or cost
+    #[arg(long)]
+    offline: bool,
+}
+
+impl EvalArgs {
+    /// The debates in the given order.
+    pub(in crate::cli) fn debates(&self) -> impl Iterator<Item = &str> {
+        self.debates.iter().chain(&self.named).map(String::as_str)
+    }
+}
+
+/// The maximum number of repetitions: each is paid, and more give no further information.
+const MOST_REPETITIONS: u32 = 100;
+
+/// Parses a number of repetitions.
+pub(super) fn repeat(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= MOST_REPETITIONS);
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_REPETITIONS}"))
+}
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
     if let [first, second] = args.pairwise.as_slice() {
@@ -50,7 +124,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
         }
     }
     if args.verbose {
-        terminal.notice(&report::roster(&evaluators));
+        terminal.notice(&output::roster(&evaluators));
     }
     agree_to(&evaluators, &subjects, args, terminal)?;
     let spent = Mutex::new(Usd::ZERO);
@@ -59,9 +133,9 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let evaluated = evaluated?;
     // Everything below follows these messages.
     retries.finish();
-    terminal.warnings(report::warnings(&evaluated));
+    terminal.warnings(output::warnings(&evaluated));
     if args.verbose {
-        terminal.notice(&report::details(&evaluated));
+        terminal.notice(&output::details(&evaluated));
     }
     for text in indistinct(&evaluated) {
         terminal.notice(&text);
@@ -88,8 +162,7 @@ fn agree_to_calls(calls: Vec<PlannedCall>, terminal: &mut Terminal) -> Result<()
         return Ok(());
     }
     let forecast = Forecast { calls, purchase: None };
-    let offer = Offer { forecast: Some(&forecast), limit: None };
-    if agree(&offer, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
+    if agree(Some(&forecast), None, "Begin?", terminal)? { Ok(()) } else { Err(Error::Declined) }
 }
 
 /// Writes the results, then reports missing ones.
@@ -221,4 +294,64 @@ fn evaluate_or_stop<'a>(
             () = interrupts.next() => Err(Error::stopped(NOTHING_WRITTEN)),
         }
     })
+}
+
+/// Reports retries on its own thread, so that a stalled reader of standard error does not stop the evaluation.
+pub(super) struct RetryNotices(Option<(mpsc::Sender<RetryMessage>, JoinHandle<()>)>);
+
+enum RetryMessage {
+    Retry(String),
+    /// Ends the messages; callers and their observers may outlive this.
+    Everything,
+}
+
+/// Reports the retries of one evaluator.
+struct Observer {
+    evaluator: AgentId,
+    sender: mpsc::Sender<RetryMessage>,
+}
+
+impl RetryNotices {
+    /// Writes the messages to standard error.
+    ///
+    /// # Errors
+    /// The system cannot start a thread.
+    pub(super) fn told(color: ColorMode) -> Result<Self, Error> {
+        let (sender, told) = mpsc::channel();
+        let tell = move || {
+            while let Ok(RetryMessage::Retry(text)) = told.recv() {
+                // A closed standard error is not a reason to fail.
+                drop(Notices::stderr(color).notice(&text));
+            }
+        };
+        let thread = thread::Builder::new().name("retries".to_owned()).spawn(tell).map_err(Error::Runtime)?;
+        Ok(Self(Some((sender, thread))))
+    }
+
+    pub(super) fn untold() -> Self {
+        Self(None)
+    }
+
+    pub(super) fn observer_of(&self, evaluator: &AgentId) -> Option<Arc<dyn CallObserver>> {
+        let (sender, _) = self.0.as_ref()?;
+        Some(Arc::new(Observer { evaluator: evaluator.clone(), sender: sender.clone() }))
+    }
+
+    /// Waits until everything is written.
+    pub(super) fn finish(self) {
+        if let Some((sender, thread)) = self.0 {
+            // Fails only if the thread panicked, which its hook has reported; the scores are unaffected.
+            drop(sender.send(RetryMessage::Everything));
+            drop(thread.join());
+        }
+    }
+}
+
+impl CallObserver for Observer {
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
+        let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        let text = format!("evaluator {}: attempt {attempt} failed: {error}; retrying in {wait}", self.evaluator);
+        // Fails only if the thread has ended.
+        drop(self.sender.send(RetryMessage::Retry(text)));
+    }
 }

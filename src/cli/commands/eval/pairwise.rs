@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::cli::args::EvalArgs;
 use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::interrupt::run_with_interrupts;
 use crate::cli::session::{debates, env_file};
@@ -28,7 +27,7 @@ use dialectic_config::capture_environment;
 use dialectic_record::debate::{AgentSettings, Debate, Settings};
 use dialectic_record::store::AccessMode;
 
-use super::{NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, note, settings};
+use super::{EvalArgs, NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, note, settings};
 
 /// What is compared.
 struct Sides {

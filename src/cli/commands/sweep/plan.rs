@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::debate::today;
-use super::super::{problem, protocols};
-use crate::cli::args::SweepPlanArgs;
+use clap::Args;
+
 use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
@@ -23,6 +22,28 @@ use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::{Runner, Services, Spec};
 use dialectic_record::debate::{Attachment, Settings, Span};
 use dialectic_record::store::Directory;
+
+use super::super::debate::today;
+use super::super::{problem, protocols};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepPlanArgs {
+    /// The description of the set: problems, variants, repeats, limits
+    #[arg(value_name = "SWEEP.JSON")]
+    sweep: PathBuf,
+
+    /// Write the plan to a file [default: standard output]
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+
+    /// Plan a rehearsal: its debates call no model, without key, network or cost
+    #[arg(long)]
+    offline: bool,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(short, long, value_name = "PATH")]
+    env_file: Option<PathBuf>,
+}
 
 /// A variant cannot be planned.
 fn unplanned(name: &str, source: Error) -> Error {

@@ -1,20 +1,23 @@
 //! `dialectic sweep run`: runs debates of a plan.
 
+use std::fmt;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
+use clap::Args;
 use console::Term;
 use futures_util::stream::{Stream, StreamExt};
 
-use crate::cli::args::SweepRunArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{config_files, env_file};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
 use crate::sweep::store;
-use crate::sweep::worker::{Ended, RunOptions, Stop, Tally, Worker};
+use crate::sweep::worker::{Ended, Stop, Tally, Worker};
 use dialectic_base::figures::counted;
 use dialectic_base::money::Usd;
 use dialectic_config::{Loaded, Overrides, capture_environment};
@@ -22,7 +25,73 @@ use dialectic_engine::access::Environment;
 use dialectic_llm::command::end_all;
 use dialectic_record::debate::DebateId;
 
-use super::store_of;
+use super::{PlanArgs, store_of};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepRunArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// Run only the debate at this index, from 0
+    #[arg(help_heading = "Which debates", long, value_name = "N", conflicts_with = "shard")]
+    index: Option<usize>,
+
+    /// Run every n-th debate, beginning with the i-th: `2/8` is the second of eight parts
+    #[arg(help_heading = "Which debates", long, value_name = "i/n")]
+    shard: Option<Shard>,
+
+    /// Also resume debates that have failed; their finished calls are not repeated
+    #[arg(help_heading = "Which debates", long)]
+    retry_failed: bool,
+
+    /// Run this many debates at once in this process
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    jobs: u16,
+
+    /// The configuration with this machine's providers [default: ./debate-config.json]
+    #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it exists]
+    #[arg(help_heading = "This machine", short, long, value_name = "PATH")]
+    env_file: Option<PathBuf>,
+
+    /// Print only warnings while it runs
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// A part of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) struct Shard {
+    /// The number of the part, from 1.
+    part: NonZeroUsize,
+    /// The number of parts.
+    of: NonZeroUsize,
+}
+
+impl Shard {
+    /// Whether the debate at `index` belongs to it.
+    pub(in crate::cli) fn has(self, index: usize) -> bool {
+        index % self.of == self.part.get() - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        let shard = parsed.map(|(part, of)| Self { part, of }).filter(|shard| shard.part <= shard.of);
+        shard.ok_or_else(|| "expected a part and the number of parts, such as 1/8 for the first of eight".to_owned())
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
 
 /// The time for calls in flight after a worker is told to stop. Engines send SIGKILL 30 seconds after SIGTERM.
 const TO_ANSWER: Duration = Duration::from_secs(25);
@@ -47,8 +116,8 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
         let worker = Worker::begin(&saved, store, machine, own.path(), stop).await?;
         worker.check(&debates).await?;
         let all = debates.len();
-        let options = RunOptions { jobs: args.jobs.into(), retry_failed: args.retry_failed };
-        Ok::<_, Error>(shown(worker.run(debates, options), all, args.quiet, terminal).await)
+        let ended = worker.run(debates, args.jobs.into(), args.retry_failed);
+        Ok::<_, Error>(shown(ended, all, args.quiet, terminal).await)
     });
     runtime.shutdown_background();
     end_on_interrupt(None);
@@ -139,4 +208,23 @@ async fn shown(ends: impl Stream<Item = (DebateId, Ended)>, all: usize, quiet: b
         terminal.notice(&tally.to_string());
     }
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_a_set_without_rest() {
+        for of in 1..=5 {
+            let shards: Vec<Shard> = (1..=of).map(|part| format!("{part}/{of}").parse().unwrap()).collect();
+            for index in 0..12 {
+                assert_eq!(shards.iter().filter(|shard| shard.has(index)).count(), 1, "{index} of {of}");
+            }
+            assert!(shards[0].has(0));
+        }
+        for wrong in ["0/3", "4/3", "1/0", "1", "a/b", "-1/2", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
 }
