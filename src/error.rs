@@ -52,7 +52,7 @@ pub enum Error {
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
-    /// The user said no, which is no error.
+    /// The user declined.
     #[error("Nothing was started.")]
     Declined,
     /// Any other end with its own exit code.

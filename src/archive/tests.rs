@@ -173,7 +173,7 @@ fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
     // No program saves like that: it shows that nobody looks.
     touch();
     assert_eq!(archive.update().unwrap(), 0);
-    // A change that is young may have been followed by another one at the same time.
+    // A recent change may have been followed by another with the same timestamp.
     changed(SystemTime::now() + hour);
     assert_eq!(archive.update().unwrap(), 1);
     touch();

@@ -290,7 +290,7 @@ impl Stretch {
         Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
     }
 
-    /// Adds a line, by what is left of the hunk before and after it.
+    /// Adds a line. `before` and `after` are the rest of the hunk before and after it.
     fn extend(&mut self, before: &Self, after: &Self) {
         for ((own, before), after) in self.old.iter_mut().zip(&before.old).zip(&after.old) {
             own.1 += before.1 - after.1;

@@ -576,7 +576,7 @@ struct Piece {
     whole: Option<String>,
 }
 
-/// The lengths of runs of `pieces` that belong together: directories if they fit into `room`, otherwise what is in them.
+/// The lengths of runs of `pieces` that belong together: directories if they fit into `room`, otherwise their contents.
 fn together(pieces: &[Piece], depth: usize, room: usize) -> Vec<usize> {
     let [first, .., last] = pieces else { return vec![pieces.len()] };
     if first.path == last.path {

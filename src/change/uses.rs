@@ -139,7 +139,7 @@ fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Sourc
     let mut paths = source.paths();
     paths.retain(|path| !wanted.is_empty() && extensions.contains(&Path::new(path).extension()));
     source.visit(&paths, |path, text| {
-        // Its part shows it whole.
+        // Its own part already shows the whole file.
         let whole = set.file(path).filter(|file| file.lines.is_some());
         let lines: Vec<&str> = text.lines().collect();
         let is_import = |line: &str| IMPORTS.iter().any(|word| line.trim_start().starts_with(word));
@@ -171,7 +171,7 @@ fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Sourc
 impl Part {
     fn in_words(self, room: usize) -> String {
         let Self { touched, found, .. } = self;
-        // Who uses what the change touches comes first, then the rarest names.
+        // Uses of what the change touches come first, then the rarest names.
         let mut ranked: Vec<_> =
             found.into_iter().filter(|(name, (count, _))| *count <= TELLING || touched.contains(name)).collect();
         ranked.sort_by_key(|(name, (count, _))| (!touched.contains(name), *count));

@@ -160,14 +160,7 @@ pub(super) struct DebateArg {
 pub(super) struct NewestArg {
     /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
     #[arg(value_name = "PATH-OR-ID")]
-    debate: Option<String>,
-}
-
-impl NewestArg {
-    /// The name of the debate, if given.
-    pub(super) fn name(&self) -> Option<&str> {
-        self.debate.as_deref()
-    }
+    pub(super) debate: Option<String>,
 }
 
 /// What a debate that continues may use.

@@ -114,7 +114,7 @@ fn trace(mut tracer: Tracer, mut follower: Follower) -> io::Result<oneshot::Rece
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     thread::Builder::new().name("trace".to_owned()).spawn(move || {
         runtime.block_on(async {
-            // Unreadable events end the trace; no one needs to be told.
+            // Unreadable events end the trace without a message.
             while let Ok(Some(told)) = follower.next().await {
                 match told {
                     Followed::Signal(signal) => tracer.see(&signal),

@@ -213,7 +213,7 @@ impl Contest {
         let mut checklist = self.checklist.clone();
         if checklist.is_empty() {
             calls.extend(first.planned(&first.checklist_request(&self.problem)));
-            // One of the greatest length stands in for it.
+            // Assumes the longest possible one.
             checklist = vec!["x".repeat(MOST_CHARACTERS); MOST_ITEMS];
         }
         for judge in judges {

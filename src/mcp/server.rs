@@ -33,7 +33,7 @@ use super::tools::{
     Answer, Ask, LISTED, List, MOST_LISTED, MOST_SECONDS, NamedModel, NewDebate, Reply, Report, ReportForm, Requests,
     Wait, Which, all,
 };
-use super::{Done, Program};
+use super::{Done, run};
 
 /// The polling interval for a debate's end, and for progress notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -59,7 +59,7 @@ pub struct Options {
 /// # Errors
 /// It cannot start.
 pub async fn serve(options: Options) -> Result<(), UserError> {
-    let program = Program::this().map_err(|source| {
+    let program = std::env::current_exe().map_err(|source| {
         UserError::of(ErrorCategory::General, "cannot determine the path of the running executable").with_source(source)
     })?;
     let open = |path: &PathBuf| {
@@ -85,7 +85,7 @@ pub async fn serve(options: Options) -> Result<(), UserError> {
 #[derive(Clone)]
 struct Server {
     options: Arc<Options>,
-    program: Program,
+    program: PathBuf,
     context: Option<Arc<ContextDirectory>>,
 }
 
@@ -165,7 +165,7 @@ impl Server {
         command.extend(leave.iter().flat_map(SpendingPermit::options));
         command.extend(self.calls(settings.as_ref()));
         command.extend(tail);
-        let done = self.program.run(command, input);
+        let done = run(&self.program, command, input);
         Ok(match leave {
             Some(leave) => leave.until_taken_up(entry, done).await?,
             None => done.await?,
@@ -177,7 +177,7 @@ impl Server {
         command.extend(self.at_most(wanted.max_cost));
         command.extend(self.calls(None));
         command.push("--dry-run".into());
-        let done = succeeded(self.program.run(command, &wanted.problem).await?)?;
+        let done = succeeded(run(&self.program, command, &wanted.problem).await?)?;
         Ok(said(format!("{}\n{}", done.stdout, done.stderr)))
     }
 
@@ -191,7 +191,7 @@ impl Server {
         }
         command.extend(self.calls(None));
         command.push("--detach".into());
-        let done = self.program.run(command, &wanted.problem).await;
+        let done = run(&self.program, command, &wanted.problem).await;
         drop(leave);
         let done = succeeded(done?)?;
         let entry = self.entry(done.stdout.trim()).await?;
@@ -283,7 +283,7 @@ impl Server {
                 )
             }
             Standing::Completed => {
-                let done = succeeded(self.program.run(words(&["show", id.as_str(), "solution"]), "").await?)?;
+                let done = succeeded(run(&self.program, words(&["show", id.as_str(), "solution"]), "").await?)?;
                 let run = status.run.as_ref().map(|run| format!("Run: {}\n", one_line(run)));
                 let reasons = status.outcome.iter().flat_map(|outcome| &outcome.reasons);
                 let reasons = reasons.map(|reason| format!("- {}\n", one_line(reason)));
@@ -328,7 +328,7 @@ impl Server {
 
     /// The output of a command about a debate.
     async fn printed(&self, command: &[&str]) -> Outcome {
-        let done = succeeded(self.program.run(words(command), "").await?)?;
+        let done = succeeded(run(&self.program, words(command), "").await?)?;
         Ok(said(of_models(&done.stdout)))
     }
 
@@ -336,7 +336,7 @@ impl Server {
         let limit = wanted.limit.unwrap_or(LISTED).clamp(1, MOST_LISTED).to_string();
         let mut command = words(&["list", "--json", "-n", &limit]);
         command.extend(wanted.text.map(|text| OsString::from(format!("--text={text}"))));
-        let done = succeeded(self.program.run(command, "").await?)?;
+        let done = succeeded(run(&self.program, command, "").await?)?;
         Ok(said(of_models(&done.stdout)))
     }
 
@@ -362,7 +362,7 @@ impl Server {
             "answer" => self.answer(read(arguments)?).await?,
             "stop" => {
                 let entry = self.entry(&read::<Which>(arguments)?.id).await?;
-                let done = succeeded(self.program.run(words(&["stop", &entry.id()]), "").await?)?;
+                let done = succeeded(run(&self.program, words(&["stop", &entry.id()]), "").await?)?;
                 let is_asked = !self.status(&entry).await?.requests.is_empty();
                 said(if is_asked { STOPPED.to_owned() } else { done.stderr })
             }
@@ -491,7 +491,7 @@ impl ServerHandler for Server {
         let unknown = || ErrorData::resource_not_found(format!("there is no {}", one_line(&request.uri)), None);
         let id = request.uri.strip_prefix(SCHEME).ok_or_else(unknown)?;
         let id = self.entry(id).await.map_err(|_| unknown())?.id();
-        let done = self.program.run(words(&["report", &id]), "").await;
+        let done = run(&self.program, words(&["report", &id]), "").await;
         let done = done.map_err(Refusal::from).and_then(succeeded).map_err(invalid)?;
         let contents = ResourceContents::text(of_models(&done.stdout), request.uri).with_mime_type("text/markdown");
         Ok(ReadResourceResult::new(vec![contents]).into())

@@ -252,7 +252,7 @@ pub(super) struct SignIn {
 /// Parses a request's body.
 ///
 /// # Errors
-/// It is not JSON, or contains a forbidden value, which is named.
+/// It is not JSON, or contains a forbidden value; the error names it.
 pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| ProblemDetails::validation(format!("the body is not a JSON object: {error}"));

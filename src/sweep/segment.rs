@@ -185,7 +185,7 @@ impl WriterEnd {
 }
 
 impl SegmentWriter {
-    /// Continues after what is stored.
+    /// Continues after the stored segments.
     pub(super) fn after(stored: &Stored, store: &SharedStore, id: &DebateId, worker: &str) -> Self {
         Self(Arc::new(Inner {
             store: Arc::clone(store),

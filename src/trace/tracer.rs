@@ -1,4 +1,4 @@
-//! The tracer connects spans and their delivery, which has a thread of its own.
+//! Connects spans with their delivery, which runs on a separate thread.
 
 use std::error::Error as _;
 use std::fmt;

@@ -14,7 +14,7 @@ use crate::mcp::{Limits, Options, serve};
 use dialectic_base::money::Usd;
 use dialectic_config::{Overrides, capture_environment};
 
-use super::serve::{check_calls, check_cost};
+use super::serve::{called, check_calls, missing};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
@@ -53,11 +53,12 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
     check_calls("mcp", &loaded.settings)?;
+    // With programs, which have no prices, the limit of calls suffices.
+    let lacking = of_cost.iter().find(|(_, is_there)| !is_there).filter(|_| called(&loaded.settings).is_none());
     // Without any limit, a client may still answer in place of the models.
-    let is_free_only = match check_cost("mcp", &loaded.settings, of_cost) {
-        Err(missing) if of_cost.iter().any(|(_, is_there)| *is_there) => return Err(missing.into()),
-        checked => checked.is_err(),
-    };
+    if let Some((option, _)) = lacking.filter(|_| of_cost.iter().any(|(_, is_there)| *is_there)) {
+        return Err(missing("mcp", option, "its clients can start debates").into());
+    }
     terminal.warnings(loaded.warnings);
     if std::io::stdin().is_terminal() {
         terminal.notice("A coding agent starts this command and speaks to it on standard input; Ctrl-D ends it.");
@@ -70,7 +71,7 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
         context: args.context.clone(),
         limits: Limits { debate: args.max_cost, day: args.max_cost_per_day },
         max_calls: args.max_calls,
-        is_free_only,
+        is_free_only: lacking.is_some(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let served = runtime.block_on(serve(options));

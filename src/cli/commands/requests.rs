@@ -45,7 +45,7 @@ pub(in crate::cli) struct RequestsArgs {
 }
 
 pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = or_latest(args.which.name())?;
+    let entry = or_latest(args.which.debate.as_deref())?;
     let (begun, mut is_resumed) = (Instant::now(), false);
     loop {
         let entry = Entry::of_state(&entry.state);

@@ -231,7 +231,7 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
-/// Gives everybody whose model can use tools these, or nobody any.
+/// Gives these tools to everyone whose model can use tools; without any, removes all.
 fn equip(settings: &mut Settings, tools: &[&str]) {
     let Settings { agents, judge, providers, .. } = settings;
     for agent in agents.iter_mut().chain([judge]) {

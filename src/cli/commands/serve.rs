@@ -254,13 +254,13 @@ fn page_to(address: &str) -> io::Result<TempPath> {
 }
 
 /// A limit is missing, without which other people could spend freely.
-fn missing(command: &str, option: &str, reason: &str) -> UserError {
+pub(super) fn missing(command: &str, option: &str, reason: &str) -> UserError {
     UserError::input(format!("{command} needs {option}: {reason}"))
         .with_hint(format!("give {option}; `docs/models.md` explains the limits"))
 }
 
 /// A program used by an agent or the judge.
-fn called(settings: &Settings) -> Option<&str> {
+pub(super) fn called(settings: &Settings) -> Option<&str> {
     settings.everybody().map(|agent| agent.provider.as_str()).find(|name| is_program(name, &settings.providers))
 }
 
@@ -273,19 +273,6 @@ pub(in crate::cli) fn check_calls(command: &'static str, settings: &Settings) ->
         let reason = format!("the configuration calls models through a command-line program, `{program}`");
         Err(missing(command, "--max-calls", &reason))
     })
-}
-
-/// Checks that cost limits are set. With programs, which have no prices, the limit of calls suffices.
-pub(in crate::cli) fn check_cost(
-    command: &'static str,
-    settings: &Settings,
-    options: [(&'static str, bool); 2],
-) -> Result<(), UserError> {
-    if called(settings).is_some() {
-        return Ok(());
-    }
-    let lacking = options.into_iter().find(|(_, is_there)| !is_there);
-    lacking.map_or(Ok(()), |(option, _)| Err(missing(command, option, "its clients can start debates")))
 }
 
 #[cfg(test)]

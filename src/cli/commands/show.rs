@@ -101,7 +101,7 @@ fn is_point_number(text: &str) -> bool {
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;
-    let entry = or_latest(args.which.name())?;
+    let entry = or_latest(args.which.debate.as_deref())?;
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
     // Programs get the record as it is.

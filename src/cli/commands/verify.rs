@@ -29,7 +29,7 @@ pub(in crate::cli) struct VerifyArgs {
 }
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = or_latest(args.which.name())?;
+    let entry = or_latest(args.which.debate.as_deref())?;
     let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     let damaged = || UserError::input(format!("the record of {} is damaged", entry.id()));

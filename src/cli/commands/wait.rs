@@ -51,7 +51,7 @@ pub(super) fn wait_for(entry: &Entry, begun: Instant, seconds: Option<u64>) -> b
 }
 
 pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = or_latest(args.which.name())?;
+    let entry = or_latest(args.which.debate.as_deref())?;
     wait_for(&entry, Instant::now(), args.timeout);
     let entry = Entry::of_state(&entry.state);
     let before = Presence::of(&entry);

@@ -297,18 +297,14 @@ fn evaluate_or_stop<'a>(
 }
 
 /// Reports retries on its own thread, so that a stalled reader of standard error does not stop the evaluation.
-pub(super) struct RetryNotices(Option<(mpsc::Sender<RetryMessage>, JoinHandle<()>)>);
-
-enum RetryMessage {
-    Retry(String),
-    /// Ends the messages; callers and their observers may outlive this.
-    Everything,
-}
+///
+/// A message without text ends it: callers and their observers may outlive it.
+struct RetryNotices(Option<(mpsc::Sender<Option<String>>, JoinHandle<()>)>);
 
 /// Reports the retries of one evaluator.
 struct Observer {
     evaluator: AgentId,
-    sender: mpsc::Sender<RetryMessage>,
+    sender: mpsc::Sender<Option<String>>,
 }
 
 impl RetryNotices {
@@ -316,10 +312,10 @@ impl RetryNotices {
     ///
     /// # Errors
     /// The system cannot start a thread.
-    pub(super) fn told(color: ColorMode) -> Result<Self, Error> {
-        let (sender, told) = mpsc::channel();
+    fn told(color: ColorMode) -> Result<Self, Error> {
+        let (sender, told) = mpsc::channel::<Option<String>>();
         let tell = move || {
-            while let Ok(RetryMessage::Retry(text)) = told.recv() {
+            while let Ok(Some(text)) = told.recv() {
                 // A closed standard error is not a reason to fail.
                 drop(Notices::stderr(color).notice(&text));
             }
@@ -328,20 +324,20 @@ impl RetryNotices {
         Ok(Self(Some((sender, thread))))
     }
 
-    pub(super) fn untold() -> Self {
+    fn untold() -> Self {
         Self(None)
     }
 
-    pub(super) fn observer_of(&self, evaluator: &AgentId) -> Option<Arc<dyn CallObserver>> {
+    fn observer_of(&self, evaluator: &AgentId) -> Option<Arc<dyn CallObserver>> {
         let (sender, _) = self.0.as_ref()?;
         Some(Arc::new(Observer { evaluator: evaluator.clone(), sender: sender.clone() }))
     }
 
     /// Waits until everything is written.
-    pub(super) fn finish(self) {
+    fn finish(self) {
         if let Some((sender, thread)) = self.0 {
             // Fails only if the thread panicked, which its hook has reported; the scores are unaffected.
-            drop(sender.send(RetryMessage::Everything));
+            drop(sender.send(None));
             drop(thread.join());
         }
     }
@@ -352,6 +348,6 @@ impl CallObserver for Observer {
         let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         let text = format!("evaluator {}: attempt {attempt} failed: {error}; retrying in {wait}", self.evaluator);
         // Fails only if the thread has ended.
-        drop(self.sender.send(RetryMessage::Retry(text)));
+        drop(self.sender.send(Some(text)));
     }
 }

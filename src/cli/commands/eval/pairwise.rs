@@ -185,7 +185,7 @@ impl Answered {
         let entry = debates()?.find(name)?;
         let saved = entry.load(AccessMode::State)?;
         let (debate, mut warnings) = (saved.debate, saved.warnings);
-        // Says what is missing.
+        // Its error names the missing part.
         let Subject { name, .. } = Subject::of(&entry.state, &debate)?;
         let no_answer = || {
             UserError::input(format!("the debate {name} has no answer"))
