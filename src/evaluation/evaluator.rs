@@ -109,6 +109,7 @@ impl Evaluator {
             turns: Vec::new(),
             answer: (is_built_in || is_offline).then(|| Arc::clone(&EVALUATION)),
             tools: Arc::new([]),
+            tools_are_optional: false,
         }
     }
 }

@@ -132,6 +132,7 @@ impl Judge {
             turns: Vec::new(),
             answer: Some(Arc::clone(answer)),
             tools: Arc::new([]),
+            tools_are_optional: false,
         }
     }
 

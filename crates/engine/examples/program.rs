@@ -44,6 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         turns: Vec::new(),
         answer: None,
         tools: Arc::new([]),
+        tools_are_optional: false,
     };
     let timeouts = Timeouts { first_token: Duration::from_mins(1), idle: Duration::from_mins(1) };
     let live = Live { listener: &NoListener, timeouts, attempt: 1, further: None };

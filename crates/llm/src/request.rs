@@ -70,6 +70,8 @@ pub struct Request {
     pub answer: Option<Arc<AnswerSchema>>,
     /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
+    /// Whether a model without tools may answer without them; otherwise its refusal is the answer.
+    pub tools_are_optional: bool,
 }
 
 /// The total bytes of a request's input.

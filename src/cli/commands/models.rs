@@ -408,6 +408,7 @@ async fn probe(client: &dyn ChatModel, model: &str) -> ProbeResult {
         turns: Vec::new(),
         answer: None,
         tools: Arc::new([]),
+        tools_are_optional: false,
     };
     let timeouts = Timeouts { first_token: PROBING, idle: PROBING };
     let begun = std::time::Instant::now();

@@ -53,9 +53,8 @@ pub struct Tools {
     pub limit: u32,
     /// The maximum number of characters of all results.
     pub room: usize,
-    /// Whether the review gives them, rather than the configuration: a model that has no tools then answers without
-    /// them, and the last results say that they are the last.
-    pub of_review: bool,
+    /// Whether a model without tools may answer without them. The last results then say that they are the last.
+    pub are_optional: bool,
 }
 
 /// An answer that remained unreadable after a second request.
@@ -272,11 +271,13 @@ impl Ask {
         loop {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit && log.length() < tools.room);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
+            self.request.tools_are_optional = offered.is_some_and(|tools| tools.are_optional);
             let left = offered.map_or(0, |tools| tools.room - log.length());
-            let is_last = offered.is_some_and(|tools| tools.of_review && log.iterations + 1 == tools.limit);
+            let is_last = offered.is_some_and(|tools| tools.are_optional && log.iterations + 1 == tools.limit);
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let answered = match self.caller.call(&self.request).await {
-                Err(failed) if offered.is_some_and(|tools| may_go_without(tools, &failed.error)) => {
+                // The budget reserves the answer itself, but no look-ups.
+                Err(failed) if offered.is_some() && matches!(failed.error, ModelError::OverBudget { .. }) => {
                     self.tools = None;
                     continue;
                 }
@@ -590,13 +591,6 @@ impl Replies {
 
 fn unreadable(text: String, message: Option<serde_json::Value>, error: &impl ToString) -> StoredReply {
     StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
-}
-
-/// Whether a call that failed may be made without tools: the budget reserves the answer itself, but no look-ups; and
-/// some models have none, which is an error only if the configuration asks for them.
-fn may_go_without(tools: &Tools, error: &ModelError) -> bool {
-    let has_none = matches!(error, ModelError::Refused { message, .. } if message.to_lowercase().contains("tool"));
-    (has_none && tools.of_review) || matches!(error, ModelError::OverBudget { .. })
 }
 
 /// The record of a call that failed permanently.

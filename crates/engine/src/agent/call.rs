@@ -131,6 +131,7 @@ impl SharedPrompt {
             turns: Vec::new(),
             answer,
             tools: Arc::new([]),
+            tools_are_optional: false,
         }
     }
 }

@@ -153,8 +153,8 @@ struct Open {
 /// A started stage.
 struct Announced {
     stage: StageId,
-    /// The number of its expected results.
-    expected: usize,
+    /// The steps of the stage that requests its calls. They change with its inputs.
+    steps: fn(&Debate) -> Vec<Step>,
     /// The first pass of this visit; earlier passes belong to an earlier visit.
     first_pass: u8,
 }

@@ -362,7 +362,7 @@ impl Engine {
         let is_review = self.debate().change.is_some();
         let room = tool_room(agent, self.debate().known_settings(), is_review);
         let limit = agent.tool_call_limit;
-        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, of_review: is_review }))
+        Ok(Some(Tools { toolbox: Arc::new(toolbox), limit, room, are_optional: is_review }))
     }
 
     fn tool_context(&self, round: u32) -> Result<Option<ToolContext>, EngineError> {

@@ -250,10 +250,7 @@ impl Engine {
                 }
                 let settling = facts.iter().filter_map(Event::settles).map(|(key, _)| key.clone()).collect::<Vec<_>>();
                 if let Some(key) = settling.first() {
-                    let steps = stage.steps;
-                    self.announce(key.round, key.stage, steps, |engine| {
-                        engine.count_open(key.round, key.stage, &steps(engine.debate()))
-                    });
+                    self.announce(key.round, key.stage, stage.steps);
                 }
                 for fact in facts {
                     self.append(fact)?;
@@ -304,41 +301,24 @@ impl Engine {
         for (wanted_by, step) in ready {
             let (round, stage) = (step.key.round, step.key.stage);
             let steps = self.declared(wanted_by)?.steps;
-            self.announce(round, stage, steps, |engine| {
-                engine.count_open(round, stage, engine.open.iter().map(|open| &open.step))
-            });
+            self.announce(round, stage, steps);
             self.start(&step)?;
         }
         Ok(())
     }
 
-    /// The number of `steps` that are unfinished calls of a stage.
-    fn count_open<'a>(&self, round: u32, stage: StageId, steps: impl IntoIterator<Item = &'a Step>) -> usize {
-        let is_open = |step: &&Step| {
-            step.key.stage == stage && step.key.round == round && self.debate().settled(&step.key).is_none()
-        };
-        steps.into_iter().filter(is_open).count()
-    }
-
-    /// Shows that a stage begins with `total` known calls. `steps` are the steps of the stage that requests them.
-    fn announce(
-        &mut self,
-        round: u32,
-        stage: StageId,
-        steps: fn(&Debate) -> Vec<Step>,
-        total: impl FnOnce(&Self) -> usize,
-    ) {
+    /// Shows that a stage begins. `steps` are the steps of the stage that requests its calls.
+    fn announce(&mut self, round: u32, stage: StageId, steps: fn(&Debate) -> Vec<Step>) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {
             return;
         }
-        let total = total(self);
         // A stage that is visited twice in a round ends twice.
         let wanted = steps(self.debate()).into_iter().map(|step| step.key);
         let passes = wanted.filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
-        let first_pass = passes.min().unwrap_or(1);
-        let expected = total + self.done(round, stage, first_pass);
-        self.announced.insert(place, Announced { stage, expected, first_pass });
+        let announced = Announced { stage, steps, first_pass: passes.min().unwrap_or(1) };
+        let (_, total) = self.results_of(round, &announced);
+        self.announced.insert(place, announced);
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
@@ -350,18 +330,21 @@ impl Engine {
         };
         let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
         for place in over {
-            let Some(Announced { stage, expected, first_pass }) = self.announced.remove(&place) else { continue };
-            let done = self.done(place.0, stage, first_pass);
-            let failed = expected.saturating_sub(done);
-            self.signal(Signal::StageEnded { stage, round: place.0, done, failed });
+            let Some(announced) = self.announced.remove(&place) else { continue };
+            let (done, missing) = self.results_of(place.0, &announced);
+            self.signal(Signal::StageEnded { stage: announced.stage, round: place.0, done, failed: missing });
         }
     }
 
-    /// The number of a stage's results since that pass.
-    fn done(&self, round: u32, stage: StageId, first_pass: u8) -> usize {
-        let is_meant = |key: &CallKey| key.round == round && key.stage == stage && key.pass >= first_pass;
-        let of = |key: &CallKey, settled: CallStatus| is_meant(key) && settled != CallStatus::Failed;
-        self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
+    /// The number of a stage's results in this visit, and of the wanted calls without one.
+    fn results_of(&self, round: u32, Announced { stage, steps, first_pass }: &Announced) -> (usize, usize) {
+        let debate = self.debate();
+        let is_meant = |key: &CallKey| key.round == round && key.stage == *stage && key.pass >= *first_pass;
+        let settled = debate.settled.iter().filter(|(key, _)| is_meant(key));
+        let (failed, done): (Vec<_>, Vec<_>) = settled.partition(|(_, settled)| **settled == CallStatus::Failed);
+        let wanted = steps(debate).into_iter().map(|step| step.key);
+        let open = wanted.filter(|key| is_meant(key) && debate.settled(key).is_none()).count();
+        (done.len(), failed.len() + open)
     }
 
     /// The next finished call; `None` if no call in flight may still send or receive anything.

@@ -69,6 +69,7 @@ async fn call(attempts: Vec<ScriptedAttempt>) -> (Result<CompletedCall, FailedCa
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
+        tools_are_optional: false,
     };
     let result = caller.call(&request).await;
     let told = watcher.0.lock().unwrap().clone();

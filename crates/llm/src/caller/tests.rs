@@ -138,6 +138,7 @@ fn request() -> Request {
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
+        tools_are_optional: false,
     }
 }
 

@@ -106,6 +106,7 @@ fn request(prompt: &str) -> Request {
         turns: Vec::new(),
         answer: None,
         tools: [].into(),
+        tools_are_optional: false,
     }
 }
 

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::mixed;
 use super::problem::{Gap, asked_in, gap_of, gaps};
-use super::prompt::Fenced;
-use super::task::{PlayedAgent, TEXTS};
-use super::text::{COLOPHON, ListedPoint, NOT_ASSESSED, QUESTIONS, listed, numbered, paragraphs};
+use super::prompt::{Fenced, ListedPoint, listed};
+use super::task::{COLOPHON, NOT_ASSESSED, PlayedAgent, QUESTIONS, TEXTS, numbered, paragraphs};
 
 /// The score for all debaters if a protocol requires one.
 const EQUAL: u8 = 50;
@@ -81,6 +80,13 @@ impl<'a> PlayedAgent<'a> {
             values.retain(|name, _| !is_optional(name) || self.names(name));
         }
         assessment
+    }
+
+    /// A ruling on each listed finding.
+    fn finding_rulings(&self) -> Value {
+        let ruling = |number: &str| json!({ "finding": number, "reason": NOT_ASSESSED, "decision": "open", "severity": "minor" });
+        let rulings: Vec<Value> = self.listed_findings().map(ruling).collect();
+        json!({ "rulings": rulings, "summary": NOT_ASSESSED, "title": "" })
     }
 }
 

@@ -5,12 +5,10 @@
 //! a rehearsal, and states no confidence. Its answers depend on the request and a seed; it reads no file, clock or
 //! environment, and calls no tool.
 
-mod change;
 mod form;
 mod problem;
 mod prompt;
 mod task;
-mod text;
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};

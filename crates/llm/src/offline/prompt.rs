@@ -14,14 +14,14 @@ pub(super) struct Fenced<'a> {
 
 /// A heading of level one or two and everything up to the next one. Text before the first heading has no title.
 #[derive(Default)]
-pub(super) struct PromptSection<'a> {
-    pub(super) title: &'a str,
-    pub(super) whole: &'a str,
+struct PromptSection<'a> {
+    title: &'a str,
+    whole: &'a str,
     texts: Vec<Fenced<'a>>,
 }
 
-/// The sections of any text, in their order.
-pub(super) fn sections(text: &str) -> Vec<PromptSection<'_>> {
+/// Divides any text into sections.
+fn sections(text: &str) -> Vec<PromptSection<'_>> {
     let (mut sections, mut section) = (Vec::new(), PromptSection::default());
     let (mut at, mut section_starts) = (0, 0);
     let mut open: Option<(&str, &str, usize)> = None;
@@ -50,9 +50,13 @@ pub(super) fn sections(text: &str) -> Vec<PromptSection<'_>> {
 }
 
 /// A prompt divided into sections.
-pub(super) struct PromptSections<'a>(pub(super) Vec<PromptSection<'a>>);
+pub(super) struct PromptSections<'a>(Vec<PromptSection<'a>>);
 
 impl<'a> PromptSections<'a> {
+    pub(super) fn of(prompt: &'a str) -> Self {
+        Self(sections(prompt))
+    }
+
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         self.0.iter().flat_map(|section| section.texts.iter().copied())
     }
@@ -66,4 +70,26 @@ impl<'a> PromptSections<'a> {
         let named = |section: &PromptSection<'a>| Some((section.title.strip_prefix(label)?.trim(), section.whole));
         self.0.iter().rev().find_map(named).unwrap_or_default()
     }
+}
+
+/// A point as a prompt lists it: its number, such as `2.7` or `D3`, and its history.
+pub(super) struct ListedPoint {
+    pub(super) number: String,
+    pub(super) text: String,
+}
+
+/// The points of a list: each begins with its number, `- 2.7 …` or `1. …`, and ends at the next.
+pub(super) fn listed(text: &str) -> Vec<ListedPoint> {
+    let mut points: Vec<ListedPoint> = Vec::new();
+    for line in text.lines() {
+        let (mark, rest) = line.trim_start_matches(['-', '*', ' ']).split_once(' ').unwrap_or_default();
+        let number = mark.trim_end_matches(['.', ')', ':', '*']);
+        let mut parts = number.trim_start_matches(['D', 'P']).split('.');
+        if parts.all(|part| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit())) {
+            points.push(ListedPoint { number: number.to_owned(), text: rest.to_owned() });
+        } else if let Some(point) = points.last_mut() {
+            point.text = format!("{} {}", point.text, line.trim());
+        }
+    }
+    points
 }

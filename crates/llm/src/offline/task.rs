@@ -7,11 +7,13 @@ use dialectic_base::problem::NO_ANSWER;
 
 use super::mixed;
 use super::problem::{Figure, Gap, ProblemReading, asked_in, gap_of, gaps, quotable, role};
-use super::prompt::{Fenced, PromptSections, sections};
-use super::text::{
-    CHECKED, COLOPHON, ListedPoint, QUESTIONS, RESPONSE, bullets, listed, numbered, paragraphs, section,
-};
+use super::prompt::{Fenced, ListedPoint, PromptSections, listed};
 
+pub(super) const COLOPHON: &str = "*Rehearsal: no model was called.*";
+pub(super) const NOT_ASSESSED: &str = "Rehearsal: no model assessed this.";
+pub(super) const QUESTIONS: &str = "Questions to answer first";
+const RESPONSE: &str = "Response to critiques";
+const CHECKED: &str = "Response to the check";
 /// Solutions by any author.
 pub(super) const TEXTS: [&str; 5] = ["text", "draft", "solution", "proposal", "candidate"];
 /// The first lines of an answer.
@@ -19,6 +21,8 @@ const NOTICE: &str = "This is a rehearsal: no model was called. It shows how the
                       which questions a debate would have to settle.";
 /// The decisions that a text lists.
 const DECIDED: usize = 7;
+/// The maximum number of characters quoted from a line of a change.
+const QUOTED: usize = 60;
 
 /// The called agent, with everything in its prompt.
 pub(super) struct PlayedAgent<'a> {
@@ -34,7 +38,7 @@ pub(super) struct PlayedAgent<'a> {
 
 impl<'a> PlayedAgent<'a> {
     pub(super) fn new(prompt: &'a str, seed: u64) -> Self {
-        let prompt = PromptSections(sections(prompt));
+        let prompt = PromptSections::of(prompt);
         let (task, brief) = prompt.named("Your task:");
         let problem = prompt.of_kinds(&["problem"]).next().unwrap_or_default().text;
         // What was asked and answered is no longer open.
@@ -201,6 +205,34 @@ impl<'a> PlayedAgent<'a> {
         paragraphs([section("Accepted points", &accepted.join("\n")), found])
     }
 
+    /// The first new line of the change, and another one that depends on the role.
+    fn findings(&self) -> String {
+        let attached = self.prompt.of_kinds(&["attachment"]).map(|one| one.text);
+        let lines: Vec<_> = attached.filter(|text| text.contains("\n@@ ")).flat_map(new_lines).collect();
+        let Some((first, others)) = lines.split_first() else { return "No findings.".to_owned() };
+        let turn = mixed(self.seed, self.role) % others.len().max(1) as u64;
+        let other = others.get(usize::try_from(turn).unwrap_or_default());
+        let finding = |(number, (path, line, text)): (usize, &(&str, u32, String))| {
+            format!(
+                "{number}. [minor] {path}:{line}: no model read `{text}`; a real review would describe the defect here. \
+                 To see it: review the change with a model."
+            )
+        };
+        (1..).zip([first].into_iter().chain(other)).map(finding).collect::<Vec<_>>().join("\n")
+    }
+
+    /// An opinion on each listed finding.
+    fn opinions(&self) -> String {
+        let opinion = |number| format!("- {number} left: no model followed the code.");
+        self.listed_findings().map(opinion).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The numbers of the listed findings.
+    pub(super) fn listed_findings(&self) -> impl Iterator<Item = &str> {
+        let listed = self.prompt.of_kinds(&["found"]).next_back().unwrap_or_default().text;
+        listed.lines().filter_map(|line| line.strip_prefix("- ")?.split(' ').next())
+    }
+
     /// Its own text, or the draft, with every point adopted or answered in a section with this heading.
     fn revision(&self, heading: &str) -> String {
         let mut accepted = Vec::new();
@@ -225,4 +257,46 @@ impl<'a> PlayedAgent<'a> {
 fn objections(points: impl IntoIterator<Item = String>) -> String {
     let points = numbered(points);
     if points.is_empty() { "No objections.".to_owned() } else { points }
+}
+
+fn section(heading: &str, body: &str) -> String {
+    if body.is_empty() { String::new() } else { format!("## {heading}\n\n{body}") }
+}
+
+/// The nonempty `parts`, joined by blank lines.
+pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+pub(super) fn numbered(lines: impl IntoIterator<Item = String>) -> String {
+    let lines = (1..).zip(lines).map(|(number, line): (usize, _)| format!("{number}. {line}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn bullets(lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The first new line of each hunk of a diff: its file, its line number, and its beginning.
+fn new_lines(diff: &str) -> Vec<(&str, u32, String)> {
+    let (mut path, mut at, mut found): (&str, Option<u32>, Vec<_>) = ("", None, Vec::new());
+    for line in diff.lines() {
+        if let Some(new) = line.strip_prefix("+++ b/") {
+            path = new.trim_end_matches('\t');
+        } else if let Some(hunk) = line.strip_prefix("@@ ") {
+            let new = hunk.split('+').nth(1).and_then(|new| new.split([',', ' ']).next());
+            at = new.and_then(|new| new.parse().ok());
+        } else if let Some(number) = at {
+            match line.split_at_checked(1) {
+                Some(("+", text)) if text.contains(char::is_alphanumeric) => {
+                    let quoted: String = text.trim().replace('`', "'").chars().take(QUOTED).collect();
+                    found.push((path, number, quoted));
+                    at = None;
+                }
+                Some(("-", _)) => {}
+                Some(_) | None => at = Some(number + 1),
+            }
+        }
+    }
+    found
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use dialectic_base::markdown::fenced;
 
 use super::problem::{Figure, ProblemReading, gaps, role};
-use super::task::PlayedAgent;
-use super::text::{NOT_ASSESSED, listed};
+use super::prompt::listed;
+use super::task::{NOT_ASSESSED, PlayedAgent};
 
 const EXPORT: &str = "Our nightly export takes five hours. It must be done in one. How?";
 const ASSESSMENT: &str = "```json\n{\"tradeoffs\":[],\"unfulfilledMajorRequirements\":[],\"confidence\":0}\n```";

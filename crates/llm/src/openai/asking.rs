@@ -130,6 +130,9 @@ impl OpenAiClient {
             if let Some(most) = capabilities.most_output.filter(|most| request.max_tokens > Some(*most)) {
                 request.to_mut().max_tokens = Some(most);
             }
+            if request.tools_are_optional && !capabilities.takes_tools && !request.tools.is_empty() {
+                request.to_mut().tools = [].into();
+            }
             let mut failure = match self.ask_once(&request, api, capabilities, live).await {
                 Ok(reply) => {
                     known.reached(model, api);

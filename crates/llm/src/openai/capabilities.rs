@@ -57,6 +57,8 @@ pub(super) struct Capabilities {
     pub(super) schema_doubts: u8,
     /// Whether its server obeys schemas only in Chat Completions.
     pub(super) schemas_by_chat: bool,
+    /// Whether it can be offered tools, as far as known.
+    pub(super) takes_tools: bool,
     /// Whether it accepts a temperature, as far as known.
     pub(super) takes_temperature: bool,
     /// Whether it accepts a system message, as far as known: otherwise its text precedes the user's.
@@ -277,6 +279,7 @@ impl KnownCapabilities {
             },
             schema_doubts: 2,
             schemas_by_chat: false,
+            takes_tools: takes(Feature::Tools),
             takes_temperature: takes(Feature::Temperature),
             takes_system: takes(Feature::System),
             replays: true,

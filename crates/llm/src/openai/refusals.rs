@@ -46,6 +46,16 @@ const NO_SYSTEM: &[&str] = &[
     "only supports user and assistant", "first message must be*user", "system*must be omitted", // gateways
 ];
 
+/// Refusals of tools: all parts occur.
+#[rustfmt::skip]
+const NO_TOOLS: &[&str] = &[
+    "not support tool", "tool*not support", "support tool use", // Ollama, Groq, OpenRouter
+    "tool choice requires", // vLLM
+    "tools param requires", // llama.cpp
+    "function call*not support", "not support function call", "function calling is not enabled", // DeepSeek, Google, Mistral
+    "no support for tools", "tool*not available", "tool*not enabled", "tool*unsupported", // gateways
+];
+
 /// The names of the output limit.
 #[rustfmt::skip]
 const LIMITS: &[&str] = &[
@@ -121,6 +131,9 @@ impl ServerRefusal {
                 return Some(Box::new(move |it| it.schemas = it.schemas.max(less)));
             }
         }
+        if known.takes_tools && request.tools_are_optional && self.refuses_tools(request) {
+            return Some(Box::new(|it| it.takes_tools = false));
+        }
         let is_replay = request.turns.iter().any(Turn::is_as_it_came) || known.asks_for_reasoning(request);
         if known.takes_temperature && self.refuses_temperature() {
             Some(Box::new(|it| it.takes_temperature = false))
@@ -140,6 +153,11 @@ impl ServerRefusal {
             let streaming = self.streaming(api, known.streaming)?;
             Some(Box::new(move |it| it.streaming = streaming))
         }
+    }
+
+    fn refuses_tools(&self, request: &Request) -> bool {
+        let may_be = !request.tools.is_empty() && self.meaning().is_none();
+        may_be && (self.refuses_parameter("tools") || self.says_any(NO_TOOLS))
     }
 
     fn refuses_temperature(&self) -> bool {

@@ -83,6 +83,7 @@ fn request_for(model: &str) -> Request {
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
+        tools_are_optional: false,
     }
 }
 

@@ -26,6 +26,7 @@ async fn followed(model: &OfflineProvider) -> (Result<Reply, FailedAttempt>, Vec
         turns: Vec::new(),
         answer: None,
         tools: [].into(),
+        tools_are_optional: false,
     };
     let reply = model.answer(&request, &heard).await;
     let took = heard.1.elapsed().as_millis();

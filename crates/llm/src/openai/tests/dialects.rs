@@ -286,6 +286,36 @@ async fn a_model_that_takes_back_no_more_than_text_and_calls_gets_no_more() {
 }
 
 #[tokio::test]
+async fn a_model_without_tools_is_not_offered_optional_ones_again() {
+    for (status, refusal) in [
+        (400, "registry.ollama.ai/library/gemma3:latest does not support tools"),
+        (404, "No endpoints found that support tool use."),
+        (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+        (500, "tools param requires --jinja flag"),
+        (400, "deepseek-reasoner does not support Function Calling"),
+        (400, "Function calling is not enabled for this model"),
+        (400, "Unsupported parameter: 'tools'"),
+    ] {
+        let body = json!({"error": {"message": refusal}});
+        let server =
+            Server::with(
+                move |seen| {
+                    if seen.body["tools"].is_array() { answer_json(status, &body) } else { regular(&seen.path) }
+                },
+            );
+        let client = client(&server, ApiKind::Chat);
+        let tool = ToolSpec { name: "look".to_owned(), description: String::new(), parameters: json!({}) };
+        let request = Request { tools: [tool].into(), ..request() };
+        assert!(complete(&client, &request).await.is_err(), "{refusal}");
+        let optional = Request { tools_are_optional: true, ..request };
+        for requests in [3, 4] {
+            assert_eq!(complete(&client, &optional).await, Ok(because()), "{refusal}");
+            assert_eq!(server.paths().len(), requests, "{refusal}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_whose_streams_break_twice_alike_is_asked_for_whole_answers() {
     let broken = regular_stream(CHAT)[..2].concat();
     let server = Server::with(move |seen| {
