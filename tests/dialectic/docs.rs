@@ -171,7 +171,7 @@ fn the_models_are_those_of_the_program() {
 #[test]
 fn the_programs_are_those_that_were_tested() {
     let text = read(MODELS);
-    for program in PROGRAMS {
+    for program in &PROGRAMS {
         let (name, versions, model) = (program.name, program.tested.join(", "), program.default_model);
         let row = format!("| `{name}` | {versions} | its own | `{model}` |");
         assert!(text.contains(&row), "{MODELS} lacks the row {row}");

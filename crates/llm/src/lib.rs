@@ -7,12 +7,9 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod caller;
-mod ends;
 mod error;
 mod host;
-mod idle_timeout;
 mod live;
-mod programs;
 mod request;
 
 pub mod models;
@@ -26,7 +23,7 @@ pub use caller::{
 };
 pub use error::ModelError;
 pub use host::HostModel;
-pub use idle_timeout::IdleTimeout;
+pub use live::IdleTimeout;
 pub use live::{FailedAttempt, Further, Listener, Live, StatedUsage, Timeouts};
 pub use models::built_in_price;
 pub use request::{

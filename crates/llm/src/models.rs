@@ -9,16 +9,12 @@ use std::sync::LazyLock;
 use chrono::NaiveDate;
 use serde::Deserialize;
 
+use crate::ModelError;
+use crate::command::program_preset;
 use dialectic_base::money::{LongPrice, Price};
 use dialectic_base::provider::{HOST, OFFLINE};
 
-use crate::programs::program_preset;
-
-mod near;
-
 pub use dialectic_base::provider::family;
-pub(super) use near::explained;
-pub use near::{current_near, named};
 
 /// The known facts about a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -203,6 +199,53 @@ const ANTHROPIC_WRITES: f64 = 1.25;
 pub fn with_cache_writes(price: Price, provider: &str, model: &str) -> Price {
     let is_anthropics = provider == "anthropic" || family(model) == Some("Claude");
     if is_anthropics { price.with_writes(ANTHROPIC_WRITES) } else { price }
+}
+
+/// The maximum number of alternatives.
+const NAMED: usize = 3;
+/// Names below this score are not similar.
+const SIMILAR: f64 = 0.8;
+
+/// The names of a provider's models most similar to `model` and in service on `day`, best first. Omits dated names if
+/// the undated one is listed.
+pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static str> {
+    let Some(models) = TABLE.models.get(provider) else { return Vec::new() };
+    let wanted = without_date(model).unwrap_or(model);
+    let is_choice = |(name, facts): &(&String, &ModelFacts)| {
+        let is_snapshot = without_date(name).is_some_and(|plain| models.contains_key(plain));
+        !facts.is_retired(day) && facts.price.is_some() && !is_snapshot && name.as_str() != model
+    };
+    let mut near: Vec<(f64, &str)> = models
+        .iter()
+        .filter(is_choice)
+        .map(|(name, _)| (strsim::jaro_winkler(wanted, name), name.as_str()))
+        .filter(|(likeness, _)| *likeness >= SIMILAR)
+        .collect();
+    near.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(a.cmp(b)));
+    near.into_iter().take(NAMED).map(|(_, name)| name).collect()
+}
+
+/// The names in backquotes, separated by commas.
+pub fn named(models: &[&str]) -> String {
+    models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Adds known facts to the refusal of an unknown model: its retirement, or similar names. Returns other errors
+/// unchanged.
+pub(super) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
+    let ModelError::Refused { status: status @ (404 | 410), message } = error else { return error };
+    let near = current_near(provider, model, day);
+    let near =
+        if near.is_empty() { String::new() } else { format!("; current models with similar names: {}", named(&near)) };
+    let note = match facts(provider, model) {
+        Some(facts) => match facts.retires.filter(|retires| *retires <= day) {
+            Some(retired) => format!(" (`{model}` was retired on {retired}{near})"),
+            None => String::new(),
+        },
+        None if near.is_empty() => String::new(),
+        None => format!(" (`{model}` is not a known model of {provider}{near})"),
+    };
+    ModelError::Refused { status, message: message + &note }
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ pub fn located(
 }
 
 /// An installed built-in program.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ProgramThere {
     pub preset: &'static ProgramPreset,
     /// Why the program cannot be called, if it cannot.

@@ -15,6 +15,7 @@ use super::transcript::Transcript;
 pub(super) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> String;
 
 /// How a built-in program is called and read.
+#[derive(Debug)]
 pub(super) struct Calls {
     pub(super) arguments: fn(&Request, &Workplace) -> Vec<String>,
     /// Reads a line of its output.

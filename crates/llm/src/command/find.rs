@@ -1,4 +1,4 @@
-//! Finds a program and its version.
+//! The built-in programs, and how a program and its version are found.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Request;
-use crate::programs::{ProgramKind, ProgramPreset};
 use dialectic_base::provider::ProgramSettings;
 
 use super::call::{Calls, Login, Workplace};
@@ -216,6 +215,55 @@ fn output(program: &Program, arguments: &[&str], home: Option<&str>) -> String {
     ["out", "err"].map(|name| String::from_utf8_lossy(&said(name)).into_owned()).concat()
 }
 
+/// A program known by name.
+#[derive(Debug)]
+pub struct ProgramPreset {
+    /// The name in configurations, and of the program.
+    pub name: &'static str,
+    pub(super) calls: &'static Calls,
+    /// The versions that passed `tests/vendors/run`; a call of another one is a warning.
+    pub tested: &'static [&'static str],
+    /// The versions that must not be called, each with the reason.
+    pub unsafe_versions: &'static [(&'static str, &'static str)],
+    /// The default model.
+    pub default_model: &'static str,
+    /// The provider whose list contains its models.
+    pub vendor: &'static str,
+    /// The maximum number of billed requests per call, including the program's own retries.
+    pub requests: u32,
+    /// The maximum bytes that it adds to our text.
+    pub overhead: usize,
+}
+
+/// All known programs.
+pub static PROGRAMS: [ProgramPreset; 2] = [
+    ProgramPreset {
+        name: "claude",
+        calls: &claude::CALLS,
+        tested: &["2.1.197", "2.1.331", "2.1.332"],
+        unsafe_versions: &[],
+        default_model: "sonnet",
+        vendor: "anthropic",
+        requests: 1,
+        overhead: 4_000,
+    },
+    ProgramPreset {
+        name: "codex",
+        calls: &codex::CALLS,
+        tested: &["0.169.0", "0.171.0"],
+        unsafe_versions: &[],
+        default_model: "gpt-5.6-luna",
+        vendor: "openai",
+        requests: 6,
+        overhead: 8_000,
+    },
+];
+
+/// The known program of that name.
+pub fn program_preset(name: &str) -> Option<&'static ProgramPreset> {
+    PROGRAMS.iter().find(|preset| preset.name == name)
+}
+
 /// A program that was found, with everything for its calls.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -234,10 +282,7 @@ pub struct Program {
 impl Program {
     /// How it is called and read, if it is a built-in one.
     pub(super) fn calls(&self) -> Option<&'static Calls> {
-        self.preset.map(|preset| match preset.kind {
-            ProgramKind::Claude => &claude::CALLS,
-            ProgramKind::Codex => &codex::CALLS,
-        })
+        self.preset.map(|preset| preset.calls)
     }
 
     pub(super) fn arguments(&self, request: &Request, place: &Workplace) -> Vec<String> {

@@ -8,7 +8,6 @@ mod call;
 mod claude;
 mod codex;
 mod find;
-mod limits;
 mod process;
 mod transcript;
 
@@ -31,9 +30,8 @@ use find::Stamp;
 use process::{Heard, Invocation};
 use transcript::Transcript;
 
-pub use crate::programs::{PROGRAMS, ProgramKind, ProgramPreset, program_preset};
 pub use call::Login;
-pub use find::{Program, ProgramFault, find, searched};
+pub use find::{PROGRAMS, Program, ProgramFault, ProgramPreset, find, program_preset, searched};
 pub use process::{ProcessGroup, end_all};
 
 /// The default number of concurrent processes of a program.

@@ -37,18 +37,6 @@ pub(super) struct Invocation<'a> {
     pub(super) idle: Duration,
 }
 
-/// Why reading stops.
-enum Stop {
-    Enough,
-    Failed(ModelError),
-}
-
-impl From<ModelError> for Stop {
-    fn from(error: ModelError) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// The process group of a child. Dropping it kills the group.
 pub struct ProcessGroup {
     /// The leader of the group.
@@ -141,6 +129,7 @@ pub(super) async fn run(
     running().extend(id.map(|id| id.as_raw_nonzero().get()));
     let child = &mut group.child;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let enough = Exit { code: Some(0), is_whole: true, complaint: String::new() };
     let write = async {
         if let Some(mut stdin) = stdin {
             // A program that does not read its input reports the reason itself.
@@ -161,23 +150,22 @@ pub(super) async fn run(
                 match timeout(invocation.idle, next).await {
                     Ok(read) => read,
                     // The answer is complete but the program does not end: its output counts.
-                    Err(_) if is_complete => return Err(Stop::Enough),
+                    Err(_) if is_complete => return Err(None),
                     Err(_) => {
                         let message = format!("it was idle for more than {} s", invocation.idle.as_secs_f64());
-                        return Err(Stop::Failed(ModelError::Broken { message }));
+                        return Err(Some(ModelError::Broken { message }));
                     }
                 }
             } else {
                 next.await
             };
-            seen += read.map_err(|error| ModelError::Broken { message: error.to_string() })?;
+            seen += read.map_err(|error| Some(ModelError::Broken { message: error.to_string() }))?;
             if line.is_empty() {
                 return Ok(());
             }
             if seen >= MOST {
-                return Err(Stop::Failed(ModelError::Broken {
-                    message: format!("it printed more than {} MB", MOST >> 20),
-                }));
+                let message = format!("it printed more than {} MB", MOST >> 20);
+                return Err(Some(ModelError::Broken { message }));
             }
             match hear(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])) {
                 Heard::GoOn => {}
@@ -187,12 +175,12 @@ pub(super) async fn run(
                     // At once: a program whose model calls a tool asks again.
                     #[cfg(unix)]
                     id.into_iter().for_each(end);
-                    return Err(Stop::Enough);
+                    return Err(None);
                 }
             }
         }
     };
-    // The first early end stops all.
+    // The first early end stops all: a failure, or `None` if the rest of the output is not wanted.
     let work = async { tokio::try_join!(write, read, complain).map(|((), (), complaint)| complaint) };
     tokio::pin!(work);
     let (status, complaint) = tokio::select! {
@@ -200,8 +188,8 @@ pub(super) async fn run(
         complaint = &mut work => {
             let complaint = match complaint {
                 Ok(complaint) => complaint,
-                Err(Stop::Enough) => return Ok(Exit { code: Some(0), is_whole: true, complaint: String::new() }),
-                Err(Stop::Failed(error)) => return Err(error.into()),
+                Err(None) => return Ok(enough),
+                Err(Some(error)) => return Err(error.into()),
             };
             (timeout(AFTERMATH, group.child.wait()).await, Some(complaint))
         }
@@ -211,8 +199,8 @@ pub(super) async fn run(
             id.into_iter().for_each(end);
             match timeout(AFTERMATH, &mut work).await {
                 Ok(Ok(complaint)) => (Ok(status), Some(complaint)),
-                Ok(Err(Stop::Enough)) => return Ok(Exit { code: Some(0), is_whole: true, complaint: String::new() }),
-                Ok(Err(Stop::Failed(error))) => return Err(error.into()),
+                Ok(Err(None)) => return Ok(enough),
+                Ok(Err(Some(error))) => return Err(error.into()),
                 Err(_) => (Ok(status), None),
             }
         }

@@ -157,3 +157,28 @@ fn the_models_that_are_asked_by_default_are_current_priced_and_roomy() {
         assert!(facts.takes(Feature::Schema) && facts.takes(Feature::Tools), "{model}");
     }
 }
+
+fn day() -> NaiveDate {
+    NaiveDate::from_ymd_opt(2026, 11, 22).unwrap()
+}
+
+#[test]
+fn what_is_named_is_near_current_and_of_the_same_provider() {
+    assert_eq!(current_near("openai", "gpt-4", day()), ["gpt-4o", "gpt-4.1", "gpt-5.4"]);
+    assert_eq!(current_near("anthropic", "claude-haiku-5-6", day())[0], "claude-haiku-5-5");
+    assert_eq!(current_near("openai", "zzz", day()), Vec::<&str>::new());
+    assert_eq!(current_near("local", "gpt-4", day()), Vec::<&str>::new());
+    let later = NaiveDate::from_ymd_opt(2027, 6, 1).unwrap();
+    assert!(!current_near("openai", "gpt-4", later).contains(&"gpt-5"));
+}
+
+#[test]
+fn a_model_that_is_not_found_is_explained() {
+    let not_found = |status| ModelError::Refused { status, message: "no such model".to_owned() };
+    let said = |provider, model| explained(not_found(404), provider, model, day()).to_string();
+    insta::assert_snapshot!(said("openai", "gtp-4o"), @"the request was refused (404): no such model (`gtp-4o` is not a known model of openai; current models with similar names: `gpt-4o`, `gpt-4o-mini`, `gpt-4.1`)");
+    insta::assert_snapshot!(said("openai", "gpt-4-0613"), @"the request was refused (404): no such model (`gpt-4-0613` was retired on 2026-10-23; current models with similar names: `gpt-4o`, `gpt-4.1`, `gpt-5.4`)");
+    assert_eq!(said("openai", "gpt-4o"), not_found(404).to_string());
+    assert_eq!(said("local", "gpt-4"), not_found(404).to_string());
+    assert_eq!(explained(not_found(400), "openai", "gtp-4o", day()), not_found(400));
+}

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, StatedUsage};
 
 use super::capabilities::{Api, Capabilities, Streaming};
-use super::schema::{Schemas, is_ignored};
+use super::capabilities::{Schemas, is_ignored};
 use super::{FailureCause, OpenAiClient, RequestFailure};
 
 /// The maximum number of requests per question: each repetition follows a finding, and there are fewer findings.

@@ -1,20 +1,22 @@
 //! Chat Completions: requests and answers. Source of the format: platform.openai.com, "API reference", "Chat
 //! Completions".
 
-mod chunks;
-
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::ends::{finish, is_unfinished};
+use crate::request::{finish, is_unfinished};
 use crate::{FinishReason, Reply, Request, ToolSpec, Turn};
 use dialectic_base::call::ToolCall;
 
 use super::capabilities::{Capabilities, Streaming};
-use super::failure::error_field;
-use super::lenient::{arguments, call_id, has_thoughts, read_content, take, take_text, take_word};
+use super::failure::{error_field, error_in};
+use super::lenient::{
+    Borrowed, ReportedUsage, arguments, call_id, grow, has_thoughts, read_content, take, take_text, take_word,
+};
+use super::sse::{DONE, ServerSentEvent};
+use super::streaming::{Completeness, Deltas, Pieces, TextSink};
 use super::{ApiAnswer, Heard, object, texts};
-
-pub(super) use chunks::Chunks;
 
 /// Fields with reasoning beside the content: DeepSeek's, OpenRouter's and vLLM's, gateways'.
 pub(super) const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
@@ -174,4 +176,292 @@ fn take_choice(answer: &mut Value) -> Value {
     let choices = answer.get_mut("choices").and_then(Value::as_array_mut);
     let first = choices.into_iter().flatten().find(|choice| choice.is_object());
     first.map(Value::take).unwrap_or_default()
+}
+
+/// The received part of an answer.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent findings")]
+pub(super) struct Chunks {
+    text: Deltas,
+    refusal: String,
+    calls: Vec<CallInPieces>,
+    /// The other fields of the message, such as reasoning.
+    more: Value,
+    finish_reason: Option<String>,
+    model: Option<String>,
+    usage: Option<ReportedUsage>,
+    /// Whether words followed the last figures, which are then incomplete.
+    has_grown: bool,
+    error: Option<Value>,
+    /// The whole message, which some gateways send in one chunk.
+    whole: Option<Value>,
+    has_choice: bool,
+    /// The last figures came alone, which some servers send in place of an end.
+    has_last_figures: bool,
+    is_done: bool,
+}
+
+/// A partially received tool call.
+#[derive(Default)]
+struct CallInPieces {
+    index: Option<u64>,
+    id: Option<String>,
+    name: Option<String>,
+    arguments: String,
+    more: Value,
+}
+
+/// The common form of a chunk, borrowed: `()` is null or absent. Any other content is read as JSON.
+#[derive(Deserialize)]
+struct ChunkWords<'a> {
+    #[serde(borrow)]
+    choices: [WordsChoice<'a>; 1],
+    #[serde(borrow)]
+    model: Option<Borrowed<'a>>,
+    #[serde(default, rename = "usage")]
+    _usage: (),
+    #[serde(default, rename = "error")]
+    _error: (),
+}
+
+#[derive(Deserialize)]
+struct WordsChoice<'a> {
+    #[serde(borrow)]
+    delta: WordsDelta<'a>,
+    #[serde(default, rename = "finish_reason")]
+    _finish_reason: (),
+    #[serde(default, rename = "message")]
+    _message: (),
+    #[serde(default, rename = "text")]
+    _text: (),
+    #[serde(default, rename = "usage")]
+    _usage: (),
+    #[serde(default, rename = "error")]
+    _error: (),
+}
+
+/// A field for each name: aliases of one field that occur together are an error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WordsDelta<'a> {
+    #[serde(borrow)]
+    content: Option<Borrowed<'a>>,
+    #[serde(default, rename = "role")]
+    _role: IgnoredAny,
+    #[serde(default, rename = "refusal")]
+    _refusal: (),
+    #[serde(default, rename = "tool_calls")]
+    _tool_calls: (),
+    #[serde(default, rename = "function_call")]
+    _function_call: (),
+    #[serde(default, rename = "reasoning_content")]
+    _reasoning_content: (),
+    #[serde(default, rename = "reasoning")]
+    _reasoning: (),
+}
+
+impl Pieces for Chunks {
+    fn take_words(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) -> bool {
+        let words = serde_json::from_str::<ChunkWords>(event.data).ok().filter(|_| event.name.is_empty());
+        let Some(ChunkWords { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
+        if let Some(Borrowed(model)) = model
+            && self.model.as_deref() != Some(&*model)
+        {
+            self.name_model(model.into_owned());
+        }
+        self.has_choice = true;
+        if let Some(Borrowed(said)) = delta.content {
+            self.has_grown |= !said.is_empty();
+            self.has_last_figures &= said.is_empty();
+            self.text.push(&said, sink);
+        }
+        true
+    }
+
+    fn take(&mut self, event: &ServerSentEvent<'_>, sink: &mut TextSink<'_>) {
+        if event.data.trim() == DONE {
+            self.is_done = true;
+            return;
+        }
+        let mut chunk: Value = serde_json::from_str(event.data).unwrap_or_default();
+        let usage = ReportedUsage::of(&chunk);
+        // An error after the end does not affect the answer.
+        if self.completeness() == Completeness::Open {
+            self.error = error_in(event, &chunk);
+            // Earlier figures are incomplete.
+            self.has_grown |= self.error.is_some();
+        }
+        if let Some(model) = take_text(&mut chunk, "model") {
+            self.name_model(model);
+        }
+        // The last chunk, with the figures, has none.
+        let choice = take_choice(&mut chunk);
+        let has_choice = choice.is_object();
+        self.has_last_figures &= !has_choice;
+        if has_choice {
+            self.take_choice(choice, sink);
+        }
+        let is_of_an_end = usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
+        self.has_grown &= !is_of_an_end;
+        self.has_last_figures = is_of_an_end && !has_choice;
+        self.usage = ReportedUsage::later(self.usage.take(), usage);
+    }
+
+    fn completeness(&self) -> Completeness {
+        if self.is_done || self.error.is_some() {
+            Completeness::Closed
+        } else if self.finish_reason.is_some() || self.has_last_figures && !self.text.is_empty() {
+            Completeness::Complete
+        } else {
+            Completeness::Open
+        }
+    }
+
+    fn settle(&mut self, sink: &mut TextSink<'_>) {
+        self.text.settle(sink);
+    }
+
+    fn into_whole(self) -> Value {
+        let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
+        let calls = self.calls.into_iter().map(|call| {
+            let pieces = json!({ "id": call.id, "function": { "name": call.name, "arguments": call.arguments } });
+            let mut more = call.more;
+            grow(&mut more, pieces);
+            more
+        });
+        let mut message = self.more;
+        // RAGFlow's whole text, after its deltas.
+        let text = self.text.into_text(take_text(&mut message, "final_content"));
+        let pieces = json!({ "content": text, "refusal": self.refusal, "tool_calls": calls.collect::<Value>() });
+        grow(&mut message, self.whole.filter(|_| !has_pieces).unwrap_or(pieces));
+        let choice = json!({ "message": message, "finish_reason": self.finish_reason });
+        let usage = self.usage.filter(|_| !self.has_grown).map(|usage| usage.0);
+        let choices = self.has_choice.then_some([choice]);
+        json!({ "choices": choices, "model": self.model, "usage": usage, "error": self.error })
+    }
+}
+
+impl Chunks {
+    /// Some servers send empty names before the answer.
+    fn name_model(&mut self, model: String) {
+        if !model.is_empty() {
+            self.model = Some(model);
+        }
+    }
+
+    fn take_choice(&mut self, mut choice: Value, sink: &mut TextSink<'_>) {
+        self.has_choice = true;
+        if self.completeness() == Completeness::Open {
+            self.error = self.error.take().or_else(|| error_field(&choice).cloned());
+            self.has_grown |= self.error.is_some();
+        }
+        self.note_end(take_word(&mut choice, "finish_reason"));
+        self.whole = Some(take(&mut choice, "message")).filter(Value::is_object).or(self.whole.take());
+        let (mut said, mut delta) = (String::new(), take(&mut choice, "delta"));
+        let content = take(&mut delta, "content");
+        // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
+        // is working.
+        let is_there = |key: &&str| match &delta[key] {
+            Value::String(text) => !text.is_empty(),
+            Value::Array(parts) => !parts.is_empty(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        };
+        if has_thoughts(&content) || REASONING.iter().any(is_there) {
+            self.has_grown = true;
+            sink.reason();
+        }
+        read_content(content, &mut said, &mut self.refusal);
+        if said.is_empty() {
+            // The legacy completions API; some gateways send both fields.
+            said = take_text(&mut choice, "text").unwrap_or_default();
+        }
+        self.refusal.push_str(&take_text(&mut delta, "refusal").unwrap_or_default());
+        let mut calls = take(&mut delta, "tool_calls");
+        grow(&mut self.more, delta);
+        if let Some(calls) = calls.as_array_mut().filter(|calls| !calls.is_empty()) {
+            self.has_grown = true;
+            sink.work();
+            for call in calls {
+                self.take_call(call);
+            }
+        }
+        self.has_grown |= !said.is_empty();
+        self.text.push(&said, sink);
+    }
+
+    /// Notes why the answer ended, if it did. Some servers send `stop` with every chunk (gateways to Gemini), or before
+    /// their filter has read the end (Azure): a later word counts if only it says that the answer is cut.
+    fn note_end(&mut self, reason: Option<String>) {
+        let Some(reason) = reason.filter(|reason| !matches!(reason.as_str(), "" | "null")) else { return };
+        let is_cut = |reason: &str| !matches!(finish(Some(reason)).0, FinishReason::Complete | FinishReason::Unknown);
+        let is_news = self.finish_reason.as_deref().is_some_and(|known| is_cut(&reason) && !is_cut(known));
+        if self.completeness() == Completeness::Open || is_news {
+            self.finish_reason = Some(reason);
+        }
+    }
+
+    /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers
+    /// reuse an index, but none an id.
+    fn take_call(&mut self, piece: &mut Value) {
+        let id = take_text(piece, "id").filter(|id| !id.is_empty());
+        let index = piece["index"].as_u64();
+        let mut function = take(piece, "function");
+        let name = take_text(&mut function, "name").filter(|name| !name.is_empty());
+        let more = take(&mut function, "arguments");
+        let place = match (&id, index) {
+            (Some(id), index) => self.calls.iter().position(|call| match &call.id {
+                Some(known) => known == id,
+                None => call.index == index,
+            }),
+            (None, Some(index)) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            (None, None) => self.calls.len().checked_sub(1),
+        };
+        let has_id = id.is_some();
+        let place = place.filter(|place| has_id || !self.calls[*place].is_followed_by(name.as_deref(), &more));
+        let mut call = place.map(|place| self.calls.remove(place)).unwrap_or_default();
+        call.index = call.index.or(index);
+        call.id = call.id.or(id);
+        call.name = call.name.or(name);
+        match more {
+            Value::Null => {}
+            Value::String(text) => call.push(&text, has_id),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => call.arguments = arguments(more),
+        }
+        if piece.is_object() {
+            piece["function"] = function;
+            grow(&mut call.more, piece.take());
+        }
+        self.calls.insert(place.unwrap_or(self.calls.len()), call);
+    }
+}
+
+impl CallInPieces {
+    /// Whether a piece without an id begins another call. Google's parallel calls have the same index, and each comes
+    /// in one piece.
+    fn is_followed_by(&self, name: Option<&str>, more: &Value) -> bool {
+        let (Some(name), Some(known)) = (name, object_in(&self.arguments)) else { return false };
+        let more = if let Value::String(text) = more { object_in(text) } else { Some(more.clone()) };
+        let is_other = more.is_some_and(|more| more.is_object() && more != known);
+        is_other || self.name.as_deref() != Some(name)
+    }
+
+    /// Adds to the arguments. Some servers send them in pieces and then once more as a whole, and some begin with `{}`,
+    /// which is no part of them.
+    fn push(&mut self, text: &str, has_id: bool) {
+        let is_repeated = || {
+            let (known, more) = (object_in(&self.arguments), object_in(text));
+            known.is_some() && more.is_some() && (has_id || known == more)
+        };
+        if self.arguments.trim() == "{}" && text.trim_start().starts_with('{') || is_repeated() {
+            self.arguments.clear();
+        }
+        self.arguments.push_str(text);
+    }
+}
+
+/// The JSON object that `text` is, if it is a complete one. Called for every piece, so few texts are parsed.
+fn object_in(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let may_be_one = text.starts_with('{') && text.ends_with('}');
+    may_be_one.then(|| serde_json::from_str(text).ok()).flatten()
 }

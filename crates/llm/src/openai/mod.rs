@@ -3,7 +3,7 @@
 //! One attempt, no retry: the [`Caller`](super::Caller) does that. Answers are streamed unless the configuration says
 //! otherwise. Features that a model rejects are remembered for the run.
 //!
-//! Wording that differs between servers is in tables, each row with its source: finish reasons (`ends`), errors
+//! Wording that differs between servers is in tables, each row with its source: finish reasons (`request`), errors
 //! (`errors`), refused features (`refusals`), and marks around a text (`marks`).
 
 mod asking;
@@ -12,42 +12,38 @@ mod chat;
 mod endpoint;
 mod errors;
 mod failure;
-mod http;
 mod lenient;
 mod marks;
-mod offered;
 mod reasoning;
 mod refusals;
 mod responses;
-mod schema;
 mod sse;
 mod streaming;
-mod text;
 mod transport;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use super::{ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, StatedUsage};
 
-pub use endpoint::{Endpoint, EndpointError as ClientError};
-pub use http::{
-    CERTIFICATE_FILE, CertificateFileError, HttpClient, HttpClientError, http_client, http_client_under_limit,
+pub use endpoint::{
+    CERTIFICATE_FILE, CertificateFileError, Endpoint, EndpointError as ClientError, HttpClient, HttpClientError,
+    http_client, http_client_under_limit,
 };
-pub use offered::Offered;
 
 use capabilities::{Api, Capabilities, KnownCapabilities, Streaming};
 use endpoint::Address;
 use failure::{Fault, ServerRefusal, error_field, excerpt, one_line, refusal_body};
-use lenient::{ReportedUsage, stated_cost};
+use lenient::{ReportedUsage, parsed, readable, stated_cost};
 use reasoning::{Spoken, told_apart};
 use streaming::{Pieces, StreamOutcome, follow};
-use text::{parsed, readable};
 use transport::{HttpAnswer, Transport, broken};
 
 /// A client for one server, shared by all its models.
@@ -180,6 +176,68 @@ impl OpenAiClient {
         }
         Ok(Reply { stated_cost: usage.cost, ..reply })
     }
+}
+
+/// The path of the list.
+const PATH: &str = "/models";
+/// The time limit for a reachability check.
+const REACH_TIMEOUT: Duration = Duration::from_secs(10);
+/// The keys for the context window, the plainest first; llama.cpp's is last.
+const WINDOWS: [&str; 6] =
+    ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
+
+/// A model that a server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// The name on the server.
+    pub name: String,
+    /// The context window in tokens, if the server states it.
+    pub context_window: Option<u64>,
+}
+
+impl OpenAiClient {
+    /// The server's models by name. Takes at most `limit`, and costs nothing.
+    ///
+    /// # Errors
+    /// It cannot be reached in time, refuses, or does not return a list.
+    pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
+        let asked = timeout(limit, self.transport.get(PATH)).await;
+        let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
+        let address = &self.transport.address;
+        if !answer.status.is_success() {
+            return Err(ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), address, PATH).error());
+        }
+        let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        // llama.cpp sends both at once.
+        let entries = list["data"].as_array().or(list["models"].as_array());
+        let entries =
+            entries.ok_or_else(|| broken(format!("it is not a list of models: {}", excerpt(&answer.body, address))))?;
+        let mut offered: Vec<Offered> = entries.iter().filter_map(read).collect();
+        offered.sort_by(|one, other| one.name.cmp(&other.name));
+        offered.dedup_by(|one, other| one.name == other.name);
+        Ok(offered)
+    }
+
+    /// Asks for the list of models, which costs nothing. Any answer shows that the server exists, even one without such
+    /// a list, unless it reports a missing upstream.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    async fn is_there(&self) -> Result<(), ModelError> {
+        let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
+        let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
+        let error =
+            ServerRefusal::of_answer(&answer, refusal_body(&answer).as_ref(), &self.transport.address, PATH).error();
+        if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
+    }
+}
+
+/// Google lists `models/gemini-…`, and accepts the name without the prefix.
+fn read(entry: &Value) -> Option<Offered> {
+    let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    let context_window = WINDOWS.iter().find_map(|key| entry.pointer(key)?.as_u64()).filter(|window| *window > 0);
+    (!name.is_empty()).then(|| Offered { name: name.to_owned(), context_window })
 }
 
 /// Whether the output has exactly as many tokens as the limit allows. Some servers do not report a cut answer, and a

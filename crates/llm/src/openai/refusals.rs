@@ -3,10 +3,10 @@
 
 use crate::{Request, Turn};
 
+use super::capabilities::Schemas;
 use super::capabilities::{Api, Capabilities, MAX_COMPLETION_TOKENS, MAX_TOKENS, Missing, Streaming};
 use super::errors::Meaning;
 use super::failure::ServerRefusal;
-use super::schema::Schemas;
 
 /// Words for a parameter or value that is not accepted at all; one that is merely out of range is the user's to correct.
 #[rustfmt::skip]

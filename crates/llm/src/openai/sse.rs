@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 
-use super::text::parsed;
+use super::lenient::parsed;
 
 /// The last event of a stream in either API.
 pub(super) const DONE: &str = "[DONE]";

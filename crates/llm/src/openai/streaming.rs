@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use crate::{Listener, Live, ModelError};
 
 use super::ApiAnswer;
+use super::lenient::{Mender, readable, tolerable};
 use super::reasoning::Spoken;
 use super::sse::{DONE, EventParser, ServerSentEvent, looks_like_events};
-use super::text::{Mender, readable, tolerable};
 use super::transport::{HttpAnswer, Streamed, broken, is_event_stream};
 
 /// How long to wait for the figures after the answer.

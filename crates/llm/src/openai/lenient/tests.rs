@@ -1,4 +1,4 @@
-//! What is recorded of an answer's figures, against what its vendor bills.
+//! The recorded figures of an answer against its vendor's bill, and repaired texts.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -209,5 +209,49 @@ proptest! {
                 prop_assert_eq!(tokens.output_tokens, output + figure("reasoning_tokens"), "{}", value);
             }
         }
+    }
+}
+
+fn text_of(json: &str) -> String {
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn what_is_no_character_is_replaced() {
+    for (json, text) in [
+        (r#""a\ud800b""#, "a\u{fffd}b"),
+        (r#""\udc00""#, "\u{fffd}"),
+        (r#""\uD83D\uDE00 \ud83d!""#, "😀 \u{fffd}!"),
+        (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
+        (r#""\\ud800""#, "\\ud800"),
+        (r#""\\\ud800.""#, "\\\u{fffd}."),
+        (r#""ü\u00fc""#, "üü"),
+    ] {
+        assert_eq!(text_of(&well_formed(json)), text, "{json}");
+    }
+    assert_eq!(readable(b"\xef\xbb\xbf{}"), "{}");
+    assert_eq!(text_of(&readable(b"\"a\xff\xc3\"")), "a\u{fffd}\u{fffd}");
+}
+
+#[test]
+fn a_pair_that_was_cut_is_one_again() {
+    let mut mender = Mender::default();
+    let pieces = [r#""a\ud83d""#, r#""\ude00b\ud83d""#, r#""\ude01""#].map(|piece| text_of(&mender.mend(piece)));
+    assert_eq!(pieces.concat(), "a😀b😁");
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_json_stays_readable(text in "[a\\\\\"\u{1f600}ud8]{0,30}") {
+        let json = serde_json::to_string(&text).unwrap();
+        prop_assert_eq!(text_of(&well_formed(&json)), text);
+    }
+
+    #[test]
+    fn no_escapes_break_it(escapes in prop::collection::vec(prop::sample::select(vec![
+        "\\ud83d", "\\ude00", "\\\\", "a", "\\n", "\\u00e4", "ä",
+    ]), 0..9)) {
+        let json = format!("\"{}\"", escapes.concat());
+        prop_assert!(serde_json::from_str::<String>(&well_formed(&json)).is_ok());
     }
 }
