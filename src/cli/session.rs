@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorCategory, UserError};
 use crate::serve::{Server, Watched};
 use crate::trace::{TraceDestination, Tracer};
 use dialectic_base::figures::list;
-use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, EnvFile, debates_directory, process_environment};
+use dialectic_config::{ConfigError, ConfigFiles, ConfigPath, debates_directory, process_environment};
 use dialectic_engine::access::{Environment, UserSettings};
 use dialectic_engine::engine::{EngineError, ForecastError, RunEnding};
-use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
+use dialectic_engine::runner::{After, Failed, Finished, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
 use dialectic_record::debate::{Debate, Forecast, Settings};
 use dialectic_record::store::{Directory, Entry};
@@ -68,11 +68,6 @@ pub(super) struct Session<'a> {
     pub(super) review: Option<ReviewEnd>,
 }
 
-/// The requested environment file.
-pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
-    path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
-}
-
 /// The configuration files of a run: the one from `--config`, and the user's own.
 pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environment) -> ConfigFiles<'a> {
     let path = named.map_or(ConfigPath::Default, |path| ConfigPath::Named(path.clone()));
@@ -104,7 +99,7 @@ impl<'a> Session<'a> {
     pub(super) fn open(
         args: &'a RunArgs,
         settings: &Settings,
-        hooks: Hooks,
+        hooks: Vec<String>,
         environment: &Environment,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {

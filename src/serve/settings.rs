@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::archive::PastDebates;
 use dialectic_base::money::{BudgetLimit, Usd};
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
-use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, Switch, change_settings, model_warnings};
+use dialectic_config::{ConfigFiles, ConfigPath, Loaded, Overrides, change_settings, model_warnings};
 use dialectic_engine::access::{Environment, UserSettings, is_program};
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{
@@ -186,11 +186,7 @@ impl DebateInputs {
     }
 
     fn load(&self, choices: &Choices) -> Result<Loaded, ProblemDetails> {
-        let overrides = Overrides {
-            protocol: choices.protocol(),
-            offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
-            ..Overrides::default()
-        };
+        let overrides = Overrides { protocol: choices.protocol(), offline: choices.offline, ..Overrides::default() };
         Ok(self.files().load(&overrides)?)
     }
 
@@ -230,10 +226,7 @@ impl DebateInputs {
         left_today: Option<Usd>,
     ) -> Result<(Settings, Vec<String>), ProblemDetails> {
         choices.check()?;
-        let overrides = Overrides {
-            offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
-            ..Overrides::default()
-        };
+        let overrides = Overrides { offline: choices.offline, ..Overrides::default() };
         Self::check_members(known, choices)?;
         let changed = change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
         let mut settings = changed.settings;

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::{Engine, OnOutage, RunCommand, RunEnding, UserReply};
+use dialectic_engine::engine::{Engine, RunCommand, RunEnding, UserReply};
 use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{
     Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
@@ -211,7 +211,7 @@ async fn run(directory: &Directory, case: Case, act: Act, at: usize) -> Went {
     }
     let protocol = in_process::protocol(&settings);
     let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
-    let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, told).on_outage(OnOutage::Wait);
+    let mut engine = Engine::new(protocol, panel, record, &past, signals, cancel, told).waiting_for_servers(true);
     let mut ending = engine.run().await.unwrap();
     if ending == RunEnding::Paused && act == Act::Hold {
         commands.send(RunCommand::GoOn).unwrap();
@@ -478,7 +478,7 @@ fn wait_for(
             let (record, _) = Record::begin(directory, |id| in_process::created(&settings, &panel, id, 1)).unwrap();
             let signals = Signals::new(PanelInfo::new(&settings, protocol.infos()));
             let engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new(), told);
-            let mut engine = engine.on_outage(OnOutage::Wait);
+            let mut engine = engine.waiting_for_servers(true);
             let ending = engine.run().await.unwrap();
             (ending, engine.debate().clone())
         },

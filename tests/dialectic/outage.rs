@@ -16,7 +16,7 @@ use crate::support::{
 };
 use crate::{arena, budget};
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::{OnOutage, RunEnding};
+use dialectic_engine::engine::RunEnding;
 use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Request};
 use dialectic_record::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, default_settings};
 
@@ -311,7 +311,7 @@ impl ChatModel for Away {
 }
 
 /// Three agents, one round, no second attempts. Those of these ids and the judge, where it is one of them, ask `other`.
-fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> (RunEnding, Debate) {
+fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], waits: bool) -> (RunEnding, Debate) {
     let mut settings: Settings = default_settings();
     let agent = settings.agents[0].clone();
     settings.agents = ["one", "two", "three"]
@@ -337,7 +337,7 @@ fn in_memory(of_other: &[&str], [one, other]: [&Arc<Away>; 2], on: OnOutage) -> 
             account: None,
             observer: None,
         });
-        in_process::run_through(&settings, panel.unwrap(), on).await
+        in_process::run_through(&settings, panel.unwrap(), waits).await
     })
 }
 
@@ -346,7 +346,7 @@ const NEVER: usize = usize::MAX;
 #[test]
 fn a_server_is_looked_for_after_waits_that_double_up_to_a_minute() {
     let server = Away::after(4, 9);
-    let (ending, debate) = in_memory(&[], [&server, &server], OnOutage::Wait);
+    let (ending, debate) = in_memory(&[], [&server, &server], true);
     assert_eq!((ending, debate.outcome.unwrap().kind), (RunEnding::Completed, OutcomeKind::Full));
     let probes = server.probes();
     let waits: Vec<u64> = probes.windows(2).map(|two| (two[1] - two[0]).as_secs()).collect();
@@ -357,7 +357,7 @@ fn a_server_is_looked_for_after_waits_that_double_up_to_a_minute() {
 fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
     // An agent of three: the debate does without it.
     let (near, far) = (Away::after(NEVER, 0), Away::after(1, NEVER));
-    let (ending, debate) = in_memory(&["three"], [&near, &far], OnOutage::Pause);
+    let (ending, debate) = in_memory(&["three"], [&near, &far], false);
     assert_eq!((ending, debate.outcome.as_ref().unwrap().kind), (RunEnding::Completed, OutcomeKind::Degraded));
     assert!(!debate.failures.is_empty());
     let is_of_three = |key: &dialectic_record::debate::CallKey| key.agent_id.as_str() == "three";
@@ -365,7 +365,7 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
 
     // The judge, who had answered nothing yet, beside an agent who had: it waits, and what the others wrote is kept.
     let (near, far) = (Away::after(NEVER, 0), Away::after(4, NEVER));
-    let (ending, debate) = in_memory(&["three", "judge"], [&near, &far], OnOutage::Pause);
+    let (ending, debate) = in_memory(&["three", "judge"], [&near, &far], false);
     assert_eq!((ending, debate.status), (RunEnding::ServerGone, Status::Paused));
     assert!(debate.failures.is_empty(), "{:?}", debate.failures);
     assert!(debate.final_solution.is_none());
@@ -374,12 +374,12 @@ fn of_two_servers_one_that_is_gone_costs_its_agents_or_pauses_the_debate() {
 
     // Two agents of three: one alone is no debate.
     let (near, far) = (Away::after(NEVER, 0), Away::after(2, NEVER));
-    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], OnOutage::Pause);
+    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], false);
     assert_eq!((ending, debate.failures.len()), (RunEnding::ServerGone, 0));
 
     // Only the one that is gone is looked for.
     let (near, far) = (Away::after(NEVER, 0), Away::after(2, 2));
-    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], OnOutage::Wait);
+    let (ending, debate) = in_memory(&["two", "three"], [&near, &far], true);
     assert_eq!((ending, debate.outcome.unwrap().kind), (RunEnding::Completed, OutcomeKind::Full));
     assert_eq!((near.probes().len(), far.probes().len()), (0, 2));
 }

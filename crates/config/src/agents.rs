@@ -18,7 +18,6 @@ use super::choice::{ModelChoice, ModelPreference, ModelResolver, ServedModel, ma
 use super::error::{Diagnostics, Fault, unknown};
 use super::layers::{Layers, ValueSource, laid_over};
 use super::load::ResolveContext;
-use super::overrides::Switch;
 use super::rules::{check_summarization, switch_on_summarization};
 
 /// Answers tend to become erratic above this temperature, which is allowed but rarely intended.
@@ -334,7 +333,7 @@ pub(super) fn roster(
         }
         None => of_file,
     };
-    if overrides.quick == Switch::On && roles.is_none() {
+    if overrides.quick && roles.is_none() {
         agents.truncate(QUICK_AGENTS);
     }
     // A configured judge shows the intended provider: agents without a configuration use it too.
@@ -365,7 +364,7 @@ pub(super) fn roster(
     };
     let judge_is_configured = judge_entry.is_some();
     check_ids(&agents, &judge.agent, judge_is_configured, findings);
-    if overrides.offline == Switch::On {
+    if overrides.offline {
         let rehearsal = ServedModel::new(OFFLINE, OFFLINE_MODEL);
         for one in agents.iter_mut().chain([&mut judge]) {
             one.lend(&rehearsal, ValueSource::Option("--offline"));

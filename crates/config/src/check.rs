@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use dialectic_base::key_path::KeyPath;
 
-use super::advice::{nearest, suggestion};
+use super::error::{nearest, suggestion};
 
 /// Longer names are not shown.
 const LONGEST_NAME: usize = 22;
@@ -161,7 +161,7 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let least = node["minimum"].as_f64().unwrap_or(f64::MIN);
         let of_type = if node["format"] == "uint32" { u32::MAX.into() } else { f64::MAX };
         let most = node["maximum"].as_f64().unwrap_or(f64::MAX);
-        let shown = ShownNumber(written);
+        let shown = shown(written);
         if written.fract() != 0.0 || !(least..=LARGEST_WHOLE).contains(&written) {
             let at_least = if least > f64::MIN { format!(" of at least {least}") } else { String::new() };
             self.problem(path, format!("must be a whole number{at_least}, not {shown}"));
@@ -180,9 +180,9 @@ impl<'a, R: Fn(&KeyPath) -> bool> Checker<'a, R> {
         let is_above = |least: f64| number >= least;
         let fault = match (least, most) {
             (Some(least), Some(most)) if !(least..=most).contains(&number) => {
-                format!("must be from {least} to {most}, not {}", ShownNumber(number))
+                format!("must be from {least} to {most}, not {}", shown(number))
             }
-            (Some(least), None) if !is_above(least) => format!("must not be negative: {}", ShownNumber(number)),
+            (Some(least), None) if !is_above(least) => format!("must not be negative: {}", shown(number)),
             _ => return,
         };
         self.problem(path, fault);
@@ -279,11 +279,7 @@ fn expected(choices: &[&Value]) -> String {
 }
 
 /// Shows a number without rounding noise.
-struct ShownNumber(f64);
-
-impl std::fmt::Display for ShownNumber {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let magnitude = self.0.abs();
-        if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { write!(f, "{:e}", self.0) } else { self.0.fmt(f) }
-    }
+fn shown(number: f64) -> String {
+    let magnitude = number.abs();
+    if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { format!("{number:e}") } else { number.to_string() }
 }

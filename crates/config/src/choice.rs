@@ -12,10 +12,9 @@ use dialectic_llm::command::{PROGRAMS, ProgramPreset, program_preset};
 use dialectic_llm::models::facts;
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
-use super::advice::nearest;
+use super::error::nearest;
 use super::error::{Diagnostics, Fault, unknown};
 use super::load::ResolveContext;
-use super::overrides::Switch;
 
 /// The environment variable that names the default model.
 const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -59,14 +58,7 @@ impl ModelChoice {
     /// # Errors
     /// No key is set. Lists the variables of which one is needed.
     pub fn callable(&self) -> Result<(), NoKey> {
-        match self.because {
-            ChoiceReason::KeyIsSet(_)
-            | ChoiceReason::ProgramIsThere { .. }
-            | ChoiceReason::Variable(_)
-            | ChoiceReason::File(_)
-            | ChoiceReason::Option(_) => Ok(()),
-            ChoiceReason::NoKeyIsSet => Err(NoKey),
-        }
+        if self.because == ChoiceReason::NoKeyIsSet { Err(NoKey) } else { Ok(()) }
     }
 
     /// The model for the agent at this place.
@@ -186,7 +178,7 @@ pub(super) struct ModelResolver<'a> {
 impl ModelResolver<'_> {
     /// Chooses models for agents and judges that name none. Reports unusable ones as findings.
     pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
-        if self.context.overrides.mixed == Switch::On { self.mixed(findings) } else { self.one(findings) }
+        if self.context.overrides.mixed { self.mixed(findings) } else { self.one(findings) }
     }
 
     /// The provider and model that an option names.
@@ -265,7 +257,7 @@ impl ModelResolver<'_> {
                 .any(|(served, _)| served.provider == program.vendor || served.model.starts_with(program.vendor))
         };
         // Without calls, no key is needed.
-        let is_offline = self.context.overrides.offline == Switch::On;
+        let is_offline = self.context.overrides.offline;
         let are_wanted = found.len() < 2 && !is_offline;
         let there = if are_wanted { (self.context.programs)(self.providers) } else { Vec::new() };
         let usable = there.iter().filter(|one| one.fault.is_none() && is_other(one.preset));

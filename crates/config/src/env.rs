@@ -14,15 +14,6 @@ use dialectic_llm::openai::CERTIFICATE_FILE;
 /// The file that is read by default.
 const DEFAULT_FILE: &str = ".env";
 
-/// The environment file to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EnvFile {
-    /// `.env` in the working directory, if it exists.
-    Default,
-    /// This file, which must exist.
-    Named(PathBuf),
-}
-
 /// Why the environment cannot be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
@@ -34,20 +25,20 @@ pub enum EnvError {
     NotUtf8 { path: PathBuf, fault: NotUtf8 },
 }
 
-/// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. An empty
-/// variable counts as unset. A default file that the user has not trusted gives only keys. The process's environment
-/// does not change.
+/// Reads the process's variables, the environment file and the user's own keys, in this order of precedence. Without a
+/// `named` file, it reads `.env` in the working directory, of which a file that the user has not trusted gives only
+/// keys. An empty variable counts as unset. The process's environment does not change.
 ///
 /// # Errors
 /// The file cannot be read. The default one may be missing, or be a directory (a virtual environment of another
 /// tool).
-pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
+pub fn capture_environment(named: Option<&Path>) -> Result<Environment, EnvError> {
     let default = Path::new(DEFAULT_FILE);
     let mut environment = with_own_keys()?;
-    match file {
-        EnvFile::Named(path) => add_file(&mut environment, path, true)?,
-        EnvFile::Default if default.is_file() => add_file(&mut environment, default, false)?,
-        EnvFile::Default => {}
+    match named {
+        Some(path) => add_file(&mut environment, path, true)?,
+        None if default.is_file() => add_file(&mut environment, default, false)?,
+        None => {}
     }
     environment.extend(process_variables());
     Ok(environment)
@@ -123,21 +114,13 @@ fn read(path: &Path) -> Result<String, EnvError> {
     decode(&bytes).map(str::to_owned).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })
 }
 
-/// The pairs of an environment file in their order, and warnings.
-type EnvPairs = (Vec<(String, String)>, Vec<String>);
-
-/// Turns malformed lines into warnings, not errors: the file may belong to other tools.
-fn read_text(text: &str, path: &Path) -> EnvPairs {
-    let parsed = parse(text);
+/// The pairs of an environment file, and warnings: malformed lines are not errors, since the file may belong to other
+/// tools.
+fn read_text(text: &str, path: &Path) -> (Vec<(String, String)>, Vec<String>) {
+    let Parsed { pairs, faults } = parse(text);
     // Never quotes a line: it may contain a key.
-    let warning = |(line, fault)| {
-        let what = match fault {
-            DotenvFault::NoPair => "is not `NAME=value` and is ignored",
-            DotenvFault::OpenQuote => "has a quote that is never closed; the value is used as written",
-        };
-        format!("line {line} of the environment file `{}` {what}", path.display())
-    };
-    (parsed.pairs, parsed.faults.into_iter().map(warning).collect())
+    let warning = |(line, fault)| format!("line {line} of the environment file `{}` {fault}", path.display());
+    (pairs, faults.into_iter().map(warning).collect())
 }
 
 /// The mode of a file if users other than its owner can read it.
@@ -162,24 +145,18 @@ fn process_variables() -> impl Iterator<Item = (String, String)> {
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parsed {
+struct Parsed {
     /// Names and values in the order of the file.
-    pub(super) pairs: Vec<(String, String)>,
+    pairs: Vec<(String, String)>,
     /// Lines that could not be read as intended, by number from 1.
-    pub(super) faults: Vec<(usize, DotenvFault)>,
+    faults: Vec<(usize, &'static str)>,
 }
 
-/// A fault in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DotenvFault {
-    /// The line sets no variable.
-    NoPair,
-    /// The value begins with a quote that is never closed; it was taken literally.
-    OpenQuote,
-}
+/// Faults of lines, continuing a sentence.
+const NO_PAIR: &str = "is not `NAME=value` and is ignored";
+const OPEN_QUOTE: &str = "has a quote that is never closed; the value is used as written";
 
-/// Parses a file's text. Never fails: the file may belong to other tools, and most of it may be useful.
-pub(super) fn parse(text: &str) -> Parsed {
+fn parse(text: &str) -> Parsed {
     // A lone carriage return ends a line too, as on old systems.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
     let mut parsed = Parsed::default();
@@ -196,7 +173,7 @@ pub(super) fn parse(text: &str) -> Parsed {
                 parsed.faults.extend(fault.map(|fault| (line, fault)));
             }
             None if is_blank_or_comment(current) => {}
-            None => parsed.faults.push((line, DotenvFault::NoPair)),
+            None => parsed.faults.push((line, NO_PAIR)),
         }
         line += rest[..taken].matches('\n').count() + 1;
         rest = rest.get(taken + 1..).unwrap_or_default();
@@ -230,7 +207,7 @@ fn name_and_value(line: &str) -> Option<(&str, usize)> {
 }
 
 /// The value at the beginning of `text`, the length consumed to the end of its line, and any fault.
-fn value(text: &str) -> (String, usize, Option<DotenvFault>) {
+fn value(text: &str) -> (String, usize, Option<&'static str>) {
     let line = first_line(text);
     let begin = line.len() - line.trim_start().len();
     let quote = line[begin..].chars().next().filter(|c| QUOTES.contains(c));
@@ -241,7 +218,7 @@ fn value(text: &str) -> (String, usize, Option<DotenvFault>) {
     }
     let written = line.split('#').next().unwrap_or_default().trim();
     let is_open = quote.is_some_and(|quote| !written[1.min(written.len())..].contains(quote));
-    (written.to_owned(), line.len(), is_open.then_some(DotenvFault::OpenQuote))
+    (written.to_owned(), line.len(), is_open.then_some(OPEN_QUOTE))
 }
 
 /// The range between quotes that open at `begin`. `None` if they are not closed, or if anything but blanks and a
@@ -333,7 +310,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("named.env");
         std::fs::write(&path, "PATH=from-the-file\nDIALECTIC_TEST_ONLY_IN_FILE=yes\n").unwrap();
-        let environment = capture_environment(&EnvFile::Named(path)).unwrap();
+        let environment = capture_environment(Some(&path)).unwrap();
         assert_eq!(environment.get("PATH"), std::env::var("PATH").ok().as_deref());
         assert_eq!(environment.get("DIALECTIC_TEST_ONLY_IN_FILE"), Some("yes"));
         assert!(std::env::var("DIALECTIC_TEST_ONLY_IN_FILE").is_err(), "the process is left alone");
@@ -342,13 +319,12 @@ mod tests {
     #[test]
     fn a_named_file_must_be_readable_text() {
         let directory = tempfile::tempdir().unwrap();
-        let missing = EnvFile::Named(directory.path().join("no.env"));
-        assert!(matches!(capture_environment(&missing), Err(EnvError::Unreadable { .. })));
-        let folder = EnvFile::Named(directory.path().to_owned());
-        assert!(matches!(capture_environment(&folder), Err(EnvError::Unreadable { .. })));
+        let missing = directory.path().join("no.env");
+        assert!(matches!(capture_environment(Some(&missing)), Err(EnvError::Unreadable { .. })));
+        assert!(matches!(capture_environment(Some(directory.path())), Err(EnvError::Unreadable { .. })));
         let binary = directory.path().join("binary.env");
         std::fs::write(&binary, [b'A', b'=', 0xff]).unwrap();
-        assert!(matches!(capture_environment(&EnvFile::Named(binary)), Err(EnvError::NotUtf8 { .. })));
+        assert!(matches!(capture_environment(Some(&binary)), Err(EnvError::NotUtf8 { .. })));
     }
 
     fn one(line: &str) -> Vec<(String, String)> {
@@ -442,7 +418,7 @@ mod tests {
         let names: Vec<&str> = parsed.pairs.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["A", "B", "D", "F"]);
         assert_eq!(parsed.pairs[2].1, "'open");
-        let none = |line| (line, DotenvFault::NoPair);
-        assert_eq!(parsed.faults, [none(3), none(6), none(7), none(8), (9, DotenvFault::OpenQuote), none(10)]);
+        let none = |line| (line, NO_PAIR);
+        assert_eq!(parsed.faults, [none(3), none(6), none(7), none(8), (9, OPEN_QUOTE), none(10)]);
     }
 }

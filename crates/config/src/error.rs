@@ -6,9 +6,6 @@ use std::{fmt, io};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
-use super::advice::{list, nearest};
-use super::read::{Location, ProblemSubject};
-
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -44,7 +41,7 @@ pub enum ConfigError {
         found: String,
     },
     /// All values that cannot be used.
-    #[error("the configuration `{}` cannot be used{}", path.display(), ProblemList(problems))]
+    #[error("the configuration `{}` cannot be used{}", path.display(), listed(problems))]
     Invalid {
         path: PathBuf,
         /// The problems, at least one.
@@ -102,6 +99,49 @@ impl fmt::Display for SyntaxFault {
     }
 }
 
+/// A position in a text; both parts count from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Location {
+    /// The position at the end of a text.
+    pub(super) fn after(text: &str) -> Self {
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        Self { line: text.matches('\n').count() + 1, column: last_line.chars().count() + 1 }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProblemSubject {
+    /// A key of the file.
+    Key {
+        path: KeyPath,
+        /// The position of the key, or of its nearest container.
+        location: Option<Location>,
+    },
+    /// An environment variable.
+    Variable(String),
+}
+
+impl fmt::Display for ProblemSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key { path, location: Some(location) } => write!(f, "{path} ({location})"),
+            Self::Key { path, location: None } => write!(f, "{path}"),
+            Self::Variable(name) => write!(f, "environment variable {name}"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub subject: ProblemSubject,
@@ -116,16 +156,12 @@ impl fmt::Display for ConfigProblem {
 }
 
 /// One problem on the same line, several on a line each.
-struct ProblemList<'a>(&'a [ConfigProblem]);
-
-impl fmt::Display for ProblemList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [problem] = self.0 {
-            return write!(f, ": {problem}");
-        }
-        write!(f, ", {} problems:", self.0.len())?;
-        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+fn listed(problems: &[ConfigProblem]) -> String {
+    if let [problem] = problems {
+        return format!(": {problem}");
     }
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    format!(", {} problems:\n  {}", problems.len(), lines.join("\n  "))
 }
 
 /// Why a value cannot be used, and how to fix it.
@@ -209,5 +245,52 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(near) => format!("unknown {what} `{name}` (did you mean `{near}`?); known: {all}"),
         None => format!("unknown {what} `{name}` (known: {all})"),
+    }
+}
+
+/// Names below this score are not similar.
+const SIMILAR: f64 = 0.6;
+
+/// The candidate most similar to `name`, ignoring case and separators; `None` if none is close.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = plain(name);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(&wanted, &plain(candidate)), candidate))
+        .filter(|(likeness, _)| *likeness >= SIMILAR)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}
+
+/// `(did you mean …?)`, or the list of candidates.
+pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if let Some(candidate) = nearest(name, candidates.clone()) {
+        return format!("(did you mean `{candidate}`?)");
+    }
+    let known = list(candidates);
+    if known.is_empty() { String::new() } else { format!("(known: {known})") }
+}
+
+/// The names in backquotes, separated by commas.
+pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_of_letter_case_and_separator_are_recognised() {
+        let keys = ["temperature", "toolCallLimit", "tools"];
+        assert_eq!(nearest("temprature", keys), Some("temperature"));
+        assert_eq!(nearest("tool_call_limit", keys), Some("toolCallLimit"));
+        assert_eq!(nearest("TOOLS", keys), Some("tools"));
+        assert_eq!(nearest("banana", keys), None);
+        assert_eq!(suggestion("banana", ["a", "b"]), "(known: `a`, `b`)");
     }
 }

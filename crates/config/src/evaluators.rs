@@ -21,9 +21,8 @@ use dialectic_record::debate::{AgentId, ProviderSettings, Settings};
 use super::error::ConfigError;
 use super::error::Diagnostics;
 use super::load::parent;
-use super::overrides::Switch;
 use super::read::{ConfigDocument, read};
-use super::{programs, rules, schema};
+use super::{rules, schema};
 
 /// The default limit for an evaluator's first token, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
@@ -130,14 +129,14 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 pub fn load_evaluators(
     path: &Path,
     environment: &Environment,
-    offline: Switch,
+    offline: bool,
 ) -> Result<EvaluationSettings, EvaluatorsError> {
     let missing = || EvaluatorsError::Missing(path.to_owned());
     let mut document = read(path, &SCHEMA)?.ok_or_else(missing)?;
-    let own = programs::names(&document.tree);
-    document.tree = programs::named_by_models(document.tree, &own);
+    let own = rules::own_providers(&document.tree);
+    document.tree = rules::named_by_models(document.tree, &own);
     let mut settings = resolved(path, document)?;
-    if offline == Switch::On {
+    if offline {
         for evaluator in &mut settings.evaluators {
             OFFLINE.clone_into(&mut evaluator.provider);
             OFFLINE_MODEL.clone_into(&mut evaluator.model);
@@ -260,7 +259,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("eval.json");
         std::fs::write(&path, text).unwrap();
-        let loaded = load_evaluators(&path, &Environment::default(), Switch::AsConfigured);
+        let loaded = load_evaluators(&path, &Environment::default(), false);
         if let Ok(settings) = &loaded {
             for path in settings.evaluators.iter().filter_map(|one| one.system_prompt_path.as_ref()) {
                 assert!(path.starts_with(directory.path()), "{}", path.display());
@@ -306,7 +305,7 @@ mod tests {
             let error = load(text).unwrap_err();
             assert!(error.to_string().contains(fault), "{error}");
         }
-        let missing = load_evaluators(Path::new("none.json"), &Environment::default(), Switch::AsConfigured);
+        let missing = load_evaluators(Path::new("none.json"), &Environment::default(), false);
         assert!(matches!(missing, Err(EvaluatorsError::Missing(_))));
     }
 

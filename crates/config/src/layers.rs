@@ -18,8 +18,8 @@ use dialectic_record::protocol::COUNCIL;
 use super::choice::ChoiceReason;
 use super::error::Diagnostics;
 use super::load::Loaded;
-use super::overrides::{Overrides, Switch};
-use super::programs;
+use super::overrides::Overrides;
+use super::rules;
 
 /// The layer that decided a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Layers {
     /// Adds the command-line options, except those that choose models.
     pub(super) fn push_options(&mut self, options: &Overrides) {
         let dollars = |amount: Option<Usd>| amount.map(|amount| amount.dollars().into());
-        let quick = |value: Value| (options.quick == Switch::On).then_some(value);
+        let quick = |value: Value| (options.quick).then_some(value);
         let options: [(&'static str, &str, Option<Value>); 10] = [
             // Explicit options override `--quick`.
             ("--quick", "debate.protocol", quick(COUNCIL.name.into())),
@@ -92,7 +92,7 @@ impl Layers {
             ("--rounds", "debate.rounds", options.rounds.map(Value::from)),
             ("--protocol", "debate.protocol", options.protocol.clone().map(Value::from)),
             ("--until", "debate.terminationCondition.type", options.until.map(|kind| kind.name().into())),
-            ("--clarify", "debate.interactiveClarifications", (options.clarify == Switch::On).then_some(true.into())),
+            ("--clarify", "debate.interactiveClarifications", (options.clarify).then_some(true.into())),
             ("--max-cost", "debate.budget.maxCostUsd", dollars(options.max_cost)),
             ("--max-calls", "debate.budget.maxCalls", options.max_calls.map(Value::from)),
             ("--context", "contextDir", options.context_dir.as_ref().map(|path| path.display().to_string().into())),
@@ -228,7 +228,7 @@ pub struct SettingRow {
 
 /// Lists every effective value with its source, and the endpoint and key status of each provider in use.
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<SettingRow> {
-    let mut settings = programs::with_programs(&loaded.settings);
+    let mut settings = rules::with_programs(&loaded.settings);
     settings.sort_all_objects();
     let mut rows = Vec::new();
     for section in ["agents", "judge", "debate", "providers", "prices", "models", "baseDir", "contextDir"] {

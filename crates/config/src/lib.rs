@@ -8,7 +8,6 @@
 //! Nothing here prints, and only [`capture_environment`] reads the process environment. Settings, warnings and errors
 //! never contain secrets.
 
-mod advice;
 mod agents;
 mod check;
 mod choice;
@@ -18,7 +17,6 @@ mod evaluators;
 mod layers;
 mod load;
 mod overrides;
-mod programs;
 mod read;
 mod rules;
 mod schema;
@@ -27,18 +25,17 @@ mod user;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{model_warnings, nearest, one_family, suggestion};
 pub use check::{CheckedTree, Mismatch, check};
 pub use choice::{ChoiceReason, ModelChoice, NoKey, ServedModel, with_provider};
-pub use env::{EnvError, EnvFile, cache_directory, capture_environment, process_environment, users_environment};
-pub use error::{ConfigError, ConfigProblem, SyntaxFault};
+pub use env::{EnvError, cache_directory, capture_environment, process_environment, users_environment};
+pub use error::{ConfigError, ConfigProblem, Location, ProblemSubject, SyntaxFault, nearest, suggestion};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, judge_as_evaluator, load_evaluators,
 };
 pub use layers::{SettingRow, ValueSource, show};
 pub use load::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, role_names};
-pub use overrides::{Changed, Overrides, SettingChange, Switch, change_settings, check_changes};
-pub use read::{Location, ProblemSubject};
+pub use overrides::{Changed, Overrides, SettingChange, change_settings, check_changes};
+pub use rules::{model_warnings, one_family};
 pub use schema::{part_of, schema};
 pub use user::{UserPrograms, confirm_above, debates_directory, user_path, user_programs, usual_color, usual_model};
 

@@ -13,7 +13,6 @@ use dialectic_engine::access::{
     Environment, Outline, PROMPT_FAULT, ProgramThere, UserSettings, elsewhere, is_trusted, programs_there,
     provider_names, refused, stray_prompt, url_fault,
 };
-use dialectic_engine::runner::Hooks;
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, ProviderSettings, Settings, default_settings};
 use dialectic_record::prompt::Role;
@@ -24,10 +23,10 @@ use super::choice::{ModelChoice, ModelPreference, OwnProviders};
 use super::env::cache_directory;
 use super::error::{ConfigError, Diagnostics, unknown};
 use super::layers::{Layers, ValueSource};
-use super::overrides::{Overrides, Switch};
+use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
 use super::user::{UserConfig, read_user};
-use super::{programs, rules, schema};
+use super::{rules, schema};
 
 /// The default configuration file.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -72,7 +71,7 @@ pub struct Loaded {
     /// The models chosen for agents that name none; `None` if every agent names its own.
     pub choice: Option<ModelChoice>,
     /// The commands that may run after the debate.
-    pub hooks: Hooks,
+    pub hooks: Vec<String>,
 }
 
 /// The configuration files of a run. Each is read once, when it is first needed.
@@ -178,7 +177,7 @@ impl<'a> ConfigFiles<'a> {
     ///
     /// # Errors
     /// The configuration cannot be used.
-    pub fn hooks(&self) -> Result<Hooks, ConfigError> {
+    pub fn hooks(&self) -> Result<Vec<String>, ConfigError> {
         Ok(hooks(self.trusted()?, self.user()?))
     }
 
@@ -227,7 +226,7 @@ impl FileSet<'_> {
     /// The contents of the files, lowest layer first. `own` are their providers.
     fn layers(&self, own: &OwnProviders) -> Layers {
         let mut layers = Layers::default();
-        let named = |tree: &Value| programs::named_by_models(tree.clone(), own);
+        let named = |tree: &Value| rules::named_by_models(tree.clone(), own);
         if let Some(user) = &self.user {
             let tree = if self.project.is_some() { user.tree_for_project() } else { named(&user.document.tree) };
             layers.push(ValueSource::File(user.document.path.clone()), tree);
@@ -271,7 +270,7 @@ pub(super) fn assemble(
         }
     }
     let documents = [user.map(|user| &user.document), project].into_iter().flatten();
-    let own: OwnProviders = documents.flat_map(|document| programs::names(&document.tree)).collect();
+    let own: OwnProviders = documents.flat_map(|document| rules::own_providers(&document.tree)).collect();
     let of_project = project.map(|project| ModelPreference::of_file(&project.tree).with_provider_named(&own));
     let of_project = of_project.filter(|named| !named.is_none());
     // A project that selects models leaves the agents open, as the user's own configuration does.
@@ -319,11 +318,11 @@ fn usual(files: &FileSet, of_project: Option<ModelPreference>) -> Usual {
 }
 
 /// The commands after a debate: the project's, otherwise the user's.
-fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Hooks {
+fn hooks(project: Option<&ConfigDocument>, user: Option<&UserConfig>) -> Vec<String> {
     let documents = project.into_iter().chain(user.map(|user| &user.document));
     let mut commands = documents.filter_map(|document| document.tree["hooks"]["afterDebate"].as_array());
     let commands = commands.next().into_iter().flatten().filter_map(Value::as_str);
-    Hooks { after_debate: commands.map(str::to_owned).collect() }
+    commands.map(str::to_owned).collect()
 }
 
 /// Removes an untrusted file's limits that are above the user's, so that those apply.
@@ -421,7 +420,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let overrides = context.overrides;
     // A user's own configuration need not name agents.
     let mut is_expected = context.is_expected || !layers.section("agents").is_null();
-    if overrides.mixed == Switch::On {
+    if overrides.mixed {
         layers.take_section("agents");
         layers.take_section("judge");
         is_expected = false;
@@ -436,7 +435,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     let mut debate = rules::debate(&section, &mut findings);
     let protocol = Protocol::named(&debate.protocol);
     // The number of rounds in a file belongs to its protocol; a protocol with a single round ignores it.
-    let is_of_file = overrides.protocol.is_none() && overrides.quick == Switch::AsConfigured;
+    let is_of_file = overrides.protocol.is_none() && !overrides.quick;
     let is_single = |protocol: &Protocol| !is_of_file && overrides.rounds.is_none() && protocol.default_rounds == 1;
     if let Some(protocol) = protocol.filter(|of| section["rounds"].is_null() || is_single(of)) {
         debate.rounds = protocol.default_rounds;
@@ -446,7 +445,7 @@ pub(super) fn resolve(mut layers: Layers, context: &ResolveContext, mut findings
     }
     let Roster { agents, judge, choice } =
         roster(&mut layers, is_expected, &debate, protocol, &providers, context, &mut findings);
-    if overrides.quick == Switch::On && debate.protocol != COUNCIL.name {
+    if overrides.quick && debate.protocol != COUNCIL.name {
         findings
             .argument("--quick", format!("belongs to the protocol `{}`, not to `{}`", COUNCIL.name, debate.protocol));
     }

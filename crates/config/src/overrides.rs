@@ -11,41 +11,32 @@ use dialectic_engine::access::Environment;
 use dialectic_record::debate::{Settings, TerminationKind};
 use dialectic_record::prompt::Role;
 
-use super::advice::suggestion;
 use super::check::check;
 use super::error::Diagnostics;
+use super::error::suggestion;
 use super::error::{ConfigError, ConfigProblem};
 use super::layers::{Layers, ValueSource, at};
 use super::load::role_files;
 use super::load::{ResolveContext, Resolved, Usual, resolve};
-use super::programs;
+use super::rules;
 use super::schema::{self, keys_at};
-
-/// An option without a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Switch {
-    /// Absent: the configuration decides.
-    #[default]
-    AsConfigured,
-    /// Present.
-    On,
-}
 
 /// The layer of the command line. `None` is an absent option.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Overrides {
     /// `--agents`: roles to keep.
     pub agents: Option<Vec<String>>,
     pub model: Option<String>,
     pub judge_model: Option<String>,
-    pub mixed: Switch,
+    pub mixed: bool,
     pub rounds: Option<u32>,
     pub protocol: Option<String>,
     pub until: Option<TerminationKind>,
     pub check: Option<u32>,
-    pub quick: Switch,
-    pub clarify: Switch,
-    pub offline: Switch,
+    pub quick: bool,
+    pub clarify: bool,
+    pub offline: bool,
     pub max_cost: Option<Usd>,
     pub max_calls: Option<u32>,
     pub context_dir: Option<PathBuf>,
@@ -126,7 +117,7 @@ pub fn change_settings(
     })?;
     let known = before.map(|(_, warnings)| warnings).unwrap_or_default();
     let warnings: Vec<String> = warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
-    let effective = programs::with_programs(&new);
+    let effective = rules::with_programs(&new);
     for (path, value) in paths {
         if has_no_effect(&effective, &file, &path, value) {
             let why = if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join("; ")) };
@@ -162,7 +153,7 @@ fn fault(message: String) -> ConfigError {
 
 /// The configuration file that leads to these settings.
 fn as_file(settings: &Settings) -> Value {
-    let mut file = programs::with_programs(settings);
+    let mut file = rules::with_programs(settings);
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");
@@ -277,7 +268,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
 
 #[cfg(test)]
 mod tests {
-    use crate::advice::list;
+    use crate::error::list;
     use dialectic_record::debate::default_settings;
 
     use super::*;

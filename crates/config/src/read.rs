@@ -1,7 +1,7 @@
 //! Parses a text into a checked tree, with positions of all problems.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use dialectic_base::key_path::JsonText;
 use dialectic_base::key_path::KeyPath;
 
 use super::check::{CheckedTree, check};
-use super::error::{ConfigError, Diagnostics, SyntaxFault};
+use super::error::{ConfigError, Diagnostics, Location, SyntaxFault};
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigDocument {
@@ -126,49 +126,6 @@ fn comment_start(line: &str) -> Option<usize> {
         previous = c;
     }
     None
-}
-
-/// A position in a text; both parts count from 1, columns in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Location {
-    pub line: usize,
-    pub column: usize,
-}
-
-impl Location {
-    /// The position at the end of a text.
-    pub(super) fn after(text: &str) -> Self {
-        let last_line = text.rsplit('\n').next().unwrap_or_default();
-        Self { line: text.matches('\n').count() + 1, column: last_line.chars().count() + 1 }
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProblemSubject {
-    /// A key of the file.
-    Key {
-        path: KeyPath,
-        /// The position of the key, or of its nearest container.
-        location: Option<Location>,
-    },
-    /// An environment variable.
-    Variable(String),
-}
-
-impl fmt::Display for ProblemSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key { path, location: Some(location) } => write!(f, "{path} ({location})"),
-            Self::Key { path, location: None } => write!(f, "{path}"),
-            Self::Variable(name) => write!(f, "environment variable {name}"),
-        }
-    }
 }
 
 /// The position of the value at `path` in `text`; if absent, of its nearest container.

@@ -1,22 +1,27 @@
-//! Rules for values beyond the types and bounds of the schema.
+//! Rules for values beyond the types and bounds of the schema, and providers that are programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use serde_json::Value;
+use chrono::NaiveDate;
+use serde_json::{Map, Value, json};
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
-use dialectic_base::provider::{calls_models, preset};
-use dialectic_engine::access::{headers, url_fault};
-use dialectic_engine::agent::SUMMARIZATION_METHODS;
+use dialectic_base::provider::{HOST, OFFLINE, ProgramSettings, calls_models, preset};
+use dialectic_engine::access::{header_fault, is_program, is_variable_name, url_fault};
+use dialectic_engine::agent::{SUMMARIZATION_METHODS, facts_of, limits_of};
+use dialectic_llm::command::program_preset;
+use dialectic_llm::models::{current_near, family, named};
 use dialectic_record::debate::{
-    ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, SynthesisMethod,
+    AgentSettings, ArenaSettings, DebateSettings, ModelLimits, ProviderSettings, ResultKind, Settings, SynthesisMethod,
 };
 use dialectic_record::protocol::Protocol;
 
+use super::choice::{OwnProviders, with_provider};
 use super::error::Diagnostics;
 use super::layers::laid_over;
-use super::programs;
+use super::schema;
 
 /// The `debate` section over the defaults.
 pub(super) fn debate(tree: &Value, findings: &mut Diagnostics) -> DebateSettings {
@@ -79,7 +84,7 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
         if name.trim().is_empty() {
             findings.problem(path.clone(), "a provider needs a name");
         }
-        if let Some(program) = programs::program(name, entry, &path, findings) {
+        if let Some(program) = program(name, entry, &path, findings) {
             providers.insert(name.clone(), program);
             continue;
         }
@@ -101,14 +106,14 @@ pub(super) fn providers(section: &Value, findings: &mut Diagnostics) -> BTreeMap
             None => {}
         }
         // Not quoted: people sometimes put the key itself here.
-        if provider.api_key_env.as_deref().is_some_and(|variable| !headers::is_variable_name(variable)) {
+        if provider.api_key_env.as_deref().is_some_and(|variable| !is_variable_name(variable)) {
             findings.problem(
                 path.key("apiKeyEnv"),
                 "must be the name of the environment variable that holds the key, not the key",
             );
         }
         for (header, value) in &provider.headers {
-            if let Some(fault) = headers::fault(header, value) {
+            if let Some(fault) = header_fault(header, value) {
                 findings.problem(path.key("headers").key(header), fault);
             }
         }
@@ -137,4 +142,145 @@ pub(super) fn prices(section: &Value, findings: &mut Diagnostics) -> BTreeMap<St
         prices.insert(model.clone(), price);
     }
     prices
+}
+
+/// The value of `type` of a program.
+const COMMAND: &str = "command";
+
+/// All keys of a program except `type`.
+fn program_keys() -> Vec<String> {
+    let schema = schema::schema_of::<ProgramSettings>();
+    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}
+
+/// Adds the keys of programs to the schema of a configuration.
+pub(super) fn describe(schema: &mut Value) {
+    let program = schema::schema_of::<ProgramSettings>();
+    for (key, of_program) in program["properties"].as_object().into_iter().flatten() {
+        schema["$defs"]["Provider"]["properties"][key] = of_program.clone();
+    }
+    schema["$defs"]["Provider"]["properties"]["type"] = json!({
+        "description": "`command` for a program that replaces a server.",
+        "enum": [COMMAND],
+    });
+    for (name, definition) in program["$defs"].as_object().into_iter().flatten() {
+        schema["$defs"][name] = definition.clone();
+    }
+}
+
+/// Whether an entry of `providers` is a program. An entry named like a built-in program is one, unless it describes a
+/// server, as files written before programs existed may do.
+fn describes_program(name: &str, entry: &Value) -> bool {
+    entry["type"] == COMMAND || program_preset(name).is_some() && entry["baseUrl"].is_null()
+}
+
+pub(super) fn own_providers(tree: &Value) -> OwnProviders {
+    let entries = tree["providers"].as_object().into_iter().flatten();
+    entries.map(|(name, entry)| (name.clone(), entry["type"] == COMMAND)).collect()
+}
+
+/// Splits models' names into provider and model, if an agent or the judge has a model and no provider.
+pub(super) fn named_by_models(mut tree: Value, own: &OwnProviders) -> Value {
+    let name = |entry: &mut Value| {
+        let meant = entry["model"].as_str().and_then(|model| with_provider(model, own));
+        if let Some(served) = meant.filter(|_| entry["provider"].is_null()) {
+            (entry["provider"], entry["model"]) = (served.provider.into(), served.model.into());
+        }
+    };
+    let agents = tree.get_mut("agents").and_then(Value::as_array_mut);
+    agents.into_iter().flatten().filter(|entry| entry.is_object()).for_each(name);
+    tree.get_mut("judge").into_iter().filter(|entry| entry.is_object()).for_each(name);
+    tree
+}
+
+/// The program that an entry describes; `None` for a server.
+fn program(name: &str, entry: &Value, path: &KeyPath, findings: &mut Diagnostics) -> Option<ProviderSettings> {
+    let of_programs = program_keys();
+    let (own, other): (Map<String, Value>, Map<String, Value>) = entry
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != "type")
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .partition(|(key, _)| of_programs.contains(key));
+    if !describes_program(name, entry) {
+        for key in own.keys() {
+            findings.problem(
+                path.key(key),
+                "only applies to command providers; add `\"type\": \"command\"` to make this one",
+            );
+        }
+        return None;
+    }
+    if preset(name).is_some() {
+        findings.problem(path.key("type"), format!("cannot be a program: `{name}` is a built-in server"));
+    }
+    for key in other.keys() {
+        findings.problem(path.key(key), "only applies to servers, and this is a program");
+    }
+    let program: ProgramSettings = laid_over(&ProgramSettings::default(), &own.into(), path, findings);
+    if program_preset(name).is_none() && program.argv.is_empty() {
+        findings.problem(path.key("argv"), "is missing: the program and its arguments");
+    }
+    Some(ProviderSettings { program: Some(Arc::new(program)), ..ProviderSettings::default() })
+}
+
+/// The configuration file that leads to these settings, including programs.
+pub(super) fn with_programs(settings: &Settings) -> Value {
+    let mut all = serde_json::to_value(settings).unwrap_or_default();
+    for (name, entry) in &settings.providers {
+        if let Some(program) = entry.program.as_deref() {
+            let mut entry = serde_json::to_value(program).unwrap_or_default();
+            entry["type"] = COMMAND.into();
+            all["providers"][name] = entry;
+        }
+    }
+    all
+}
+
+/// Warns of models that are retired on `day`, and of output limits above a model's maximum.
+pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
+    let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for agent in settings.everybody() {
+        let since = facts_of(agent, settings).and_then(|facts| facts.retires).filter(|since| *since <= day);
+        if let Some(since) = since {
+            let of_model = retired.entry((&agent.provider, &agent.model)).or_insert((since, Vec::new()));
+            of_model.1.push(agent.id.as_str());
+        }
+        let is_program = is_program(&agent.provider, &settings.providers);
+        if !agent.tools.is_empty() && (is_program || agent.provider == HOST) {
+            let provider = if is_program { "a program" } else { "the host" };
+            warnings.push(format!("`{}` has tools, but its provider is {provider}, which supports none", agent.id));
+        }
+        if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
+            && asked > most
+        {
+            let AgentSettings { id, model, .. } = agent;
+            warnings
+                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), but `{model}` writes at most {most}"));
+        }
+    }
+    for ((provider, model), (since, users)) in retired {
+        let near = named(&current_near(provider, model, day));
+        let instead = if near.is_empty() { String::new() } else { format!("; similar current models: {near}") };
+        let users = users.join(", ");
+        warnings.push(format!(
+            "`{model}` was retired by {provider} on {since}: its calls will fail (used by {users}){instead}"
+        ));
+    }
+    warnings
+}
+
+/// A warning if all agents and the judge belong to one family of models, with advice. `None` if they do not, if their
+/// family is unknown, or if no model is called.
+pub fn one_family(settings: &Settings) -> Option<String> {
+    let called = settings.everybody().filter(|agent| agent.provider != OFFLINE);
+    let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
+    let families: Vec<&str> = families?.into_iter().collect();
+    let [family] = families.as_slice() else { return None };
+    Some(format!(
+        "All agents and the judge belong to one family of models ({family}). Mixed panels debate better: \
+             give one agent, or the judge, a `provider` and `model` of another family."
+    ))
 }

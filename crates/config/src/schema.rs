@@ -16,7 +16,7 @@ use dialectic_record::prompt::Role;
 use dialectic_record::protocol::Protocol;
 
 use super::check::follow;
-use super::programs;
+use super::rules;
 
 /// The schema of a project's configuration.
 pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
@@ -25,7 +25,7 @@ pub(super) static CONFIG: LazyLock<Value> = LazyLock::new(|| {
     let required = schema["$defs"]["Price"]["required"].clone();
     strip(&mut schema, &["default", "required"]);
     schema["$defs"]["Price"]["required"] = required;
-    programs::describe(&mut schema);
+    rules::describe(&mut schema);
     strip(&mut schema, &["default"]);
     for key in ["provider", "model"] {
         schema["properties"][key] = json!({

@@ -17,7 +17,7 @@ use super::load::{ResolveContext, Usual, resolve};
 use super::load::{parent, role_files};
 use super::overrides::Overrides;
 use super::read::{ConfigDocument, read};
-use super::{programs, schema};
+use super::{rules, schema};
 
 /// The file, in the user's directory.
 const FILE: &str = "config.json";
@@ -71,7 +71,7 @@ pub fn usual_color(environment: &Environment) -> Option<String> {
 pub fn usual_model(environment: &Environment) -> Option<(String, String)> {
     let ModelPreference { provider, model } = {
         let tree = document(environment).ok()??.tree;
-        ModelPreference::of_file(&tree).with_provider_named(&programs::names(&tree))
+        ModelPreference::of_file(&tree).with_provider_named(&rules::own_providers(&tree))
     };
     let provider = provider?;
     let model = model.or_else(|| Some(ServedModel::by(&provider)?.model))?;
@@ -114,7 +114,7 @@ fn document(environment: &Environment) -> Result<Option<ConfigDocument>, ConfigE
 pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>, ConfigError> {
     let Some(document) = document(environment)? else { return Ok(None) };
     let path = document.path.clone();
-    let own = programs::names(&document.tree);
+    let own = rules::own_providers(&document.tree);
     let preference = ModelPreference::of_file(&document.tree).with_provider_named(&own);
     let usual = Usual { preference, path: Some(path.clone()) };
     let context = ResolveContext {
@@ -127,7 +127,7 @@ pub(super) fn read_user(environment: &Environment) -> Result<Option<UserConfig>,
         is_expected: false,
     };
     let mut layers = Layers::default();
-    layers.push(ValueSource::File(path.clone()), programs::named_by_models(document.tree.clone(), &own));
+    layers.push(ValueSource::File(path.clone()), rules::named_by_models(document.tree.clone(), &own));
     let mut resolved = resolve(layers, &context, document.findings());
     let names = provider_names(&resolved.settings.providers);
     let provider = usual.preference.provider.as_deref();

@@ -134,7 +134,7 @@ impl Git {
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.root).env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
-        // Searched again, so that git checks its owner; but its working tree is here, whatever `core.worktree` says.
+        // Git must find the repository itself to check its owner, but `core.worktree` must not move the working tree.
         command.env("GIT_WORK_TREE", &self.root);
         for (name, value) in [
             ("GIT_OPTIONAL_LOCKS", "0"),

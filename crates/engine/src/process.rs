@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use crate::tools::Excerpt;
 use dialectic_llm::command::ProcessGroup;
 
 /// The time for output after the command has ended, since a background process can keep the pipe open.
@@ -29,15 +30,6 @@ pub struct Limited<'a> {
     pub without: &'a BTreeSet<String>,
 }
 
-/// The output of a successful command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
-    /// The standard output, with invalid UTF-8 replaced.
-    pub text: String,
-    /// Whether its output was cut.
-    pub cut: bool,
-}
-
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -48,14 +40,14 @@ pub enum ProcessError {
     #[error("it was stopped because it took longer than {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It ended with a status other than 0.
-    #[error("it failed ({status}){}", behind(complaint))]
+    #[error("it failed ({status}){}", after_colon(complaint))]
     Failed { status: std::process::ExitStatus, complaint: String },
     /// The output could not be read.
     #[error("its output cannot be read: {0}")]
     Unreadable(#[source] io::Error),
 }
 
-fn behind(text: &str) -> String {
+fn after_colon(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
@@ -81,12 +73,12 @@ fn cmd_arguments(command: &str) -> String {
     format!("/D /S /C \"{command}\"")
 }
 
-/// Runs a command to its end. Its process group is killed when the future is dropped, and when the command ends or
+/// Runs a command to its end, and returns its standard output, with invalid UTF-8 replaced. Its process group is killed when the future is dropped, and when the command ends or
 /// exceeds its time limit.
 ///
 /// # Errors
 /// It cannot be started, fails, or takes too long.
-pub async fn run(limited: &Limited<'_>) -> Result<Printed, ProcessError> {
+pub async fn run(limited: &Limited<'_>) -> Result<Excerpt, ProcessError> {
     let mut command = shell(limited.command);
     command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -100,7 +92,7 @@ pub async fn run(limited: &Limited<'_>) -> Result<Printed, ProcessError> {
     }
 }
 
-async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Printed, ProcessError> {
+async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Excerpt, ProcessError> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
@@ -136,7 +128,7 @@ async fn finish(child: &mut Child, limited: &Limited<'_>) -> Result<Printed, Pro
         return Err(ProcessError::Failed { status, complaint: said.into_text().0 });
     }
     let (text, cut) = output.into_text();
-    Ok(Printed { text, cut })
+    Ok(Excerpt { text, cut })
 }
 
 /// The kept beginning of a stream.
@@ -203,7 +195,7 @@ mod unix_tests {
         input: Option<&[u8]>,
         limit: Duration,
         keep: usize,
-    ) -> Result<Printed, ProcessError> {
+    ) -> Result<Excerpt, ProcessError> {
         let without = BTreeSet::from(["PATH_OF_A_KEY".to_owned(), "HOME".to_owned()]);
         run(&Limited { command, input, limit, keep, without: &without }).await
     }
@@ -213,11 +205,11 @@ mod unix_tests {
     #[tokio::test]
     async fn what_is_printed_is_kept_up_to_the_bound_and_the_command_never_waits() {
         let printed = run_it("printf 'a\\303\\251b'", None, LONG, 100).await.unwrap();
-        assert_eq!(printed, Printed { text: "aéb".to_owned(), cut: false });
+        assert_eq!(printed, Excerpt { text: "aéb".to_owned(), cut: false });
         let printed = run_it("printf 'a\\303\\251b'", None, LONG, 2).await.unwrap();
-        assert_eq!(printed, Printed { text: "a".to_owned(), cut: true });
+        assert_eq!(printed, Excerpt { text: "a".to_owned(), cut: true });
         let printed = run_it("head -c 3000000 /dev/zero | tr '\\0' x", None, LONG, 10).await.unwrap();
-        assert_eq!(printed, Printed { text: "x".repeat(10), cut: true });
+        assert_eq!(printed, Excerpt { text: "x".repeat(10), cut: true });
     }
 
     #[tokio::test]

@@ -274,7 +274,7 @@ impl Caller {
 
     /// The usage with its cost; a stated cost takes precedence over the price table.
     fn spent(&self, request: &Request, usage: StatedUsage) -> AttemptUsage {
-        // A free model costs nothing, whatever its usage.
+        // A free model costs nothing, regardless of its usage.
         let priced = self.price.and_then(|price| match usage.tokens {
             Some(tokens) => Some(price.cost(tokens)),
             None => price.is_free().then_some(Usd::ZERO),

@@ -37,7 +37,7 @@ pub struct Live<'a> {
     pub further: Option<&'a dyn Further>,
 }
 
-/// Permits another request of an attempt after one that may be billed, since the reservation was for one.
+/// Permits a further request of an attempt after one that may be billed: the reservation covers a single request.
 pub trait Further: Send + Sync {
     /// Charges the failed request and reserves money for another. Returns the new output limit in tokens, if there is a
     /// cost limit.

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::args::{ContinueArgs, DebateArg, RunArgs};
 use crate::cli::questions::{Given, GivenAnswer, OnQuestions};
-use crate::cli::session::{debates, env_file};
+use crate::cli::session::debates;
 use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
@@ -67,7 +67,7 @@ pub(super) struct TypedAnswers {
 pub(in crate::cli) fn run(args: &AnswerArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
     let typed = read(args, terminal)?;
-    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(args.run.env_file.as_deref())?;
     let can_ask = !args.run.detach && io::stdin().is_terminal() && io::stderr().is_terminal();
     let order = ResumeOrder {
         environment: &environment,

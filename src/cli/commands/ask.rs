@@ -11,7 +11,7 @@ use crate::cli::args::{CallsArgs, VouchArgs, dollars};
 use crate::cli::dialogue::agree;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt, end_soon, give_way, interrupt};
 use crate::cli::latest::{is_debate, or_latest_said};
-use crate::cli::session::{config_files, debates, env_file, own, runner};
+use crate::cli::session::{config_files, debates, own, runner};
 use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -66,7 +66,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     };
     let question = read(question, terminal)?;
     let entry = or_latest_said(name, "ask", terminal)?;
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
     // Older versions saved no settings, so the judge then comes from the configuration.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::cli::args::ConfigFileArgs;
 use crate::cli::examples::examples;
-use crate::cli::session::{config_files, env_file};
+use crate::cli::session::config_files;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::trace::TraceDestination;
@@ -146,7 +146,7 @@ fn read(
     file: &ConfigFileArgs,
     terminal: &mut Terminal,
 ) -> Result<(Loaded, Environment), Error> {
-    let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
+    let environment = capture_environment(file.env_file.as_deref())?;
     let loaded = config_files(path, &environment).load(&Overrides::default())?;
     terminal.warnings(&loaded.warnings);
     Ok((loaded, environment))

@@ -9,14 +9,14 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, choice, dollars};
-use crate::cli::session::{Session, config_files, env_file, is_first_debate, runner};
+use crate::cli::session::{Session, config_files, is_first_debate, runner};
 use crate::cli::terminal::Terminal;
 use crate::cli::{dialogue, stdin};
 use crate::error::Error;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::sanitize::one_line;
-use dialectic_config::{Loaded, ModelChoice, Overrides, Switch, capture_environment, model_warnings};
+use dialectic_config::{Loaded, ModelChoice, Overrides, capture_environment, model_warnings};
 use dialectic_engine::agent::price_of;
 use dialectic_engine::engine::{check_prices, check_problem, check_purchase, check_windows};
 use dialectic_engine::runner::{Runner, Spec};
@@ -150,7 +150,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;
-    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(args.run.env_file.as_deref())?;
     let files = config_files(args.config.as_ref(), &environment);
     let Loaded { settings, warnings, choice, hooks, .. } = files.load(&overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
@@ -208,19 +208,18 @@ fn say(choice: Option<&ModelChoice>, spec: &Spec, reads_stdin: bool, terminal: &
 }
 
 fn overrides(args: &DebateArgs) -> Overrides {
-    let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
     Overrides {
         agents: args.agents.clone(),
         model: args.models.model.clone(),
         judge_model: args.models.judge_model.clone(),
-        mixed: switch(args.mixed),
+        mixed: args.mixed,
         rounds: args.rounds,
         until: args.until,
         protocol: args.protocol.clone(),
         check: args.check,
-        quick: switch(args.quick),
-        clarify: switch(args.clarify),
-        offline: switch(args.offline),
+        quick: args.quick,
+        clarify: args.clarify,
+        offline: args.offline,
         max_cost: args.max_cost,
         max_calls: args.calls.max_calls,
         context_dir: args.context.clone(),

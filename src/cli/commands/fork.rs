@@ -7,13 +7,11 @@ use clap::Args;
 use crate::cli::args::{CallsArgs, ModelArgs, RunArgs, VouchArgs, dollars};
 use crate::cli::dialogue;
 use crate::cli::latest::or_latest_said;
-use crate::cli::session::{Session, config_files, env_file, own, runner};
+use crate::cli::session::{Session, config_files, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::money::Usd;
-use dialectic_config::{
-    Overrides, SettingChange, Switch, capture_environment, change_settings, check_changes, model_warnings,
-};
+use dialectic_config::{Overrides, SettingChange, capture_environment, change_settings, check_changes, model_warnings};
 use dialectic_engine::engine::check_prices;
 use dialectic_engine::runner::RunnerError;
 use dialectic_record::debate::{DebateId, Event, ForkPoint, ResultKind, Settings};
@@ -69,13 +67,13 @@ pub(in crate::cli) struct ForkArgs {
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest_said(args.debate.as_deref(), "fork", terminal)?;
-    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(args.run.env_file.as_deref())?;
     let runner = runner(environment.clone())?;
     let at = point(args, &entry)?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
     let branch = runner.branch(&entry, &at, &own(&args.vouch, &files)?)?;
     let parent = branch.parent().clone();
-    let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
+    let offline = args.offline;
     let ModelArgs { model, judge_model } = args.models.clone();
     let (max_cost, max_calls) = (args.max_cost, args.calls.max_calls);
     let overrides = Overrides { model, judge_model, offline, max_cost, max_calls, ..Overrides::default() };

@@ -16,7 +16,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::{OFFLINE, PRESETS, preset};
 use dialectic_config::{
-    ConfigError, NoKey, Overrides, ServedModel, Switch, UserPrograms, user_path, user_programs, users_environment,
+    ConfigError, NoKey, Overrides, ServedModel, UserPrograms, user_path, user_programs, users_environment,
     with_provider,
 };
 use dialectic_engine::access::{Environment, ProgramThere, endpoint, key_variable, programs_there, url_fault};
@@ -129,7 +129,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
 
 /// The calls and the cost of a first debate, as `debate` reports them; `None` if it cannot run here.
 fn first_debate(environment: &Environment) -> Option<String> {
-    let overrides = Overrides { quick: Switch::On, ..Overrides::default() };
+    let overrides = Overrides { quick: true, ..Overrides::default() };
     let settings = config_files(None, environment).load(&overrides).ok()?.settings;
     let protocol = Protocol::named(&settings.debate.protocol)?;
     let spec = Spec::new(PROBLEM, protocol, settings);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::args::dollars;
 use crate::cli::detach;
-use crate::cli::session::{config_files, debates, env_file, runner};
+use crate::cli::session::{config_files, debates, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::mcp::{Limits, Options, serve};
@@ -47,7 +47,7 @@ pub(in crate::cli) struct McpArgs {
 pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Its tools run debates that outlive the client.
     detach::check()?;
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     // Finds a faulty configuration now, not at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;

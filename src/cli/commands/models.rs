@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::archive::Archive;
 use crate::cli::args::ConfigFileArgs;
 use crate::cli::dialogue::Dialogue;
-use crate::cli::session::{config_files, debates, env_file};
+use crate::cli::session::{config_files, debates};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::figures::{counted, named_cost, thousands};
@@ -104,7 +104,7 @@ impl Listener for Nobody {
 }
 
 pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
+    let environment = capture_environment(args.file.env_file.as_deref())?;
     let files = config_files(args.file.config.as_ref(), &environment);
     let Loaded { settings, warnings, choice, .. } = files.load(&Overrides::default())?;
     terminal.warnings(&warnings);

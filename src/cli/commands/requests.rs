@@ -11,7 +11,7 @@ use crate::cli::args::{DebateArg, KeyArgs, NewestArg};
 use crate::cli::conclusion::{still_running, verdict};
 use crate::cli::detach;
 use crate::cli::latest::or_latest;
-use crate::cli::session::{config_files, debates, env_file, own, runner};
+use crate::cli::session::{config_files, debates, own, runner};
 use crate::cli::stdin::{self, MIB};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
@@ -154,7 +154,7 @@ pub(in crate::cli) fn reply(args: &ReplyArgs, terminal: &mut Terminal) -> Result
         let first = answered(&entry, &args.request)?;
         return Err(first.unwrap_or_else(|| not_open(&args.request, &open)).into());
     };
-    let environment = capture_environment(&env_file(args.keys.env_file.as_ref()))?;
+    let environment = capture_environment(args.keys.env_file.as_deref())?;
     let vouch = &args.keys.going_on.vouch;
     let own = own(vouch, &config_files(vouch.config.as_ref(), &environment))?;
     let path = args.file.as_deref().unwrap_or(Path::new("-"));

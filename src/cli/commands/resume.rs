@@ -6,7 +6,7 @@ use crate::cli::args::{ContinueArgs, RunArgs};
 use crate::cli::dialogue::{self, Dialogue};
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::questions::OnQuestions;
-use crate::cli::session::{Session, config_files, debates, env_file, own, runner};
+use crate::cli::session::{Session, config_files, debates, own, runner};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use dialectic_base::markdown::truncate;
@@ -61,7 +61,7 @@ pub(super) struct ResumeOrder<'a> {
 }
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(args.run.env_file.as_deref())?;
     let entry = match &args.debate {
         Some(name) => debates()?.find(name)?,
         None => match agreed(&runner(environment.clone())?, &environment, args, terminal)? {

@@ -17,8 +17,8 @@ use dialectic_base::figures::{counted, list};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, calls_models};
 use dialectic_config::{
-    ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, EnvFile, Loaded, Overrides, Switch, capture_environment,
-    debates_directory, model_warnings, process_environment, users_environment,
+    ConfigError, ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, capture_environment, debates_directory,
+    model_warnings, process_environment, users_environment,
 };
 use dialectic_engine::access::{Environment, is_program, is_trusted};
 use dialectic_engine::runner::Spec;
@@ -337,7 +337,7 @@ fn environment(
     terminal: &mut Terminal,
 ) -> Result<Environment, Error> {
     if let Some(path) = &args.run.env_file {
-        return Ok(capture_environment(&EnvFile::Named(path.clone()))?);
+        return Ok(capture_environment(Some(path))?);
     }
     let path = directory.join(ENV_FILE);
     if !path.exists() && !path.is_symlink() {
@@ -360,22 +360,21 @@ fn environment(
             }
         };
     if is_own {
-        return Ok(capture_environment(&EnvFile::Default)?);
+        return Ok(capture_environment(None)?);
     }
     terminal.notice("Not reading .env: it may be part of the change; to read it: --env-file .env");
     Ok(users_environment()?)
 }
 
 fn overrides(args: &ReviewArgs) -> Overrides {
-    let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
     Overrides {
         agents: args.agents.clone(),
         model: args.models.model.clone(),
         judge_model: args.models.judge_model.clone(),
-        mixed: switch(args.mixed),
+        mixed: args.mixed,
         rounds: Some(REVIEW.default_rounds),
         protocol: Some(REVIEW.name.to_owned()),
-        offline: switch(args.offline),
+        offline: args.offline,
         max_cost: args.max_cost,
         max_calls: args.calls.max_calls,
         ..Overrides::default()

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::args::dollars;
 use crate::cli::interrupt::Interrupts;
-use crate::cli::session::{debates, env_file};
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
 use crate::serve::{DebateInputs, ServeOptions, Server, ServerHost, Watched};
@@ -71,7 +71,7 @@ pub(in crate::cli) struct ServeArgs {
 const PLACES: usize = 3;
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // Finds a faulty configuration now, not at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Price;
 use dialectic_engine::agent::{Panel, timeouts_of};
-use dialectic_engine::engine::{Engine, OnOutage, RunCommand, RunEnding};
+use dialectic_engine::engine::{Engine, RunCommand, RunEnding};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, Reply, Request};
 use dialectic_record::debate::{Created, Debate, DebateId, Event, FORMAT_VERSION, PanelInfo, Recorded, Settings};
 use dialectic_record::protocol::Protocol;
@@ -146,13 +146,13 @@ pub(crate) async fn run_until(
     signals: Signals,
     cancel: CancellationToken,
 ) -> (RunEnding, Debate) {
-    run_engine(settings, panel, seed, signals, cancel, OnOutage::Pause).await
+    run_engine(settings, panel, seed, signals, cancel, false).await
 }
 
 /// Runs a debate that pauses or waits when a server is gone that it needs.
-pub(crate) async fn run_through(settings: &Settings, panel: Panel, on: OnOutage) -> (RunEnding, Debate) {
+pub(crate) async fn run_through(settings: &Settings, panel: Panel, waits: bool) -> (RunEnding, Debate) {
     let signals = Signals::new(PanelInfo::new(settings, protocol(settings).infos()));
-    run_engine(settings, panel, 1, signals, CancellationToken::new(), on).await
+    run_engine(settings, panel, 1, signals, CancellationToken::new(), waits).await
 }
 
 async fn run_engine(
@@ -161,12 +161,13 @@ async fn run_engine(
     seed: u64,
     signals: Signals,
     cancel: CancellationToken,
-    on: OnOutage,
+    waits: bool,
 ) -> (RunEnding, Debate) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");
-    let mut engine = Engine::new(protocol(settings), panel, record, &[], signals, cancel, untold()).on_outage(on);
+    let mut engine =
+        Engine::new(protocol(settings), panel, record, &[], signals, cancel, untold()).waiting_for_servers(waits);
     let clock = push_clock();
     let ending = engine.run().await.expect("the debate can be saved");
     clock.abort();

@@ -96,7 +96,7 @@ fn every_value_is_shown_with_its_source() {
         &json!({"rounds": 2, "summarization": {"threshold": 9}}),
         &json!({"providers": {"ollama": {"baseUrl": "http://gpu:1/v1"}}}),
     );
-    let overrides = Overrides { rounds: Some(4), clarify: Switch::On, ..Default::default() };
+    let overrides = Overrides { rounds: Some(4), clarify: true, ..Default::default() };
     let environment =
         Environment::from_pairs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OPENAI_API_KEY", "sk-hunter2")]);
     let loaded = load_with(config.to_string().as_bytes(), &overrides, &environment).unwrap();
@@ -156,7 +156,7 @@ fn what_was_replaced_is_not_said_to_be_the_files() {
     assert_eq!(*source("agents[0].role"), ValueSource::BuiltIn);
     assert_eq!(*source("agents[0].model"), ValueSource::BuiltIn);
     assert_eq!(*source("agents[0].provider"), ValueSource::File("c.json".into()));
-    let overrides = Overrides { offline: Switch::On, ..Default::default() };
+    let overrides = Overrides { offline: true, ..Default::default() };
     let loaded = load_with(config.to_string().as_bytes(), &overrides, &Environment::default()).unwrap();
     let rows = show(&loaded, &Environment::default());
     let judge = rows.iter().find(|row| row.path == "judge.model").unwrap();

@@ -309,7 +309,7 @@ fn the_command_line_wins() {
     let overrides = Overrides {
         rounds: Some(7),
         protocol: Some("arena".to_owned()),
-        clarify: Switch::On,
+        clarify: true,
         max_cost: Some(Usd::from_dollars(2.0)),
         ..Default::default()
     };
@@ -323,7 +323,7 @@ fn the_command_line_wins() {
 
 #[test]
 fn offline_replaces_every_model_and_needs_no_key() {
-    let overrides = Overrides { offline: Switch::On, ..Default::default() };
+    let overrides = Overrides { offline: true, ..Default::default() };
     let nothing = Environment::default();
     let settings = load_with(with(&json!({})).to_string().as_bytes(), &overrides, &nothing).unwrap().settings;
     for agent in settings.agents.iter().chain([&settings.judge]) {

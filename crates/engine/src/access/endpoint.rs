@@ -1,16 +1,21 @@
-//! The address and headers of a provider's calls, from preset, configured entry and environment.
+//! The address, headers and key of a provider's calls, from preset, configured entry and environment; and whether the
+//! environment holds the keys of the providers in use, before anything is paid.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
 
+use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::SecretString;
 
 use dialectic_base::provider::{ApiKind, OPENROUTER, PRESETS, Preset, preset};
+use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::command::{PROGRAMS, ProgramFault, program_preset};
 use dialectic_llm::openai::Endpoint;
 use dialectic_record::debate::{ProviderSettings, Settings};
 
-use super::environment::Environment;
-use super::headers;
+use super::environment::{Environment, TOKEN};
+use super::program::is_program;
 
 /// A provider that cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -144,7 +149,7 @@ pub fn endpoint(
     }
     let mut headers = Vec::new();
     for (header, value) in outline.headers() {
-        let value = headers::expand(value, environment).map_err(|variable| ProviderAccessError::UnsetVariable {
+        let value = expand(value, environment).map_err(|variable| ProviderAccessError::UnsetVariable {
             name: name.clone(),
             header: header.to_owned(),
             variable,
@@ -199,8 +204,201 @@ pub fn is_on_this_machine(url: &str) -> bool {
     })
 }
 
+/// A part of a header's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HeaderPart<'a> {
+    Text(&'a str),
+    Variable(&'a str),
+}
+
+/// The fault of a configured header; never contains its value.
+pub fn header_fault(name: &str, value: &str) -> Option<String> {
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return Some("is not a valid header name".to_owned());
+    }
+    let Some(pieces) = pieces(value) else {
+        return Some("has a `${` without the name of an environment variable and `}`".to_owned());
+    };
+    let has_variable = pieces.iter().any(|piece| matches!(piece, HeaderPart::Variable(_)));
+    if !has_variable && (names_a_secret(name) || looks_like_a_secret(value)) {
+        return Some("contains a secret: put it into the environment and write `${NAME}` here".to_owned());
+    }
+    HeaderValue::from_str(value).is_err().then(|| "contains characters that a header does not allow".to_owned())
+}
+
+/// The environment variables that a value refers to.
+fn variables(value: &str) -> Vec<&str> {
+    let named = pieces(value).into_iter().flatten().filter_map(|piece| match piece {
+        HeaderPart::Variable(name) => Some(name),
+        HeaderPart::Text(_) => None,
+    });
+    named.collect()
+}
+
+/// The value with its variables expanded; the error is the first unset variable.
+fn expand(value: &str, environment: &Environment) -> Result<SecretString, String> {
+    let Some(pieces) = pieces(value) else { return Ok(SecretString::from(value)) };
+    let mut expanded = String::new();
+    for piece in pieces {
+        match piece {
+            HeaderPart::Text(text) => expanded.push_str(text),
+            HeaderPart::Variable(name) => expanded.push_str(environment.get(name).ok_or_else(|| name.to_owned())?),
+        }
+    }
+    Ok(SecretString::from(expanded))
+}
+
+/// Whether a text is a valid name of an environment variable.
+pub fn is_variable_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Splits a value; `None` if a `${` is not followed by a name and `}`.
+fn pieces(value: &str) -> Option<Vec<HeaderPart<'_>>> {
+    let mut pieces = Vec::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, following) = after.split_once('}')?;
+        if !is_variable_name(name) {
+            return None;
+        }
+        pieces.extend([HeaderPart::Text(before), HeaderPart::Variable(name)]);
+        rest = following;
+    }
+    pieces.push(HeaderPart::Text(rest));
+    Some(pieces)
+}
+
+fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    ["authorization", "api-key", "apikey", "token", "cookie", "secret", "password", "credential"]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+fn looks_like_a_secret(value: &str) -> bool {
+    let value = value.trim().to_ascii_lowercase();
+    ["bearer ", "basic ", "sk-"].iter().any(|start| value.starts_with(start))
+}
+
+/// Variables with credentials for trace exporters.
+const OF_TRACES: [&str; 4] =
+    ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+
+/// Required environment variables that are not set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", sentence(missing))]
+pub struct MissingKeys {
+    /// The missing variables, at least one.
+    pub missing: Vec<MissingKey>,
+    /// A file that has one of them, but is not trusted.
+    pub untrusted: Option<PathBuf>,
+}
+
+/// A required environment variable that is not set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingKey {
+    /// The provider that needs it.
+    pub provider: String,
+    pub variable: String,
+    /// The ids of the agents that use the provider, and the judge's.
+    pub agents: Vec<String>,
+}
+
+impl fmt::Display for MissingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { provider, variable, agents } = self;
+        write!(f, "{variable} (provider `{provider}`, needed by {})", agents.join(", "))
+    }
+}
+
+fn sentence(missing: &[MissingKey]) -> String {
+    if let [key] = missing {
+        return format!("missing environment variable {key}");
+    }
+    let keys: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    format!("missing environment variables:\n  {}", keys.join("\n  "))
+}
+
+/// Checks that every provider in use has its key and the variables of its headers.
+///
+/// # Errors
+/// Everything that is missing.
+pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<(), MissingKeys> {
+    let everybody = settings.everybody();
+    let users = everybody.map(|agent| (agent.id.as_str(), agent.provider.as_str()));
+    missing_keys_of(users, &settings.providers, environment)
+}
+
+/// The variable with a provider's key; `None` if it needs none.
+pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
+    Outline::of(provider, providers)?.api_key_env()
+}
+
+/// Variables withheld from the user's programs: keys of providers, values of their headers, and credentials of trace
+/// exporters.
+pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTreeSet<String> {
+    let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
+    let configured = providers.values().flat_map(|provider| {
+        let in_headers = provider.headers.values().flat_map(|value| variables(value)).map(str::to_owned);
+        provider.api_key_env.clone().into_iter().chain(in_headers)
+    });
+    presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
+}
+
+/// The values that no text may contain: those of [`secret_variables`], and the server's token.
+pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
+    let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
+    KnownKeys::new(variables.flat_map(|variable| {
+        let values: Vec<_> = environment.values(&variable).collect();
+        values.into_iter().map(move |value| (variable.clone(), value))
+    }))
+}
+
+/// [`missing_keys`] for any users of providers: pairs of an id and its provider.
+///
+/// # Errors
+/// Everything that is missing.
+pub fn missing_keys_of<'a>(
+    users: impl IntoIterator<Item = (&'a str, &'a str)>,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> Result<(), MissingKeys> {
+    let mut by_provider: Vec<(&str, Vec<String>)> = Vec::new();
+    for (id, provider) in users {
+        match by_provider.iter_mut().find(|(name, _)| *name == provider) {
+            Some((_, ids)) => ids.push(id.to_owned()),
+            None => by_provider.push((provider, vec![id.to_owned()])),
+        }
+    }
+    let mut missing: Vec<MissingKey> = Vec::new();
+    for (provider, agents) in by_provider {
+        // A program has a login of its own.
+        let server = Outline::of(provider, providers).filter(|_| !is_program(provider, providers));
+        let Some(outline) = server else { continue };
+        let headers = outline.headers();
+        let of_headers = headers.iter().flat_map(|(_, value)| variables(value));
+        let unset = of_headers.filter(|variable| !environment.has(variable));
+        let key = outline.api_key_env().filter(|_| outline.key(environment).is_none());
+        for variable in key.into_iter().chain(unset) {
+            if !missing.iter().any(|key| key.variable == variable && key.provider == provider) {
+                let (provider, variable) = (provider.to_owned(), variable.to_owned());
+                missing.push(MissingKey { provider, variable, agents: agents.clone() });
+            }
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let untrusted = missing.iter().find_map(|key| environment.untrusted_file_of(&key.variable)).map(Path::to_owned);
+    Err(MissingKeys { missing, untrusted })
+}
+
 #[cfg(test)]
 mod tests {
+    use dialectic_record::debate::default_settings;
     use secrecy::ExposeSecret;
 
     use super::*;
@@ -295,6 +493,100 @@ mod tests {
             ("http://127.0.0.1.example", false),
         ] {
             assert_eq!(is_on_this_machine(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn variables_are_found_and_expanded() {
+        let environment = Environment::from_pairs([("A", "1"), ("B_2", "two")]);
+        assert_eq!(variables("x ${A} y ${B_2}"), ["A", "B_2"]);
+        assert_eq!(expand("x ${A} y ${B_2}$", &environment).unwrap().expose_secret(), "x 1 y two$");
+        assert_eq!(expand("${NO}", &environment).unwrap_err(), "NO");
+    }
+
+    #[test]
+    fn an_expanded_value_is_not_expanded_again() {
+        let environment = Environment::from_pairs([("A", "${B}"), ("B", "no")]);
+        assert_eq!(expand("${A}", &environment).unwrap().expose_secret(), "${B}");
+    }
+
+    #[test]
+    fn literal_secrets_are_refused_without_being_quoted() {
+        for (name, value) in [
+            ("Authorization", "abc123"),
+            ("X-API-Key", "abc123"),
+            ("x_auth_token", "abc123"),
+            ("Cookie", "abc123"),
+            ("X-Plain", "Bearer abc123"),
+            ("X-Plain", "sk-abc123"),
+        ] {
+            let fault = header_fault(name, value).unwrap();
+            assert!(fault.contains("${NAME}") && !fault.contains("abc123"), "{name}: {fault}");
+        }
+        assert_eq!(header_fault("Authorization", "Bearer ${KEY}"), None);
+        assert_eq!(header_fault("X-Title", "my team"), None);
+    }
+
+    #[test]
+    fn malformed_headers_are_refused() {
+        for (name, value) in [("X Y", "a"), ("", "a"), ("X", "${"), ("X", "${1}"), ("X", "${A"), ("X", "a\nb")] {
+            assert!(header_fault(name, value).is_some(), "{name:?}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn all_missing_keys_are_named_with_those_who_need_them() {
+        let mut settings = default_settings();
+        settings.agents[1].provider = "anthropic".to_owned();
+        let error = missing_keys(&settings, &Environment::default()).unwrap_err();
+        insta::assert_snapshot!(error, @r"
+        missing environment variables:
+          OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-kiss, judge-main)
+          ANTHROPIC_API_KEY (provider `anthropic`, needed by agent-performance)
+        ");
+        let one = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
+        let error = missing_keys(&settings, &one).unwrap_err();
+        insta::assert_snapshot!(error, @"missing environment variable ANTHROPIC_API_KEY (provider `anthropic`, needed by agent-performance)");
+    }
+
+    #[test]
+    fn a_key_that_is_set_to_nothing_is_missing() {
+        let empty = Environment::from_pairs([("OPENAI_API_KEY", "\n")]);
+        assert_eq!(missing_keys(&default_settings(), &empty).unwrap_err().missing.len(), 1);
+    }
+
+    #[test]
+    fn providers_without_a_key_need_none_and_unused_ones_are_not_asked() {
+        let mut settings = default_settings();
+        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+            agent.provider = "ollama".to_owned();
+        }
+        settings.judge.provider = "offline".to_owned();
+        let unused = ProviderSettings { api_key_env: Some("UNUSED_KEY".to_owned()), ..Default::default() };
+        settings.providers.insert("unused".to_owned(), unused);
+        assert_eq!(missing_keys(&settings, &Environment::default()), Ok(()));
+    }
+
+    #[test]
+    fn the_variables_of_headers_are_needed_too() {
+        let mut settings = default_settings();
+        let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
+        settings.providers.insert("openai".to_owned(), ProviderSettings { headers, ..Default::default() });
+        let environment = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
+        let error = missing_keys(&settings, &environment).unwrap_err();
+        assert_eq!(error.missing[0].variable, "TEAM");
+    }
+
+    #[test]
+    fn no_text_shows_a_key_what_a_header_carries_or_the_servers_token() {
+        let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
+        let providers = BTreeMap::from([("openai".to_owned(), ProviderSettings { headers, ..Default::default() })]);
+        let environment = Environment::from_pairs(
+            ["OPENAI_API_KEY", "TEAM", TOKEN, "EDITOR"].map(|name| (name, format!("the-secret-value-of-{name}"))),
+        );
+        let known = known_keys(&providers, &environment);
+        for (name, is_secret) in [("OPENAI_API_KEY", true), ("TEAM", true), (TOKEN, true), ("EDITOR", false)] {
+            assert_eq!(known.find(&format!("the-secret-value-of-{name}")), is_secret.then_some(name));
         }
     }
 }

@@ -10,8 +10,8 @@ use dialectic_llm::command::{Login, PROGRAMS, Program, ProgramFault, ProgramPres
 use dialectic_record::debate::ProviderSettings;
 
 use super::endpoint::ProviderAccessError;
+use super::endpoint::secret_variables;
 use super::environment::Environment;
-use super::keys::secret_variables;
 
 /// Prefixes of variables that set a vendor program's server, key and behaviour, in addition to the prefixes of the
 /// built-in providers' keys. Configured values are added again.

@@ -1,7 +1,6 @@
 //! Asks a model until its answer is usable: one call, or more if the answer cannot be read.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
@@ -100,20 +99,16 @@ pub enum Value {
     /// The judge's rulings on findings, or why they could not be read after a second request.
     Ruled(Ruled, Option<AnswerError>),
     /// The answer of the debate.
-    Solution(Box<Delivered>),
+    Solution {
+        /// Notes which parts of its assessment are missing.
+        solution: Box<Solution>,
+        /// The text as written, including answers to the check, without the assessment.
+        text: Arc<str>,
+        /// Whether it abandoned the draft's approach.
+        rethought: bool,
+    },
     /// JSON that remained unreadable after a second request.
     Unreadable(AnswerError),
-}
-
-/// A solution, with its bare text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Delivered {
-    /// The solution. It notes which parts of its assessment are missing.
-    pub solution: Solution,
-    /// The text as written, including answers to the check, without the assessment.
-    pub text: Arc<str>,
-    /// Whether it abandoned the draft's approach.
-    pub rethought: bool,
 }
 
 /// Makes a call until its answer is usable.
@@ -122,20 +117,10 @@ pub struct Delivered {
 /// The last request failed permanently.
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
     let answered = value(ask, call, judge).await?;
-    let text = match &answered.value {
-        Value::Text(text) if matches!(call.step.answer, OutputSpec::Text | OutputSpec::Check(_)) => Some(text.as_ref()),
-        Value::Word(cast) => Some(cast.reason.as_str()),
-        Value::Text(_)
-        | Value::Questions(_)
-        | Value::Score(_)
-        | Value::Choice(_)
-        | Value::Relations(_)
-        | Value::Challenge(_)
-        | Value::Kinds(_)
-        | Value::Judgement(_)
-        | Value::Ruled(..)
-        | Value::Solution(_)
-        | Value::Unreadable(_) => None,
+    let text = match (&answered.value, &call.step.answer) {
+        (Value::Text(text), OutputSpec::Text | OutputSpec::Check(_)) => Some(&**text),
+        (Value::Word(cast), _) => Some(&*cast.reason),
+        _ => None,
     };
     let Some((text, reads)) = text.zip(call.reads.as_ref()).filter(|_| answered.reading.is_none()) else {
         return Ok(answered);
@@ -219,8 +204,8 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
             } else {
                 written.into_solution(judge, &listed, standing)
             };
-            let delivered = Delivered { solution: Solution { cut, ..solution }, text, rethought };
-            let answered = RequestResult::of(Value::Solution(Box::new(delivered)), record);
+            let solution = Box::new(Solution { cut, ..solution });
+            let answered = RequestResult::of(Value::Solution { solution, text, rethought }, record);
             Ok(RequestResult { reading: reading.map(Box::new), ..answered })
         }
     }
@@ -350,7 +335,7 @@ impl Ask {
             }
             // The first answer is kept; the request is repeated when the server is back.
             Err(failed) if failed.is_server_gone() => return Err(failed),
-            Err(failed) => failed_call(&self.caller, &self.request, &failed),
+            Err(failed) => self.failed(&failed),
         };
         Ok((first.beside(call), said(reading)))
     }
@@ -377,14 +362,71 @@ impl Ask {
     /// # Errors
     /// The first call fails permanently.
     pub async fn json<T>(
-        self,
+        mut self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
     ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
-        let (mut replies, mut request) = self.replies();
-        Ok(match replies.json(&mut request, read).await? {
-            Ok((value, spoken)) => (Ok(value), spoken.call),
-            Err((unreadable, call)) => (Err(unreadable), call),
+        let first = self.next().await?;
+        self.json_after(first, read).await
+    }
+
+    /// [`json`](Self::json) after the first reply.
+    async fn json_after<T>(
+        mut self,
+        first: SpokenReply,
+        read: impl Fn(&str) -> Result<T, AnswerError>,
+    ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
+        let error = match read(&first.text) {
+            Ok(value) => return Ok((Ok(value), first.call)),
+            Err(error) => error.of_answer(first.call.cut()),
+        };
+        let raw = first.text.clone();
+        // Tests render this template with every value; the bare reason is a sufficient fallback.
+        let reason = error.to_string();
+        let again = SECOND_CHANCE.render(&SecondChance { error: &reason }).unwrap_or_else(|_| reason.clone());
+        go_on(&mut self.request, &first.text, first.message.as_ref(), again);
+        self.keep(first, &error);
+        Ok(match self.next().await {
+            Ok(second) => match read(&second.text) {
+                Ok(value) => (Ok(value), second.call),
+                Err(error) => (Err(Unreadable { raw, error: error.of_answer(second.call.cut()) }), second.call),
+            },
+            // The first answer is kept; the request is repeated when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => {
+                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
+                (Err(Unreadable { raw, error }), self.failed(&failed))
+            }
         })
+    }
+
+    /// The next reply: of an earlier run, or a new one.
+    async fn next(&mut self) -> Result<SpokenReply, FailedCall> {
+        if !self.past.is_empty() {
+            let (StoredReply { text, message, .. }, call) = self.past.remove(0);
+            return Ok(SpokenReply { text, message, call, is_kept: true });
+        }
+        let answered = self.caller.call(&self.request).await?;
+        let Reply { text, message, .. } = answered.reply;
+        Ok(SpokenReply { text, message, call: answered.record, is_kept: false })
+    }
+
+    /// Records a reply that is not yet a result before the next call.
+    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
+        if !heard.is_kept {
+            (self.on_reply)(unreadable(heard.text, heard.message, error), heard.call);
+        }
+    }
+
+    /// The record of a call that failed permanently.
+    fn failed(&self, failed: &FailedCall) -> CallRecord {
+        let unsent = self.caller.unsent(&self.request.model);
+        match failed.spent.as_deref() {
+            Some(spent) => {
+                CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
+            }
+            // Never sent, or its attempts are already charged.
+            None => unsent,
+        }
     }
 
     /// Asks the judge for a solution with its assessment. Repeats the request if the solution is missing. Requests only
@@ -393,21 +435,20 @@ impl Ask {
     /// # Errors
     /// The first call fails permanently.
     async fn written(
-        self,
+        mut self,
         assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
         check: impl Fn(&Assessment) -> Result<(), AnswerError> + Send,
     ) -> Result<(Written, Option<Cut>, CallRecord), FailedCall> {
-        let (mut replies, mut request) = self.replies();
-        let mut answer = replies.next(&request).await?;
+        let mut answer = self.next().await?;
         let mut written = Written::read(&answer.text);
         if written.solution.is_empty() {
             let raw = answer.text.clone();
             let again = SOLUTION_AGAIN.render(&()).unwrap_or_else(|_| AnswerError::NoSolution.to_string());
-            go_on(&mut request, &raw, answer.message.as_ref(), again);
-            replies.keep(answer, &AnswerError::NoSolution);
+            go_on(&mut self.request, &raw, answer.message.as_ref(), again);
+            self.keep(answer, &AnswerError::NoSolution);
             let without =
                 |missing| Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) };
-            match replies.next(&request).await {
+            match self.next().await {
                 Ok(second) => {
                     written = Written::read(&second.text);
                     if written.solution.is_empty() {
@@ -419,7 +460,7 @@ impl Ask {
                 Err(failed) => {
                     let (error, message) = (AnswerError::NoSolution.to_string(), failed.error.to_string());
                     let missing = AnswerError::NoSecondChance { error, message };
-                    return Ok((without(missing), None, replies.failed(&request, &failed)));
+                    return Ok((without(missing), None, self.failed(&failed)));
                 }
             }
         }
@@ -435,8 +476,9 @@ impl Ask {
         let Ok(Some(assessing)) = assess(&written.solution) else {
             return Ok((written, cut, answer.call));
         };
-        replies.keep(answer, &error);
-        let call = match replies.next(&assessing).await {
+        self.keep(answer, &error);
+        self.request = assessing;
+        let call = match self.next().await {
             Ok(second) => {
                 let (mut assessment, missing) = Assessment::read(&second.text);
                 if assessment.rulings.is_empty() {
@@ -453,7 +495,7 @@ impl Ask {
             Err(failed) => {
                 let message = failed.error.to_string();
                 written.missing = Some(AnswerError::NoSecondChance { error: error.to_string(), message });
-                replies.failed(&assessing, &failed)
+                self.failed(&failed)
             }
         };
         Ok((written, cut, call))
@@ -468,7 +510,7 @@ impl Ask {
         let unread = unread.map(|at| self.past.split_off(at)).unwrap_or_default();
         let (mut metadata, mut first) = (Metadata::default(), None);
         if unread.is_empty() {
-            // Many servers refuse a schema beside tools; the prompt has it in words.
+            // Many servers refuse a schema together with tools; the prompt describes it.
             let schema = if self.tools.is_some() { self.request.answer.take() } else { self.request.answer.clone() };
             let ParsedText { text, message, call, metadata: of_calls, .. } = self.text().await?;
             (self.request.answer, self.request.tools) = (schema, Arc::new([]));
@@ -478,22 +520,20 @@ impl Ask {
             self.past_calls();
         }
         self.past = unread;
-        let (replies, mut request) = self.replies();
-        let read = |text: &str| RawRulings::read(text, numbers);
-        let (value, record) = match (Replies { first, ..replies }).json(&mut request, read).await? {
-            Ok((ruled, spoken)) => (Value::Ruled(ruled, None), spoken.call),
-            Err((unreadable, call)) => (Value::Ruled(Ruled::default(), Some(unreadable.error)), call),
+        let first = match first {
+            Some(first) => first,
+            None => self.next().await?,
+        };
+        let (ruled, record) = self.json_after(first, |text| RawRulings::read(text, numbers)).await?;
+        let value = match ruled {
+            Ok(ruled) => Value::Ruled(ruled, None),
+            Err(unreadable) => Value::Ruled(Ruled::default(), Some(unreadable.error)),
         };
         Ok(RequestResult { metadata, ..RequestResult::of(value, record) })
     }
-
-    fn replies(self) -> (Replies, Request) {
-        let Self { caller, request, past, on_reply, tools: _ } = self;
-        (Replies { caller, first: None, past: past.into(), on_reply }, request)
-    }
 }
 
-/// The request to repeat the required part of a text, none of which could be parsed.
+/// The request to repeat the part of a text that could not be parsed.
 fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     let said = match reads {
         AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),
@@ -514,15 +554,6 @@ fn go_on(request: &mut Request, text: &str, message: Option<&serde_json::Value>,
     request.turns.push(Turn::User(said));
 }
 
-/// The replies to one question in order: those of an earlier run, then new ones.
-struct Replies {
-    caller: Caller,
-    /// A new reply that is not recorded yet.
-    first: Option<SpokenReply>,
-    past: VecDeque<PaidReply>,
-    on_reply: OnReply,
-}
-
 struct SpokenReply {
     text: String,
     /// The raw message, if it contains more than the text.
@@ -532,77 +563,8 @@ struct SpokenReply {
     is_kept: bool,
 }
 
-impl Replies {
-    async fn next(&mut self, request: &Request) -> Result<SpokenReply, FailedCall> {
-        if let Some(first) = self.first.take() {
-            return Ok(first);
-        }
-        if let Some((reply, call)) = self.past.pop_front() {
-            return Ok(SpokenReply { text: reply.text, message: reply.message, call, is_kept: true });
-        }
-        let answered = self.caller.call(request).await?;
-        let Reply { text, message, .. } = answered.reply;
-        Ok(SpokenReply { text, message, call: answered.record, is_kept: false })
-    }
-
-    /// A reply that `read` accepts, requested again with the error if the first is unreadable. The error contains the
-    /// unreadable text and the last call.
-    async fn json<T>(
-        &mut self,
-        request: &mut Request,
-        read: impl Fn(&str) -> Result<T, AnswerError>,
-    ) -> Result<Result<(T, SpokenReply), (Unreadable, CallRecord)>, FailedCall> {
-        let first = self.next(request).await?;
-        let error = match read(&first.text) {
-            Ok(value) => return Ok(Ok((value, first))),
-            Err(error) => error.of_answer(first.call.cut()),
-        };
-        let raw = first.text.clone();
-        // Tests render this template with every value; the bare reason is a sufficient fallback.
-        let reason = error.to_string();
-        let again = SECOND_CHANCE.render(&SecondChance { error: &reason }).unwrap_or_else(|_| reason.clone());
-        go_on(request, &first.text, first.message.as_ref(), again);
-        self.keep(first, &error);
-        Ok(match self.next(request).await {
-            Ok(second) => match read(&second.text) {
-                Ok(value) => Ok((value, second)),
-                Err(error) => Err((Unreadable { raw, error: error.of_answer(second.call.cut()) }, second.call)),
-            },
-            // The first answer is kept; the request is repeated when the server is back.
-            Err(failed) if failed.is_server_gone() => return Err(failed),
-            Err(failed) => {
-                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
-                Err((Unreadable { raw, error }, self.failed(request, &failed)))
-            }
-        })
-    }
-
-    /// Records a reply that is not yet a result before the next call.
-    fn keep(&self, heard: SpokenReply, error: &impl ToString) {
-        if !heard.is_kept {
-            (self.on_reply)(unreadable(heard.text, heard.message, error), heard.call);
-        }
-    }
-
-    fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
-        failed_call(&self.caller, request, failed)
-    }
-}
-
 fn unreadable(text: String, message: Option<serde_json::Value>, error: &impl ToString) -> StoredReply {
     StoredReply { text, message, parse_error: Some(error.to_string()), ..StoredReply::default() }
-}
-
-/// The record of a call that failed permanently.
-fn failed_call(caller: &Caller, request: &Request, failed: &FailedCall) -> CallRecord {
-    let unsent = caller.unsent(&request.model);
-    match failed.spent.as_deref() {
-        Some(spent) => {
-            CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
-        }
-        // Never sent, or its attempts are already charged.
-        None => unsent,
-    }
 }
 
 /// The tool calls of one answer.

@@ -18,8 +18,7 @@ use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::compare::{dispute, short};
-use super::draft::DraftTexts;
-use super::excerpt::{Titled, bounded, length, shorten, total};
+use super::points::DraftTexts;
 use super::points::{ListedPoints, answered_at_the_end};
 use super::reply::{self, Ballot, Questions, RawJudgement, RoundScore};
 use super::rulings::{ListedFindings, RawRulings};
@@ -27,6 +26,7 @@ use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
     newest_summary, number, own_rounds, speeches, text_label, transcript, wants_histories, who_is_who, whole_length,
 };
+use super::texts::{Titled, bounded, length, shorten, total};
 use super::{Agent, Labels, Panel};
 
 /// The characters of texts that are only mentioned.
@@ -136,7 +136,7 @@ impl SharedPrompt {
     }
 }
 
-/// The beginning of prompts with the attachments of all, and those that are shown.
+/// The beginning of prompts, with the attachments for everyone and those of a change for which `is_shown` holds.
 fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> Result<Arc<str>, PromptError> {
     let questions = debate.questions();
     let clarifications: Vec<_> = questions

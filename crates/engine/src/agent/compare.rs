@@ -15,7 +15,7 @@ use dialectic_record::debate::{
 };
 
 use super::answer::unfit;
-use super::solution::percentage;
+use super::written::percentage;
 use super::{AnswerError, Labels, read_json};
 
 /// A row for each decision, by numbers in the prompt.

@@ -98,7 +98,7 @@ fn colour(place: usize) -> String {
 
 /// `text` with each whole word or phrase in `pairs` replaced in one pass; the first match wins.
 fn replaced(text: &str, pairs: &[(&str, String)]) -> String {
-    // Most texts name nobody, and a search is faster than a comparison at each character.
+    // Most texts contain no name, and a search is faster than a comparison at each character.
     if !pairs.iter().any(|(from, _)| text.contains(from)) {
         return text.to_owned();
     }

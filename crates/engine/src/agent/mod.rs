@@ -7,28 +7,23 @@ mod answer;
 mod ask;
 mod call;
 mod compare;
-mod draft;
-mod excerpt;
 mod labels;
-mod mend;
 mod panel;
 mod points;
 mod reply;
 mod rulings;
-mod solution;
 mod texts;
 mod written;
 
 pub use answer::{AnswerError, read_json};
-pub use ask::{Ask, Delivered, OnReply, PaidReply, RequestResult, Tools, Unreadable, Value, answer};
+pub use ask::{Ask, OnReply, PaidReply, RequestResult, Tools, Unreadable, Value, answer};
 pub use call::{Call, SharedPrompt, prepare};
-pub use excerpt::cut_summary;
 pub use labels::Labels;
 pub use panel::{Agent, Panel, PanelError, facts_of, limits_of, price_at, price_of, timeouts_of, tool_room};
 pub use reply::Cast;
 pub use rulings::Ruled;
-pub use solution::CANDIDATES;
-pub use written::{Assessment, Written};
+pub use texts::cut_summary;
+pub use written::{Assessment, CANDIDATES, Written};
 
 /// The methods of summarization; a second one needs a name here and an arm where summaries are planned.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

@@ -12,7 +12,7 @@ use dialectic_record::debate::{Advice, AgentId, Decision, Judgement};
 
 use super::answer::unfit;
 use super::labels::chosen;
-use super::solution::{percentage, percentage_if_any};
+use super::written::{percentage, percentage_if_any};
 use super::{AnswerError, Labels, read_json};
 
 /// An agent's questions. Their ids are ignored, since they are unique only within one answer.
@@ -229,6 +229,9 @@ impl RawJudgement {
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only the schema matters")]
 struct AssessmentSchema {
+    /// The amended candidate.
+    #[schemars(length(max = 20))]
+    base: String,
     // Without bounds, small models fill a list up to their output limit.
     #[schemars(length(max = 12), inner(length(max = 600)))]
     tradeoffs: Vec<String>,
@@ -276,25 +279,13 @@ struct RulingSchema {
     decision: Decision,
 }
 
-/// The assessment of a text that amends a candidate, which it names first.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only the schema matters")]
-struct AmendedSchema {
-    #[schemars(length(max = 20))]
-    base: String,
-    #[serde(flatten)]
-    assessment: AssessmentSchema,
-}
-
-/// The schema of a separate assessment, with rulings if there are open points.
+/// The schema of a separate assessment, with the base of an amended text, and rulings if there are open points.
 pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema> {
-    let mut answer = if is_amended {
-        AnswerSchema::of::<AmendedSchema>("merge_assessment")
-    } else {
-        AnswerSchema::of::<AssessmentSchema>("assessment")
-    };
-    if let Some(properties) = answer.schema["properties"].as_object_mut().filter(|_| !has_points) {
-        properties.shift_remove("rulings");
+    let mut answer = AnswerSchema::of::<AssessmentSchema>(if is_amended { "merge_assessment" } else { "assessment" });
+    if let Some(properties) = answer.schema["properties"].as_object_mut() {
+        for (key, _) in [("base", is_amended), ("rulings", has_points)].into_iter().filter(|(_, is_asked)| !is_asked) {
+            properties.shift_remove(key);
+        }
         let names: Vec<String> = properties.keys().cloned().collect();
         answer.schema["required"] = json!(names);
     }

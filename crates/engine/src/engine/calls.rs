@@ -54,6 +54,8 @@ pub(super) enum Message {
     /// The copy of the journal accepts no more events, so no request may be sent.
     NotCopied(ReplicaError),
     Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
+    /// A task ended without a result: a defect that must not leave the debate waiting.
+    Died(tokio::task::Id),
 }
 
 /// An attempt waiting for permission, and its answer channel.
@@ -121,15 +123,6 @@ impl CallObserver for Connection {
     }
 }
 
-/// An event of the calls in flight.
-pub(super) enum TaskEvent {
-    Message(Box<Message>),
-    /// A task ended normally.
-    Ended,
-    /// A task ended without a result: a defect that must not leave the debate waiting.
-    Died(tokio::task::Id),
-}
-
 /// A finished call.
 pub(super) struct Completion {
     pub(super) step: Step,
@@ -176,17 +169,15 @@ impl Calls {
         self.in_flight.insert(step.key.clone(), RunningCall { task: task.id(), step, length, is_sending: false });
     }
 
-    /// The next event. Messages precede task ends, so that a finished task is not mistaken for a dead one.
-    pub(super) async fn next(&mut self) -> TaskEvent {
+    /// The next message; `None` if only a task has ended. Messages precede the ends of tasks, so that a finished task is
+    /// not mistaken for a dead one.
+    pub(super) async fn next(&mut self) -> Option<Message> {
         tokio::select! {
             biased;
-            Some(message) = self.receiver.recv() => TaskEvent::Message(Box::new(message)),
-            Some(joined) = self.tasks.join_next() => match joined {
-                Ok(()) => TaskEvent::Ended,
-                Err(error) => TaskEvent::Died(error.id()),
-            },
+            Some(message) = self.receiver.recv() => Some(message),
+            Some(joined) = self.tasks.join_next() => joined.err().map(|error| Message::Died(error.id())),
             // Unreachable: this value holds a sender, so the channel stays open.
-            else => TaskEvent::Ended,
+            else => None,
         }
     }
 
@@ -281,29 +272,25 @@ impl Engine {
         });
     }
 
-    /// Handles an event; returns a finished call.
-    pub(super) fn handle_task_event(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
-        match news {
-            TaskEvent::Message(message) => match *message {
-                Message::Reserve(pending) => {
-                    self.calls.note_sending(pending.wanted.key(), false);
-                    self.calls.waiting.push(pending);
-                }
-                Message::Retries(key) => self.calls.note_sending(&key, false),
-                Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
-                Message::Replied(key, reply, call) => {
-                    self.outage.heard(&call.provider);
-                    self.calls.note_sending(&key, false);
-                    // Kept beyond the call: it may be abandoned or fail, and be made again.
-                    self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
-                    self.append(Event::Replied { key, reply, call })?;
-                }
-                Message::NotCopied(refusal) => return Err(StoreError::from(refusal).into()),
-                Message::Finished(key, result) => {
-                    return Ok(self.calls.finish_call(&key, *result));
-                }
-            },
-            TaskEvent::Died(task) => {
+    /// Handles a message; returns a finished call.
+    pub(super) fn handle_message(&mut self, message: Message) -> Result<Option<Completion>, EngineError> {
+        match message {
+            Message::Reserve(pending) => {
+                self.calls.note_sending(pending.wanted.key(), false);
+                self.calls.waiting.push(pending);
+            }
+            Message::Retries(key) => self.calls.note_sending(&key, false),
+            Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
+            Message::Replied(key, reply, call) => {
+                self.outage.heard(&call.provider);
+                self.calls.note_sending(&key, false);
+                // Kept beyond the call: it may be abandoned or fail, and be made again.
+                self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
+                self.append(Event::Replied { key, reply, call })?;
+            }
+            Message::NotCopied(refusal) => return Err(StoreError::from(refusal).into()),
+            Message::Finished(key, result) => return Ok(self.calls.finish_call(&key, *result)),
+            Message::Died(task) => {
                 let died = self.calls.in_flight.values().find(|flying| flying.task == task);
                 if let Some(key) = died.map(|flying| flying.step.key.clone()) {
                     let error = ModelError::Broken { message: "the program failed during the call".to_owned() };
@@ -311,7 +298,6 @@ impl Engine {
                     return Ok(self.calls.finish_call(&key, Err(FailedCall { error, attempts: 1, spent: None })));
                 }
             }
-            TaskEvent::Ended => {}
         }
         Ok(None)
     }

@@ -8,7 +8,7 @@ use dialectic_llm::request_bytes;
 use dialectic_record::debate::{Debate, Event, FollowUp, Forecast, Recorded, Settings};
 use dialectic_record::protocol::{Protocol, Step, follow_up};
 
-use super::budget::{AttemptRequest, Budget, Shortfall};
+use super::budget::{AttemptRequest, Budget};
 use super::forecast::planned_call;
 use super::{Engine, EngineError};
 
@@ -137,11 +137,7 @@ impl Engine {
         let call =
             prepare(&self.panel, &self.panel.judge, &shared, asked, step, usize::MAX).map_err(EngineError::from)?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        match budget.shortfall(&AttemptRequest::of(step, &call.request)) {
-            Some(Shortfall::Calls) => Err(FollowUpError::NoCallLeft),
-            Some(Shortfall::Cost { room, needed }) => Err(FollowUpError::TooDear { room, needed }),
-            None => Ok(()),
-        }
+        budget.shortfall(&AttemptRequest::of(step, &call.request)).map_or(Ok(()), Err)
     }
 }
 

@@ -1,21 +1,24 @@
-//! Forecasts a debate: its calls, tokens and cost, without calling a model.
+//! Forecasts a debate without calling a model: its calls, tokens and cost, and whether its prompts fit into the models'
+//! context windows.
+//!
+//! Tokens can only be estimated from characters, so there are two bounds: prompts that certainly do not fit are refused
+//! before anything is paid, and those that probably do not cause a warning. The debate handles the rest: it shortens
+//! the judge's texts if they are probably too long, or if a server says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
-use crate::agent::{Panel, PanelError, SharedPrompt, price_of, tool_room};
+use crate::agent::{Panel, PanelError, SharedPrompt, limits_of, price_of, tool_room};
 use dialectic_base::call::Tokens;
+use dialectic_base::figures::{thousands, tokens};
 use dialectic_base::money::{Price, Usd};
 use dialectic_llm::{
-    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, ModelError, Reply, Request,
-    Timeouts,
+    ANSWER_LIMIT, Caller, CallerLimits, ConcurrencyLimit, HostModel, Request, Timeouts, request_bytes,
 };
 use dialectic_record::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, ModelLimits,
-    PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp, ToolUse,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, DebateSettings, FoldError, Forecast, Gathered,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, Timestamp, ToolUse,
 };
 use dialectic_record::protocol::Protocol;
 
@@ -53,7 +56,7 @@ pub fn forecast(
 ) -> Result<Forecast, ForecastError> {
     let limits = CallerLimits { in_flight: Arc::new(ConcurrencyLimit::unbounded()), max_retries: 0 };
     let mut panel = Panel::build(protocol, settings, |agent| Caller {
-        chat: Arc::new(UnaskedModel),
+        chat: Arc::new(HostModel::default()),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
         timeouts: Timeouts { first_token: Duration::MAX, idle: Duration::MAX },
@@ -67,37 +70,26 @@ pub fn forecast(
     let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
     let short = rehearse(protocol, &panel, &little, Length::Short)?;
     let long = rehearse(protocol, &panel, &begun, Length::Long)?;
-    // If rounds can end early, the calls after them belong to an earlier round in the shorter run, but are the same
-    // calls.
-    let bytes_in = |calls: &BTreeMap<CallKey, RequestSize>, key: &CallKey| {
-        let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
-        let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
-        let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, size)| size));
-        found.copied()
-    };
-    let is_certain = |key: &CallKey| {
-        // Only texts that agree are challenged, which neither run shows.
-        let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
-        !is_challenge && bytes_in(&short, key).is_some() && bytes_in(&long, key).is_some()
-    };
     let mut keys: Vec<&CallKey> =
-        short.keys().filter(|key| bytes_in(&long, key).is_none()).chain(long.keys()).collect();
+        short.keys().filter(|key| same_call(&long, key, &begun).is_none()).chain(long.keys()).collect();
     keys.sort_by_key(|key| begun.key_rank(key));
     let calls = keys.into_iter().filter_map(|key| {
         let agent = &panel.agent(&key.agent_id)?.settings;
+        let (in_short, in_long) = (same_call(&short, key, &begun), same_call(&long, key, &begun));
+        // Only texts that agree are challenged, which neither run shows.
+        let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
+        let is_certain = !is_challenge && in_short.is_some() && in_long.is_some();
         let tokens =
-            |size: RequestSize, length: Length| (length.tokens_of(size.bytes), u64::from(length.answer_of(agent)));
-        let of_short = bytes_in(&short, key).map(|size| tokens(size, Length::Short));
-        let of_long = bytes_in(&long, key).map(|size| tokens(size, Length::Long));
-        let is_certain = is_certain(key);
+            |call: &RehearsedCall, length: Length| (length.tokens_of(call.bytes), u64::from(length.answer_of(agent)));
+        let of_short = in_short.map(|call| tokens(call, Length::Short));
+        let of_long = in_long.map(|call| tokens(call, Length::Long));
         let low = of_short.filter(|_| is_certain).unwrap_or_default();
         let high = of_long.or(of_short).unwrap_or_default();
         let price = price_of(agent, settings);
         let cost = |(input, output)| -> Option<Usd> {
             Some(price?.cost(Tokens { input_tokens: input, output_tokens: output, ..Tokens::default() }))
         };
-        let offers_tools = bytes_in(&long, key).or(bytes_in(&short, key)).is_some_and(|size| size.offers_tools);
-        let tools = offers_tools.then(|| ToolUse {
+        let tools = in_long.or(in_short).filter(|call| call.offers_tools).map(|_| ToolUse {
             most_requests: agent.tool_call_limit,
             result_tokens: Length::Long.tokens_of(tool_room(agent, settings, begun.change.is_some())),
         });
@@ -117,6 +109,18 @@ pub fn forecast(
     let calls: Vec<PlannedCall> = calls.collect();
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
     Ok(Forecast { calls, purchase })
+}
+
+/// The call `key` of one run in the `calls` of the other. If rounds can end early, the calls after them belong to an
+/// earlier round in the shorter run, but are the same calls.
+fn same_call<'a>(
+    calls: &'a BTreeMap<CallKey, RehearsedCall>,
+    key: &CallKey,
+    begun: &Debate,
+) -> Option<&'a RehearsedCall> {
+    let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
+    let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
+    calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, call)| call))
 }
 
 /// The tokens and cost of a certain call with a request of this many bytes. `max_tokens` is the limit of its answer, if
@@ -226,20 +230,13 @@ impl Length {
     }
 }
 
-/// A request as far as its cost is concerned.
-#[derive(Clone, Copy)]
-struct RequestSize {
-    bytes: usize,
-    offers_tools: bool,
-}
-
-/// The size of each call's request in a whole debate.
+/// The calls of a whole debate.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
     begun: &Debate,
     length: Length,
-) -> Result<BTreeMap<CallKey, RequestSize>, ForecastError> {
+) -> Result<BTreeMap<CallKey, RehearsedCall>, ForecastError> {
     let shared = SharedPrompt::of(protocol, begun).map_err(EngineError::from)?;
     let demanding = length == Length::Long;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
@@ -254,17 +251,160 @@ fn rehearse(
         goes_on = leads_on;
     }
     calls.retain(|call| !call.is_second_chance);
-    Ok(calls
-        .into_iter()
-        .map(|RehearsedCall { key, bytes, offers_tools, .. }| (key, RequestSize { bytes, offers_tools }))
-        .collect())
+    Ok(calls.into_iter().map(|call| (call.key.clone(), call)).collect())
 }
 
-/// The model of a rehearsal, which is never called.
-struct UnaskedModel;
+/// An upper bound for bytes per token: prose has four to five, code three.
+const MOST_BYTES_PER_TOKEN: f64 = 8.0;
 
-impl ChatModel for UnaskedModel {
-    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal calls no model".to_owned() }.into()) })
+/// A problem or prompt that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WindowError {
+    #[error(
+        "the {phase} of {agent} is too long: its prompt has at least {}, and the context window of `{model}` is {}",
+        tokens(*least), thousands(*window)
+    )]
+    Prompt {
+        /// The agent of the call.
+        agent: String,
+        phase: &'static str,
+        model: String,
+        /// The model's context window in tokens.
+        window: u64,
+        /// The minimum length of the prompt in tokens.
+        least: u64,
+    },
+    #[error(
+        "the problem is too long: it has about {} ({} characters), and the context window of `{model}` is {}",
+        tokens(*length), thousands(*characters), thousands(*window)
+    )]
+    Problem {
+        /// The model with the smallest window.
+        model: String,
+        /// Its context window in tokens.
+        window: u64,
+        /// The likely length of the problem in tokens.
+        length: u64,
+        characters: u64,
+    },
+}
+
+/// The number of rounds after which prompts stop growing: shown histories are bounded.
+const TELLING_ROUNDS: u32 = 3;
+/// An upper estimate for the tokens of a prompt without the problem and the agents' texts.
+const FRAME: u64 = 40_000;
+
+/// The number of rounds to simulate if it is unclear whether prompts fit; `None` if there is plenty of room, or no
+/// known window.
+pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
+    let everybody = settings.everybody();
+    let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;
+    let rounds = settings.debate.rounds.min(TELLING_ROUNDS);
+    let agents = settings.agents.len() as u64;
+    // Proposals, critiques and refinements of every round, at the maximum length of a forecast.
+    let written = u64::from(rounds) * agents * (agents + 1) * u64::from(ANSWER_LIMIT);
+    let most = given_bytes as u64 / 2 + FRAME + written;
+    (most > narrowest).then_some(rounds)
+}
+
+/// Checks that the problem fits into the smallest known context window of the panel. It is far too long if a usual
+/// estimate says so, since every prompt contains more than the problem.
+///
+/// # Errors
+/// It does not.
+pub fn check_problem(problem: &str, settings: &Settings) -> Result<(), WindowError> {
+    let known = settings.everybody().filter_map(|agent| Some((limits_of(agent, settings).context_window?, agent)));
+    let Some((window, agent)) = known.min_by_key(|(window, _)| *window) else { return Ok(()) };
+    // Characters, since bytes would overestimate scripts with long encodings.
+    let characters = problem.chars().count() as u64;
+    let length = scaled(characters, 1.0 / BYTES_PER_TOKEN.low);
+    if length <= window {
+        return Ok(());
     }
+    Err(WindowError::Problem { model: agent.model.clone(), window, length, characters })
+}
+
+/// Compares each planned call with its model's context window. Returns a warning for each model that probably cannot
+/// read its whole prompt.
+///
+/// # Errors
+/// The first call that certainly does not fit.
+pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<String>, WindowError> {
+    let mut worst: Vec<(&PlannedCall, &AgentSettings, u64, u64)> = Vec::new();
+    for call in calls {
+        let everybody = settings.everybody();
+        let Some(agent) = everybody.into_iter().find(|agent| agent.id == call.key.agent_id) else { continue };
+        let Some(window) = limits_of(agent, settings).context_window else { continue };
+        let least = scaled(call.input.low, BYTES_PER_TOKEN.low / MOST_BYTES_PER_TOKEN);
+        if least > window {
+            return Err(WindowError::Prompt {
+                agent: agent.id.to_string(),
+                phase: call.key.stage.as_str(),
+                model: agent.model.clone(),
+                window,
+                least,
+            });
+        }
+        // The geometric mean of short and long answers. Most windows also hold the answer.
+        let probable =
+            call.input.low.saturating_mul(call.input.high).isqrt() + u64::from(agent.max_tokens.unwrap_or(0));
+        if probable <= window {
+            continue;
+        }
+        match worst.iter_mut().find(|(_, other, ..)| other.model == agent.model && other.provider == agent.provider) {
+            Some(known) if known.3 < probable => *known = (call, agent, window, probable),
+            Some(_) => {}
+            None => worst.push((call, agent, window, probable)),
+        }
+    }
+    let warning = |(call, agent, window, probable): (&PlannedCall, &AgentSettings, u64, u64)| {
+        format!(
+            "the context window of `{}` has {} tokens, and the {} of {} will probably have about {}: use \
+                 a model with a larger one, a shorter problem, fewer agents or rounds; or correct the figure \
+                 (`models.<name>.contextWindow`)",
+            agent.model,
+            thousands(window),
+            call.key.stage.as_str(),
+            agent.id,
+            thousands(probable),
+        )
+    };
+    Ok(worst.into_iter().map(warning).collect())
+}
+
+/// The bytes of a change that a prompt can show: half of the smallest context window. Instructions, findings, files that
+/// readers open, and answers need the rest. An unknown window is assumed to hold as much as attachments may have.
+pub fn room_for_change(settings: &Settings) -> usize {
+    let room = |agent: &AgentSettings| {
+        let window = limits_of(agent, settings).context_window?;
+        usize::try_from(scaled(window / 2, BYTES_PER_TOKEN.high)).ok()
+    };
+    let rooms = settings.everybody().map(|agent| room(agent).unwrap_or(DebateSettings::ATTACHMENT_LIMIT));
+    rooms.min().unwrap_or(DebateSettings::ATTACHMENT_LIMIT)
+}
+
+/// The fraction of a window reserved for an answer without a limit.
+const ANSWERS_PART: u64 = 4;
+
+/// The estimated characters by which `request` and its answer exceed a `window` in tokens; the model writes at most
+/// `max_output`.
+pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) -> usize {
+    let usual = || u64::from(max_output.unwrap_or(ANSWER_LIMIT).min(ANSWER_LIMIT)).min(window / ANSWERS_PART);
+    let answer = request.max_tokens.map_or_else(usual, u64::from);
+    let bytes = request_bytes(request) as u64;
+    let held = scaled(window.saturating_sub(answer), (BYTES_PER_TOKEN.low * BYTES_PER_TOKEN.high).sqrt());
+    let over = usize::try_from(bytes.saturating_sub(held)).unwrap_or(usize::MAX);
+    // Omissions are counted in characters, whose size in bytes depends on the script.
+    let (prompt, characters) = (request.prompt.len().max(1), request.prompt.chars().count());
+    over.saturating_mul(characters).div_ceil(prompt)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "token counts are far below 2^53, and the factor is not negative"
+)]
+fn scaled(count: u64, factor: f64) -> u64 {
+    (count as f64 * factor) as u64
 }

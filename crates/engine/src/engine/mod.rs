@@ -15,7 +15,6 @@ mod outage;
 mod rehearsal;
 mod results;
 mod run_loop;
-mod windows;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,10 +45,11 @@ pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, p
 pub use commands::{RunCommand, UserReply};
 pub use follow_up::FollowUpError;
 pub(crate) use follow_up::forecast_follow_up;
-pub use forecast::{ForecastError, forecast, planned_json_calls};
+pub use forecast::{
+    ForecastError, WindowError, check_problem, check_windows, forecast, planned_json_calls, room_for_change,
+    telling_rounds,
+};
 pub(crate) use host::replying;
-pub use outage::OnOutage;
-pub use windows::{WindowError, check_problem, check_windows, room_for_change, telling_rounds};
 
 use budget::Budget;
 use calls::Calls;
@@ -231,9 +231,9 @@ impl Engine {
         self
     }
 
-    /// Sets the behaviour while a required server is unreachable.
-    pub fn on_outage(mut self, on: OnOutage) -> Self {
-        self.outage.on = on;
+    /// Sets whether it waits while a required server is unreachable; otherwise the run ends as paused.
+    pub fn waiting_for_servers(mut self, waits: bool) -> Self {
+        self.outage.can_wait = waits;
         self
     }
 

@@ -30,20 +30,11 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// The reaction to an unreachable server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnOutage {
-    /// Ends the run: the debate can be resumed.
-    #[default]
-    Pause,
-    /// Waits for the server and continues when it is back.
-    Wait,
-}
-
 /// The state of a debate's servers.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
-    pub(super) on: OnOutage,
+    /// Whether it waits for a server and continues when it is back; otherwise an outage ends the run.
+    pub(super) can_wait: bool,
     /// Whether the run ends because of it.
     pub(super) ends_run: bool,
     /// The providers that have answered in this debate.
@@ -89,8 +80,8 @@ impl Outage {
 
     /// Begins a run by retrying everything.
     pub(super) fn begin_run(&mut self) {
-        let (on, answered) = (self.on, std::mem::take(&mut self.answered));
-        *self = Self { on, answered, ..Self::default() };
+        let (can_wait, answered) = (self.can_wait, std::mem::take(&mut self.answered));
+        *self = Self { can_wait, answered, ..Self::default() };
     }
 
     /// Drops all waiting calls because the debate closes.
@@ -225,7 +216,7 @@ impl Engine {
         let is_limit = self.outage.is_limit();
         self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default(), is_limit });
         self.outage.in_vain += 1;
-        if self.outage.on == OnOutage::Pause || is_limit || self.outage.in_vain > MOST_IN_VAIN {
+        if !self.outage.can_wait || is_limit || self.outage.in_vain > MOST_IN_VAIN {
             self.outage.ends_run = true;
             return Ok(Trigger::PAUSE);
         }

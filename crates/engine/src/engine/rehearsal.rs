@@ -358,7 +358,7 @@ impl<'a> Rehearsal<'a> {
         Event::Related { key: step.key.clone(), relations, call }
     }
 
-    /// An agent's questions with their answers, as one: none if nothing adds calls.
+    /// One answered question in place of all that an agent asks; none in a run without optional calls.
     fn questions(&self, key: &CallKey, most: u32) -> Vec<Clarification> {
         let asked = Clarification {
             id: "q1".to_owned(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{CANDIDATES, Call, Delivered, RequestResult, Tools, Value, cut_summary, limits_of, tool_room};
+use crate::agent::{CANDIDATES, Call, RequestResult, Tools, Value, cut_summary, limits_of, tool_room};
 use crate::git::{self, Git};
 use crate::tools::{ContextDirectory, Source, ToolContext, Toolbox};
 use dialectic_base::call::{CallRecord, Cut};
@@ -20,7 +20,7 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step, Trigger};
 
 use super::calls::Completion;
-use super::windows::excess;
+use super::forecast::excess;
 use super::{Engine, EngineError};
 
 /// A solution needs texts of at least this many characters.
@@ -105,8 +105,7 @@ impl Engine {
                 solution.description += &describe_opened("The judge", &opened([&answered.metadata].into_iter()));
                 Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) }
             }
-            Value::Solution(delivered) => {
-                let Delivered { solution, text, rethought } = delivered.as_ref();
+            Value::Solution { solution, text, rethought } => {
                 if let Some(missing) = &solution.parse_error {
                     self.warn(format!("the judge's answer is used without its full assessment: {missing}"));
                 }
@@ -115,7 +114,7 @@ impl Engine {
                 }
                 let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
                 let shortened = (room < length).then_some(Shortened { from: length, to: room });
-                let solution = Solution { shortened, ..solution.clone() };
+                let solution = Solution { shortened, ..solution.as_ref().clone() };
                 let metadata = Metadata { rethought: *rethought, ..answered.metadata.clone() };
                 let text = contribution(Arc::clone(text), None, metadata);
                 self.delivered(step, solution, text, call)

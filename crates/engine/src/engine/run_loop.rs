@@ -159,7 +159,7 @@ impl Engine {
                     Some(arrival) => {
                         self.record_completion(&arrival)?;
                     }
-                    // Told to pause meanwhile: the calls that wait for permission get none.
+                    // A pause was requested in the meantime, so waiting calls get no permission.
                     None if self.is_pausing => {}
                     None => return self.wait_for_servers(id).await,
                 }
@@ -182,7 +182,7 @@ impl Engine {
                     // The last result may lead to another call of the stage.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
-                // Told to pause meanwhile: the calls that wait for permission get none, and the stage is not over.
+                // A pause was requested in the meantime, so waiting calls get no permission, and the stage is not over.
                 None if self.is_pausing => {}
                 None if self.host.is_asked() => {
                     self.host.ends_run = true;
@@ -357,8 +357,10 @@ impl Engine {
             }
             tokio::select! {
                 biased;
-                news = self.calls.next() => {
-                    if let Some(arrival) = self.handle_task_event(news)? {
+                message = self.calls.next() => {
+                    if let Some(message) = message
+                        && let Some(arrival) = self.handle_message(message)?
+                    {
                         return Ok(Some(arrival));
                     }
                 }

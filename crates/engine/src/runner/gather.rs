@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use crate::access::{Environment, known_keys, secret_variables};
 use crate::engine::Gather;
 use crate::process::{Limited, run};
-use crate::tools::{ContextDirectory, outline, readme};
+use crate::tools::{ContextDirectory, Excerpt, outline, readme};
 use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{KnownKeys, holds_private_key, may_hold_secrets};
@@ -69,13 +69,9 @@ impl Collector {
         }
         let low = self.without_commands(settings, problem);
         let mut high = low.clone();
-        high.material.extend(settings.debate.arena.context_commands.iter().map(|command| Material {
-            source: MaterialSource::Command,
-            name: command.clone(),
-            text: "x".repeat(COMMAND_BYTES),
-            cut: true,
-            error: None,
-        }));
+        let longest = Excerpt { text: "x".repeat(COMMAND_BYTES), cut: true };
+        let commands = settings.debate.arena.context_commands.iter();
+        high.material.extend(commands.map(|command| found(MaterialSource::Command, command.clone(), longest.clone())));
         Span { low, high }
     }
 
@@ -105,24 +101,12 @@ impl Collector {
         let mut material = Vec::new();
         match outline(&directory) {
             Ok(excerpt) if excerpt.text.is_empty() => {}
-            Ok(excerpt) => material.push(Material {
-                source: MaterialSource::Outline,
-                name,
-                text: excerpt.text,
-                cut: excerpt.cut,
-                error: None,
-            }),
+            Ok(excerpt) => material.push(found(MaterialSource::Outline, name, excerpt)),
             Err(error) => material.push(failed(MaterialSource::Outline, &name, error.to_string())),
         }
         match readme(&directory) {
             Ok(None) => {}
-            Ok(Some((name, excerpt))) => material.push(Material {
-                source: MaterialSource::Readme,
-                name,
-                text: excerpt.text,
-                cut: excerpt.cut,
-                error: None,
-            }),
+            Ok(Some((name, excerpt))) => material.push(found(MaterialSource::Readme, name, excerpt)),
             Err((name, error)) => material.push(failed(MaterialSource::Readme, &name, error.to_string())),
         }
         material
@@ -135,18 +119,19 @@ impl Collector {
         let printed = commands.iter().map(|command| async {
             let limited = Limited { command, input: None, limit: COMMAND_TIME, keep: COMMAND_BYTES, without: &without };
             match run(&limited).await {
-                Ok(printed) => Material {
-                    source: MaterialSource::Command,
-                    name: self.keys.redact(command).into_owned(),
-                    text: self.keys.redact_cut(&printed.text).into_owned(),
-                    cut: printed.cut,
-                    error: None,
-                },
+                Ok(Excerpt { text, cut }) => {
+                    let text = self.keys.redact_cut(&text).into_owned();
+                    found(MaterialSource::Command, self.keys.redact(command).into_owned(), Excerpt { text, cut })
+                }
                 Err(error) => failed(MaterialSource::Command, &self.keys.redact(command), error.to_string()),
             }
         });
         join_all(printed.collect::<Vec<_>>()).await
     }
+}
+
+fn found(source: MaterialSource, name: String, Excerpt { text, cut }: Excerpt) -> Material {
+    Material { source, name, text, cut, error: None }
 }
 
 fn failed(source: MaterialSource, name: &str, error: String) -> Material {

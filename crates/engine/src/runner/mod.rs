@@ -5,43 +5,46 @@
 //! that proceeds on its own, on the runtime where it was started, until it ends or waits for answers; any number of
 //! consumers can watch it without slowing it down. `examples/embed.rs` runs a debate in a few lines.
 //!
-//! This module prints nothing and asks no one. The command line is one of its clients.
+//! This module neither prints nor prompts. The command line is one of its clients.
 
 #![warn(missing_docs)]
 
 mod follow_up;
 mod gather;
 mod prepared;
-mod reply;
 mod run;
 mod services;
 mod spending;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::RngExt;
 
 use crate::access::{TrustError, UserSettings, elsewhere};
-use crate::engine::{EngineError, ForecastError, WindowError};
+use crate::agent::{Ask, Panel, SharedPrompt, Value, answer, prepare};
+use crate::engine::{EngineError, ForecastError, WindowError, replying};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
+use dialectic_llm::HostModel;
 use dialectic_record::debate::{
-    Attachment, ChangeSet, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint,
+    Attachment, CallKey, ChangeSet, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint,
     ForkedFrom, Settings, Status, check_taken_over, fork, proposals_for,
 };
 use dialectic_record::protocol::{Protocol, Unfit};
-use dialectic_record::store::{Directory, Entry, JournalContents, Record, StoreError, read_journal, read_state};
+use dialectic_record::store::{
+    AccessMode, Directory, Entry, JournalContents, Record, SavedReply, StoreError, read_journal, read_state,
+};
+
+use gather::Collector;
+use prepared::Origin;
 
 pub use follow_up::PreparedQuestion;
 pub use gather::{AttachmentError, Attachments};
 pub use prepared::{Prepared, Ready};
-pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Hooks, Run};
+pub use run::{After, Controls, Failed, Finished, HOOK_LIMIT, Run};
 pub use services::{DebateHistory, Models, Services, ServicesError};
 pub use spending::{SpendingError, SpendingLock, note_spent, remove, renew_limit, spent_by, spent_today};
-
-use gather::Collector;
-use prepared::Origin;
 
 /// Starts debates.
 #[derive(Clone)]
@@ -187,9 +190,13 @@ impl Runner {
             settings,
             forked_from: None,
         };
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
+        Ok(self.prepared(protocol, panel, origin))
+    }
+
+    fn prepared(&self, protocol: &'static Protocol, panel: Panel, origin: Origin) -> Prepared {
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
+        Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None }
     }
 
     /// The collector of a debate's material. Neither the file `withheld` nor values of `keys` are shown.
@@ -260,9 +267,8 @@ impl Runner {
         own.check(&settings)?;
         let panel = self.services.panel(protocol, &settings)?;
         record.run_with(settings);
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
+        Ok(self.prepared(protocol, panel, origin))
     }
 
     /// Prepares a saved debate, started from `spec` on another machine, to continue here. Only `spec` decides its
@@ -285,9 +291,8 @@ impl Runner {
         protocol.name.clone_into(&mut settings.debate.protocol);
         let panel = self.services.panel(protocol, &settings)?;
         record.run_with(settings);
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most: None };
-        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None })
+        Ok(self.prepared(protocol, panel, origin))
     }
 
     /// Finds a point where a debate can be forked with the user's `own` providers. The debate may be running; nothing is
@@ -323,11 +328,57 @@ impl Runner {
         let (protocol, created, taken_over) = branch.with(settings, protocols)?;
         let panel = self.services.panel(protocol, &created.settings)?;
         let created = Created { prompt_sources: panel.sources.clone(), ..created };
-        let collector = self.collector(panel.withheld.clone(), panel.keys.clone());
         let origin = Origin::New { created: Box::new(created), taken_over };
-        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin, copied: None };
+        let prepared = self.prepared(protocol, panel, origin);
         prepared.check_limit()?;
         Ok(prepared)
+    }
+
+    /// Reads a reply to the request of a call as the engine will, which must not have to ask again. The debate may be
+    /// running; otherwise it must be able to continue with the user's `own` providers. Nothing is written.
+    ///
+    /// # Errors
+    /// The debate cannot use the reply.
+    pub async fn check_reply(
+        &self,
+        entry: &Entry,
+        key: &CallKey,
+        reply: SavedReply,
+        own: &UserSettings,
+    ) -> Result<(), RunnerError> {
+        let not_resumable = |reason| RunnerError::NotResumable { id: DebateId::new(entry.id()), reason };
+        let debate = entry.load(AccessMode::Events)?.debate;
+        let settings = debate.settings.as_ref().ok_or_else(|| not_resumable("its settings are not saved"))?;
+        let settings = own.over(settings, &self.services.environment);
+        own.check(&settings)?;
+        let protocol = known(&settings, &[]).ok_or_else(|| not_resumable("its protocol is unknown"))?;
+        // A running debate has its keys, and no model is called here.
+        let services = self.services.clone();
+        let services = if entry.is_held() { services.with_model(Arc::new(HostModel::default())) } else { services };
+        let panel = services.panel(protocol, &settings)?;
+        let step = protocol.steps(&debate).find(|step| step.key == *key && debate.settled(key).is_none());
+        let (step, agent) = step.zip(panel.agent(&key.agent_id)).ok_or(RunnerError::ReplyNotWanted)?;
+        let shared = SharedPrompt::of(protocol, &debate).map_err(EngineError::from)?;
+        let call = prepare(&panel, agent, &shared, &debate, &step, usize::MAX).map_err(EngineError::from)?;
+        let call = call.to_be_read(&debate);
+        // A reply that the engine would keep asks again.
+        let asks_again = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&asks_again);
+        let ask = Ask {
+            caller: replying(agent.caller.clone(), reply),
+            request: call.request.clone(),
+            past: Vec::new(),
+            on_reply: Arc::new(move |reply, _| {
+                *noted.lock().unwrap_or_else(PoisonError::into_inner) = reply.parse_error;
+            }),
+            tools: None,
+        };
+        let read = answer(ask, &call, &panel.judge.settings.id).await;
+        if let Some(error) = asks_again.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(RunnerError::ReplyUnusable(error));
+        }
+        let value = read.map_err(|failed| RunnerError::ReplyUnusable(failed.to_string()))?.value;
+        if let Value::Unreadable(error) = value { Err(RunnerError::ReplyUnusable(error.to_string())) } else { Ok(()) }
     }
 }
 

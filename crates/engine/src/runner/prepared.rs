@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{ProviderAccessError, routed_providers};
 use crate::agent::Panel;
 use crate::engine::{
-    Engine, ForecastError, OnOutage, RunCommand, check_problem, check_purchase, check_windows, forecast, purchase,
-    telling_rounds,
+    Engine, ForecastError, RunCommand, check_problem, check_purchase, check_windows, forecast, purchase, telling_rounds,
 };
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
@@ -66,7 +65,7 @@ pub struct Ready {
     most: Option<Usd>,
     closes: bool,
     is_kept: bool,
-    on_outage: OnOutage,
+    waits_for_servers: bool,
 }
 
 impl Prepared {
@@ -198,7 +197,7 @@ impl Prepared {
             most,
             closes: false,
             is_kept: false,
-            on_outage: OnOutage::Pause,
+            waits_for_servers: false,
         })
     }
 }
@@ -237,7 +236,7 @@ impl Ready {
 
     /// Waits for unreachable servers instead of pausing.
     pub fn waiting_for_servers(self) -> Self {
-        Self { on_outage: OnOutage::Wait, ..self }
+        Self { waits_for_servers: true, ..self }
     }
 
     /// The remaining calls and their cost, by a dry run. It takes a moment, so run it on another thread.
@@ -256,7 +255,7 @@ impl Ready {
     /// Outside of a Tokio runtime.
     pub fn run(self) -> Run {
         let Self { protocol, panel, collector, record, past, begun, signals, most, .. } = self;
-        let Self { closes, is_kept, on_outage, .. } = self;
+        let Self { closes, is_kept, waits_for_servers, .. } = self;
         let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
@@ -272,7 +271,7 @@ impl Ready {
         let is_new = is_begun && past.is_empty() && !is_kept;
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather())
-            .on_outage(on_outage);
+            .waiting_for_servers(waits_for_servers);
         if let Some(most) = most {
             engine = engine.at_most(most, &past);
         }
@@ -355,7 +354,7 @@ impl Runner {
     /// The calls of a fork with `settings`, without calling a model or needing a key.
     ///
     /// # Errors
-    /// The settings do not fit what is kept.
+    /// The settings lack an agent whose work is kept.
     pub fn forecast_fork(&self, branch: Branch, settings: Settings) -> Result<Option<Forecast>, RunnerError> {
         let (protocol, created, taken_over) = branch.with(settings, &[])?;
         let (debate, events) = begun(&created, &taken_over)?;

@@ -23,8 +23,8 @@ use super::{DebateHistory, Runner};
 /// The interval between checks for a stop order and for replies.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A debate that runs on its own. Dropping the handle pauses it only while it waits for answers that no one can give
-/// any more.
+/// A running debate. It continues when the handle is dropped, unless it waits for answers that only the handle can
+/// give.
 pub struct Run {
     id: DebateId,
     journal: PathBuf,
@@ -86,7 +86,7 @@ impl Run {
         &self.id
     }
 
-    /// The current state and the signals that follow. A slow watcher delays no one, and is notified of gaps.
+    /// The current state and the signals that follow. A slow watcher delays nothing, and is notified of gaps.
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
         self.signals.subscribe(words)
     }
@@ -277,16 +277,10 @@ fn watch_files(entry: Entry, commands: mpsc::WeakUnboundedSender<RunCommand>, ov
 /// The time limit of a command.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
 
-/// The commands after a debate, in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hooks {
-    /// Shell commands; each receives the debate's state on its standard input.
-    pub after_debate: Vec<String>,
-}
-
 /// The steps after a debate.
 pub struct After {
-    hooks: Hooks,
+    /// Shell commands in order; each receives the debate's state on its standard input.
+    hooks: Vec<String>,
     /// The variables withheld from the commands.
     secrets: BTreeSet<String>,
     past: Option<Arc<dyn DebateHistory>>,
@@ -295,7 +289,7 @@ pub struct After {
 
 impl Runner {
     /// The steps after a debate with these settings. `hooks` come from the user, never from a record or a request.
-    pub fn after(&self, settings: &Settings, hooks: Hooks) -> After {
+    pub fn after(&self, settings: &Settings, hooks: Vec<String>) -> After {
         let (past, secrets) = (self.services.past.clone(), secret_variables(&settings.providers));
         After { hooks, secrets, past, settings: settings.clone() }
     }
@@ -314,14 +308,14 @@ impl After {
                 warnings.push(format!("the debate is not indexed yet: {error}"));
             }
         }
-        if !hooks.after_debate.is_empty() {
+        if !hooks.is_empty() {
             warnings.extend(run_all(&hooks, &secrets, state).await);
         }
         warnings
     }
 }
 
-async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec<String> {
+async fn run_all(hooks: &[String], without: &BTreeSet<String>, state: &Path) -> Vec<String> {
     let input = match fs::read(state) {
         Ok(input) => input,
         Err(error) => {
@@ -329,7 +323,7 @@ async fn run_all(hooks: &Hooks, without: &BTreeSet<String>, state: &Path) -> Vec
         }
     };
     let mut warnings = Vec::new();
-    for command in &hooks.after_debate {
+    for command in hooks {
         let limited = Limited { command, input: Some(&input), limit: HOOK_LIMIT, keep: 0, without };
         if let Err(error) = run(&limited).await {
             warnings.push(format!("the command `{command}` after the debate failed: {error}"));

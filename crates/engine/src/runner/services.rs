@@ -20,11 +20,15 @@ use dialectic_llm::{Caller, CallerLimits, ChatModel, ConcurrencyLimit, HostModel
 use dialectic_record::debate::{AgentSettings, Material, ProviderSettings, Settings, Standings};
 use dialectic_record::protocol::Protocol;
 
+/// Clients by their configuration.
+type SharedModels = Mutex<HashMap<String, Arc<dyn ChatModel>>>;
+
 /// The dependencies of debates.
 #[derive(Clone)]
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
+    /// The clients that all debates share, if they do.
     shared: Option<Arc<SharedModels>>,
     pub(super) past: Option<Arc<dyn DebateHistory>>,
 }
@@ -93,7 +97,7 @@ impl Services {
             let has_limit = settings.max_cost().is_some();
             let (providers, project) = (&settings.providers, project_of(settings));
             match &self.shared {
-                Some(shared) => shared.models(used, providers, environment, has_limit, &project)?,
+                Some(shared) => Models::shared(shared, used, providers, environment, has_limit, &project)?,
                 None => Models::build(used, providers, environment, has_limit, &project)?,
             }
         };
@@ -213,35 +217,17 @@ impl Models {
         Ok(models)
     }
 
-    /// One model for every provider.
-    pub(super) fn only(model: Arc<dyn ChatModel>) -> Self {
-        Self { by_provider: vec![(String::new(), model)] }
-    }
-
-    /// The client of a provider in use.
-    pub fn of(&self, name: &str) -> Arc<dyn ChatModel> {
-        let found = self.by_provider.iter().find(|(provider, _)| provider == name);
-        let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);
-        Arc::clone(chat)
-    }
-}
-
-/// The clients that the debates of a process share.
-#[derive(Default)]
-pub(super) struct SharedModels(Mutex<HashMap<String, Arc<dyn ChatModel>>>);
-
-impl SharedModels {
-    /// Like [`Models::build`], but builds only missing clients.
-    pub(super) fn models<'a>(
-        &self,
+    /// Like [`build`](Self::build), but builds only the clients that are not `shared` yet.
+    fn shared<'a>(
+        shared: &SharedModels,
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
         has_limit: bool,
         project: &[PathBuf],
-    ) -> Result<Models, ServicesError> {
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut models = Models { by_provider: Vec::new() };
+    ) -> Result<Self, ServicesError> {
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut models = Self { by_provider: Vec::new() };
         for name in used {
             if models.by_provider.iter().any(|(provider, _)| provider == name) {
                 continue;
@@ -252,12 +238,24 @@ impl SharedModels {
             let chat = if let Some(chat) = shared.get(&key) {
                 Arc::clone(chat)
             } else {
-                let built = Models::build([name], configured, environment, has_limit, project)?;
+                let built = Self::build([name], configured, environment, has_limit, project)?;
                 Arc::clone(shared.entry(key).or_insert(built.of(name)))
             };
             models.by_provider.push((name.to_owned(), chat));
         }
         Ok(models)
+    }
+
+    /// One model for every provider.
+    pub(super) fn only(model: Arc<dyn ChatModel>) -> Self {
+        Self { by_provider: vec![(String::new(), model)] }
+    }
+
+    /// The client of a provider in use.
+    pub fn of(&self, name: &str) -> Arc<dyn ChatModel> {
+        let found = self.by_provider.iter().find(|(provider, _)| provider == name);
+        let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);
+        Arc::clone(chat)
     }
 }
 

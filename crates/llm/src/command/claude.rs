@@ -75,7 +75,7 @@ fn read(line: &Value, heard: &mut Transcript, listener: &dyn Listener) {
     match line["type"].as_str() {
         Some("system") if line["subtype"] == "init" => {
             heard.served_model = text_at(line, "/model");
-            // A key pays, whatever the login is.
+            // With a key, the key's account pays instead of the login's.
             heard.is_overage |= line["apiKeySource"].as_str().is_some_and(|source| !LOGINS.contains(&source));
             for list in ["tools", "mcp_servers"] {
                 if let Some(first) = line[list].as_array().and_then(|all| all.first()) {

@@ -67,7 +67,7 @@ fn login(ask: Ask<'_>, has_arguments: bool) -> Login {
 }
 
 /// The switch of the first feature with tools that cannot be switched off. A row of its list is
-/// `name  stage  true|false`; a feature of the stage `removed` is what it is, whatever its switch says.
+/// `name  stage  true|false`; the switch of a feature in the stage `removed` has no effect.
 fn stuck(ask: Ask<'_>) -> Option<String> {
     let list = |switches: Vec<String>| {
         let arguments: Vec<&str> = switches.iter().map(String::as_str).chain(["features", "list"]).collect();

@@ -13,11 +13,11 @@ const LISTED: usize = 12;
 /// The most questions that a role lists.
 const OWN: usize = 4;
 
-/// Words that are no unit.
+/// Words that are not units.
 const FUNCTION_WORDS: &str = " a an and are as at be but by can each every for from had has have if in into is it its \
      may must nor not of on or our per shall should so than that the their then they to until was we were when which \
      while will with would ";
-/// Figures in words. “One” is mostly none.
+/// Numbers as words. “One” is rarely a number.
 const NUMBER_WORDS: &str = " two three four five six seven eight nine ten eleven twelve hundred thousand million ";
 
 /// Words before a year.

@@ -1,6 +1,6 @@
 //! The request's task and its answer: a list of open questions, criticism of it, replies, the check, the final text.
 //!
-//! Every text is a set of questions, told by the questions that it contains. A critic asks for one that is missing and
+//! Every text counts as the set of questions that it contains. A critic asks for one that is missing and
 //! disputes one that is there; an author adds the first and keeps the second.
 
 use dialectic_base::problem::NO_ANSWER;

@@ -147,7 +147,7 @@ enum SchemaRoute {
 }
 
 impl Capabilities {
-    /// Whether the Responses API is asked for reasoning that can go back: it stores none.
+    /// Whether to request reasoning that can be sent back: the Responses API is told to store none.
     pub(super) fn asks_for_reasoning(&self, request: &Request) -> bool {
         self.replays && self.reasons && !request.tools.is_empty()
     }

@@ -66,7 +66,7 @@ const LABELS: [&str; 2] = ["http-referer", "x-title"];
 /// Shorter values are not secret (`1`, `x`, as local servers accept for keys), and removing them would garble messages.
 const SHORTEST_SECRET: usize = 4;
 
-/// The paths of the APIs, which a base URL may end with: it is taken for what is meant.
+/// The paths of the APIs. Some users append one to the base URL, which then selects that API.
 const PATHS: [(&str, ApiKind); 2] = [("/chat/completions", ApiKind::Chat), ("/responses", ApiKind::Responses)];
 
 impl Endpoint {

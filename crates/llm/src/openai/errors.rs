@@ -5,7 +5,7 @@ use crate::error::may_bill;
 
 use super::failure::ServerRefusal;
 
-/// What a known error means, whatever its status.
+/// The meaning of a known error, regardless of its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The request and its output limit exceed the context window.
@@ -210,10 +210,10 @@ impl ServerRefusal {
         match (self.meaning(), status) {
             (Some(TooLong), _) => ModelError::ContextExceeded { message: said },
             (Some(Filtered), _) => ModelError::Filtered { message },
-            // Waiting does not help with an exhausted balance, whatever the status.
+            // Waiting does not help with an exhausted balance, regardless of the status.
             (Some(NoCredit), _) => ModelError::NoCredit { status, message },
             (Some(BadKey), _) | (None, 401) => ModelError::Unauthorized { status, message },
-            // OpenRouter's 402, while earlier requests take up the credit; without a delay there is none left.
+            // OpenRouter's 402 with a delay: earlier requests take up the credit. Without a delay, no credit is left.
             (None, 402) if retry_after.is_none() => ModelError::NoCredit { status, message },
             (Some(TooFast), _) | (None, 402 | 429) => ModelError::RateLimited { status, retry_after, message },
             (None, 502..=504 | 529) if is_http_status => ModelError::Unavailable { status, retry_after, message },

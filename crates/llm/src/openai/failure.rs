@@ -142,7 +142,7 @@ impl Fault {
         };
         let codes: Vec<String> = codes(error).collect();
         let param = error["param"].as_str().map(str::to_owned);
-        // Xiaomi's message stands in the parameter.
+        // Xiaomi puts its message into the parameter.
         let said = param.as_ref().filter(|param| param.contains(' '));
         let message = message.map(|message| said.map(|said| format!("{message}: {said}")).unwrap_or(message));
         let mut details = error["details"].as_array().into_iter().flatten();
@@ -160,7 +160,7 @@ fn fault_in(body: &Value) -> Option<Fault> {
     let Some(error) = error_field(body) else { return Fault::of(body).filter(|_| body.is_object()) };
     let is_name = error.as_str().is_some_and(|name| !name.trim().contains(char::is_whitespace));
     let mut fault = Fault::of(error).unwrap_or_default();
-    // xAI's code stands beside the message.
+    // xAI puts its code next to the message.
     fault.codes.extend(codes(body));
     let Some(beside) = message_of(body).filter(|message| !message.trim().is_empty()) else {
         return Some(fault).filter(|fault| *fault != Fault::default());

@@ -72,7 +72,7 @@ const USAGE: &[&str] = &[
     "/usage_metadata", "/usageMetadata", "/token_usage", // gateways to Google, others
 ];
 
-/// Places of a cost beside the usage.
+/// Places of a cost outside the usage.
 #[rustfmt::skip]
 const COSTS: &[&str] = &[
     "/cost", "/estimated_cost", // OpenCode, gateways
@@ -101,7 +101,7 @@ const USAGE_COSTS: &[&str] = &[
 pub(super) struct ReportedUsage(pub(super) Value);
 
 impl ReportedUsage {
-    /// The usage in an answer, if it is stated, with a cost beside it.
+    /// The stated usage of an answer, including a cost found outside it.
     pub(super) fn of(answer: &Value) -> Option<Self> {
         let usage = USAGE.iter().filter_map(|place| answer.pointer(place)).find(|usage| usage.is_object());
         let costs = COSTS.iter().filter_map(|place| answer.pointer(place));
@@ -395,7 +395,7 @@ pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
     Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
 }
 
-/// `json` as a value. Raw control characters in strings, and figures that are not numbers, count as they are meant.
+/// `json` as a value. Tolerates raw control characters in strings, and figures such as `NaN`.
 ///
 /// # Errors
 /// It is not JSON even so.
@@ -463,7 +463,7 @@ impl Mender {
         let (mut taken, mut at) = (0, 0);
         while let Some(backslash) = json[at..].find('\\').map(|found| at + found) {
             let Some(half) = surrogate_at(json, backslash) else {
-                // The second character of an escape begins nothing, not even after a backslash.
+                // The second character of an escape starts no other one, even if it is a backslash.
                 at = json.ceil_char_boundary((backslash + 2).min(json.len()));
                 continue;
             };

@@ -45,8 +45,8 @@ pub(super) fn told_apart(text: String) -> VisibleText {
     }
     match lone_ending(&text, 0).filter(|_| serde_json::from_str::<IgnoredAny>(begun).is_err()) {
         Some(end) if !text[end..].trim().is_empty() => {
-            let behind = told_apart(beginning(&text[end..]).to_owned()).answer;
-            VisibleText { answer: unwrapped(&behind).to_owned(), began_within: true }
+            let after = told_apart(beginning(&text[end..]).to_owned()).answer;
+            VisibleText { answer: unwrapped(&after).to_owned(), began_within: true }
         }
         // A stray tag at the end: the whole text is the answer.
         Some(_) => VisibleText { answer: without_ending(&text).to_owned(), began_within: false },
@@ -81,24 +81,24 @@ fn lone_ending(text: &str, from: usize) -> Option<usize> {
     while let Some((start, end)) = next_ending(text, at) {
         at = end;
         let line = text[..start].rfind('\n').map_or(0, |before| before + 1);
-        let (before, behind) = (&text[line..start], text[end..].lines().next().unwrap_or_default());
-        let is_code = before.matches('`').count() % 2 == 1 || is_quoted(before, behind) || is_in_fence(&text[..line]);
-        if !is_code && !is_in_sentence(before, behind) && !is_opened_before(text, start, end) {
+        let (before, after) = (&text[line..start], text[end..].lines().next().unwrap_or_default());
+        let is_code = before.matches('`').count() % 2 == 1 || is_quoted(before, after) || is_in_fence(&text[..line]);
+        if !is_code && !is_in_sentence(before, after) && !is_opened_before(text, start, end) {
             return Some(end);
         }
     }
     None
 }
 
-fn is_quoted(before: &str, behind: &str) -> bool {
-    before.ends_with(['"', '\'', '“', '(']) && behind.starts_with(['"', '\'', '”', ')'])
+fn is_quoted(before: &str, after: &str) -> bool {
+    before.ends_with(['"', '\'', '“', '(']) && after.starts_with(['"', '\'', '”', ')'])
 }
 
-/// Whether a sentence continues from `before` to `behind`.
-fn is_in_sentence(before: &str, behind: &str) -> bool {
+/// Whether a sentence continues from `before` to `after`.
+fn is_in_sentence(before: &str, after: &str) -> bool {
     let breaks_off = before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ':' | ';' | '-'));
     let goes_on =
-        behind.trim_start().starts_with(|c: char| c.is_lowercase() || matches!(c, ',' | '.' | ';' | ':' | ')'));
+        after.trim_start().starts_with(|c: char| c.is_lowercase() || matches!(c, ',' | '.' | ';' | ':' | ')'));
     breaks_off && goes_on
 }
 

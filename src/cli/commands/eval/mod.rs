@@ -14,7 +14,7 @@ use output::ScoresDestination;
 
 use crate::cli::dialogue::agree;
 use crate::cli::interrupt::run_with_interrupts;
-use crate::cli::session::{config_files, debates, env_file};
+use crate::cli::session::{config_files, debates};
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
@@ -22,7 +22,7 @@ use dialectic_base::figures::duration;
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{HOST, OFFLINE};
 use dialectic_config::{
-    EvaluationSettings, EvaluatorSettings, Overrides, Switch, capture_environment, judge_as_evaluator, load_evaluators,
+    EvaluationSettings, EvaluatorSettings, Overrides, capture_environment, judge_as_evaluator, load_evaluators,
 };
 use dialectic_engine::access::{Environment, is_elsewhere, missing_keys_of, program_warnings};
 use dialectic_engine::agent::{price_at, timeouts_of};
@@ -108,7 +108,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
         return pairwise::run(args, [first, second], terminal);
     }
     // Checks everything possible before anything is paid.
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let subjects = subjects(args.debates(), terminal)?;
     let retries = if args.verbose { RetryNotices::told(terminal.color())? } else { RetryNotices::untold() };
@@ -185,7 +185,7 @@ fn finish(
 }
 
 fn settings(args: &EvalArgs, environment: &Environment, terminal: &mut Terminal) -> Result<EvaluationSettings, Error> {
-    let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
+    let offline = args.offline;
     if let Some(path) = &args.config {
         return Ok(load_evaluators(path, environment, offline)?);
     }

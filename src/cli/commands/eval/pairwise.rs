@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::commands::sweep::{block_on, opened_at};
 use crate::cli::interrupt::run_with_interrupts;
-use crate::cli::session::{debates, env_file};
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::evaluation::Subject;
@@ -41,7 +41,7 @@ struct Sides {
 
 pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
     // Checks everything possible before anything is paid.
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let sides = match names.map(|name| variant(name)) {
         [None, None] => answers(args, names)?,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::cli::session::env_file;
 use crate::cli::target::OutputTarget;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, UserError};
@@ -14,9 +13,7 @@ use crate::sweep::description::{Description, Group, VariantDescription};
 use crate::sweep::plan::{Plan, PlannedProblem, Variant};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::money::Usd;
-use dialectic_config::{
-    ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, Switch, capture_environment, model_warnings,
-};
+use dialectic_config::{ConfigFiles, ConfigPath, DEFAULT_PATH, Loaded, Overrides, capture_environment, model_warnings};
 use dialectic_engine::access::Environment;
 use dialectic_engine::engine::{check_prices, check_purchase};
 use dialectic_engine::runner::{Runner, Services, Spec};
@@ -67,7 +64,7 @@ struct Resolved {
 pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let output = args.output.as_deref().map(OutputTarget::prepare).transpose()?;
     let description = Description::read(&args.sweep)?;
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     let mut warnings = BTreeSet::new();
     let mut resolved = Vec::new();
     for variant in &description.variants {
@@ -137,18 +134,17 @@ fn resolve(
 }
 
 fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
-    let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
     Overrides {
         agents: described.agents.clone(),
         model: described.model.clone(),
         judge_model: described.judge_model.clone(),
-        mixed: switch(described.mixed),
+        mixed: described.mixed,
         rounds: described.rounds,
         protocol: described.protocol.clone(),
         until: described.until,
         check: described.check,
-        quick: switch(described.quick),
-        offline: switch(described.offline || offline),
+        quick: described.quick,
+        offline: described.offline || offline,
         max_cost: described.max_cost,
         ..Overrides::default()
     }

@@ -12,7 +12,7 @@ use console::Term;
 use futures_util::stream::{Stream, StreamExt};
 
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::session::{config_files, env_file};
+use crate::cli::session::config_files;
 use crate::cli::terminal::Terminal;
 use crate::error::{Error, ErrorCategory, UserError};
 use crate::sweep::plan::{Machine, PlannedDebate, SavedPlan};
@@ -99,7 +99,7 @@ const TO_ANSWER: Duration = Duration::from_secs(25);
 pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let saved = SavedPlan::read(&args.plan.plan)?;
     let debates = chosen(args, &saved)?;
-    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(args.env_file.as_deref())?;
     let own = tempfile::Builder::new().prefix("dialectic-sweep-").tempdir().map_err(|source| {
         UserError::of(ErrorCategory::General, "cannot make a temporary directory")
             .with_hint("set TMPDIR to another directory")

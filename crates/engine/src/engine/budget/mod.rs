@@ -9,13 +9,11 @@
 
 mod ledger;
 mod limits;
-mod outlook;
 
 use std::collections::BTreeSet;
 
 use ledger::{CostLedger, Measures};
-use limits::{AnswerLength, Payees, Planned, PricedAgent};
-use outlook::{CostPlan, CostRange};
+use limits::{AnswerLength, CostPlan, CostRange, Payees, Planned, PricedAgent};
 
 use crate::agent::price_of;
 use dialectic_base::call::CallRecord;
@@ -28,7 +26,7 @@ use dialectic_record::debate::{
 use dialectic_record::protocol::{BudgetClass, OutputSpec, Step};
 use dialectic_record::store::StoreError;
 
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, FollowUpError};
 
 pub use ledger::CostLedger as Books;
 
@@ -113,19 +111,6 @@ pub(super) enum Permission<T> {
     Refused,
 }
 
-/// Why the limit does not allow an attempt.
-pub(super) enum Shortfall {
-    /// No call is left.
-    Calls,
-    /// The attempt may cost more than the remaining amount.
-    Cost {
-        /// The remaining amount.
-        room: Usd,
-        /// The cost of the shortest answer.
-        needed: Usd,
-    },
-}
-
 /// The reservation for an attempt.
 struct Grant {
     usd: Usd,
@@ -183,7 +168,7 @@ impl Budget {
     }
 
     /// Why the limit does not allow an attempt even with the shortest answer.
-    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<Shortfall> {
+    pub(super) fn shortfall(&self, wanted: &AttemptRequest) -> Option<FollowUpError> {
         let payee = self.payees.get(&wanted.key.agent_id)?;
         let measures = self.ledger.measures(&payee.model);
         let needed = measures
@@ -191,9 +176,9 @@ impl Budget {
             .times(measures.factor());
         let room = self.room();
         if room.requests == 0 {
-            return Some(Shortfall::Calls);
+            return Some(FollowUpError::NoCallLeft);
         }
-        (needed > room.usd).then(|| Shortfall::Cost { room: room.usd, needed: needed.rounded_up() })
+        (needed > room.usd).then(|| FollowUpError::TooDear { room: room.usd, needed: needed.rounded_up() })
     }
 
     /// The lowest output limit that the level reduces. A call limit alone reduces none.
