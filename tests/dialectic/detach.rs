@@ -226,7 +226,7 @@ fn an_answer_in_the_foreground_that_is_asked_again_ends_with_the_questions() {
 
 #[test]
 fn a_stop_reaches_a_run_wherever_it_runs_and_is_removed_when_it_is_obeyed() {
-    const HEARD: &str = "told to stop: the debate closes when it has a text";
+    const HEARD: &str = "stopping: the debate closes as soon as it has a text";
     for detach in [true, false] {
         let (server, gate) = MockServer::held(short_reply, |_| true);
         let sandbox = two_agents(&server, &json!({"rounds": 9}));

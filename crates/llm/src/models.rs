@@ -108,15 +108,13 @@ impl From<ModelRow> for ModelFacts {
     }
 }
 
-/// The table of a provider's models by name.
-type ModelTable = HashMap<String, ModelFacts>;
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelsFile {
     #[serde(default)]
     as_of: NaiveDate,
-    models: HashMap<String, ModelTable>,
+    /// The models of each provider by name.
+    models: HashMap<String, HashMap<String, ModelFacts>>,
 }
 
 /// Read at the first look-up. A test ensures that it can be read.

@@ -535,14 +535,12 @@ impl Ask {
 
 /// The request to repeat the part of a text that could not be parsed.
 fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
-    let said = match reads {
-        AnswerFormat::Findings(..) => FINDINGS_AGAIN.render(&()),
-        AnswerFormat::Opinion(_) => OPINIONS_AGAIN.render(&()),
-        AnswerFormat::Critique(_)
-        | AnswerFormat::Review { .. }
-        | AnswerFormat::Check(_)
-        | AnswerFormat::Answers { .. }
-        | AnswerFormat::Final(_) => POINTS_AGAIN.render(&PointsAgain { texts: missing }),
+    let said = if let AnswerFormat::Findings(..) = reads {
+        FINDINGS_AGAIN.render(&())
+    } else if let AnswerFormat::Opinion(_) = reads {
+        OPINIONS_AGAIN.render(&())
+    } else {
+        POINTS_AGAIN.render(&PointsAgain { texts: missing })
     };
     // Tests render this template; the form alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())

@@ -64,22 +64,7 @@ impl ListedPoints {
                 let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
                 Self::new(&ledger.to_answer(&key.agent_id), told)
             }
-            (
-                OutputSpec::Text
-                | OutputSpec::Questions { .. }
-                | OutputSpec::Summary
-                | OutputSpec::Score(_)
-                | OutputSpec::Choice
-                | OutputSpec::Word(_)
-                | OutputSpec::Judgement
-                | OutputSpec::Check(_)
-                | OutputSpec::Amendment
-                | OutputSpec::Relations
-                | OutputSpec::Kinds
-                | OutputSpec::FindingRulings
-                | OutputSpec::Scores(_),
-                ..,
-            ) => return None,
+            _ => return None,
         };
         (!listed.points.is_empty()).then_some(listed)
     }

@@ -64,7 +64,7 @@ impl Engine {
             RunCommand::ObeyStop => {
                 self.is_to_stop = true;
                 if self.debate().final_round().is_none() {
-                    self.warn("told to stop: the debate closes when it has a text");
+                    self.warn("stopping: the debate closes as soon as it has a text");
                 }
                 self.obey_stop()?;
             }

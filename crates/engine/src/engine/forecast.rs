@@ -85,10 +85,6 @@ pub fn forecast(
         let of_long = in_long.map(|call| tokens(call, Length::Long));
         let low = of_short.filter(|_| is_certain).unwrap_or_default();
         let high = of_long.or(of_short).unwrap_or_default();
-        let price = price_of(agent, settings);
-        let cost = |(input, output)| -> Option<Usd> {
-            Some(price?.cost(Tokens { input_tokens: input, output_tokens: output, ..Tokens::default() }))
-        };
         let tools = in_long.or(in_short).filter(|call| call.offers_tools).map(|_| ToolUse {
             most_requests: agent.tool_call_limit,
             result_tokens: Length::Long.tokens_of(tool_room(agent, settings, begun.change.is_some())),
@@ -103,7 +99,7 @@ pub fn forecast(
             tools,
             cost: None,
         };
-        let cost = cost(low).zip(cost(planned.most_tokens())).map(|(low, high)| Span { low, high });
+        let cost = cost_of(price_of(agent, settings), [low, planned.most_tokens()]);
         Some(PlannedCall { cost, ..planned })
     });
     let calls: Vec<PlannedCall> = calls.collect();
@@ -132,21 +128,26 @@ pub(super) fn planned_call(
     price: Option<Price>,
     bytes: usize,
 ) -> PlannedCall {
-    let [low, high] = [Length::Short, Length::Long].map(|length| Tokens {
-        input_tokens: length.tokens_of(bytes),
-        output_tokens: length.answer_within(max_tokens).into(),
-        ..Tokens::default()
-    });
+    let [low, high] =
+        [Length::Short, Length::Long].map(|length| (length.tokens_of(bytes), length.answer_within(max_tokens).into()));
     PlannedCall {
         key,
         model: model.to_owned(),
         provider: provider.to_owned(),
         is_certain: true,
-        input: Span { low: low.input_tokens, high: high.input_tokens },
-        output: Span { low: low.output_tokens, high: high.output_tokens },
+        input: Span { low: low.0, high: high.0 },
+        output: Span { low: low.1, high: high.1 },
         tools: None,
-        cost: price.map(|price| Span { low: price.cost(low), high: price.cost(high) }),
+        cost: cost_of(price, [low, high]),
     }
+}
+
+/// The least and the highest cost of a call, each for a number of input and of output tokens.
+fn cost_of(price: Option<Price>, tokens: [(u64, u64); 2]) -> Option<Span<Usd>> {
+    let price = price?;
+    let [low, high] = tokens
+        .map(|(input_tokens, output_tokens)| price.cost(Tokens { input_tokens, output_tokens, ..Tokens::default() }));
+    Some(Span { low, high })
 }
 
 /// The calls for a question whose answer must be readable JSON: if it is not, a second request repeats the question with
@@ -160,18 +161,8 @@ pub fn planned_json_calls(
 ) -> [PlannedCall; 2] {
     let first = planned_call(key, (provider, model), max_tokens, price, bytes);
     let input = first.input + first.output;
-    let cost = |input_tokens, output_tokens| {
-        price.map(|price| price.cost(Tokens { input_tokens, output_tokens, ..Tokens::default() }))
-    };
-    let low = cost(input.low, first.output.low);
-    let high = cost(input.high, first.output.high);
-    let second = PlannedCall {
-        is_certain: false,
-        input,
-        cost: low.zip(high).map(|(low, high)| Span { low, high }),
-        ..first.clone()
-    };
-    [first, second]
+    let cost = cost_of(price, [(input.low, first.output.low), (input.high, first.output.high)]);
+    [first.clone(), PlannedCall { is_certain: false, input, cost, ..first }]
 }
 
 /// The debate at its beginning: complete, without a cost limit, and with a judge that reads everything, since context

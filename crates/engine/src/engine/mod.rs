@@ -92,7 +92,7 @@ pub enum EngineError {
     #[error(transparent)]
     Protocol(#[from] NoTransition),
     /// The protocol calls an unknown agent.
-    #[error("the protocol calls {0}, who does not take part")]
+    #[error("the protocol calls the unknown agent {0}")]
     UnknownAgent(AgentId),
 }
 

@@ -471,23 +471,7 @@ impl<'a> Rehearsal<'a> {
                 };
                 ParsedAnswer { opinions: findings.into_iter().map(opinion).collect(), ..ParsedAnswer::default() }
             }
-            (ResultKind::Opinion, None)
-            | (ResultKind::Proposal, Some(_))
-            | (
-                ResultKind::Ballot
-                | ResultKind::Material
-                | ResultKind::Team
-                | ResultKind::Agreement
-                | ResultKind::Challenge
-                | ResultKind::Kinds
-                | ResultKind::Speech
-                | ResultKind::Questions
-                | ResultKind::Summary
-                | ResultKind::Score
-                | ResultKind::Verdict
-                | ResultKind::Solution,
-                _,
-            ) => ParsedAnswer::default(),
+            _ => ParsedAnswer::default(),
         }
     }
 

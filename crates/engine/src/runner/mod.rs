@@ -29,7 +29,7 @@ use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::HostModel;
 use dialectic_record::debate::{
     Attachment, CallKey, ChangeSet, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint,
-    ForkedFrom, Settings, Status, check_taken_over, fork, proposals_for,
+    ForkedFrom, PromptSources, Settings, Status, check_taken_over, fork, proposals_for,
 };
 use dialectic_record::protocol::{Protocol, Unfit};
 use dialectic_record::store::{
@@ -77,6 +77,22 @@ impl Spec {
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
         let problem = problem.into();
         Self { problem, context: None, attachments: [].into(), change: None, protocol, settings, seed: None }
+    }
+
+    fn created(self, id: DebateId, seed: u32, settings: Settings, prompt_sources: PromptSources) -> Created {
+        Created {
+            format_version: FORMAT_VERSION,
+            id,
+            problem: self.problem,
+            context: self.context,
+            attachments: self.attachments,
+            change: self.change,
+            seed,
+            stages: self.protocol.infos(),
+            prompt_sources,
+            settings,
+            forked_from: None,
+        }
     }
 }
 
@@ -173,23 +189,12 @@ impl Runner {
     /// # Errors
     /// It cannot run with these settings.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let Spec { problem, context, attachments, change, protocol, mut settings, seed } = spec;
+        let (protocol, mut settings) = (spec.protocol, spec.settings.clone());
         protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
         let panel = self.services.panel(protocol, &settings)?;
-        let created = Created {
-            format_version: FORMAT_VERSION,
-            id: Directory::new_id(),
-            problem,
-            context,
-            attachments,
-            change,
-            seed: seed.or(settings.debate.seed).unwrap_or_else(|| rand::rng().random()),
-            stages: protocol.infos(),
-            prompt_sources: panel.sources.clone(),
-            settings,
-            forked_from: None,
-        };
+        let seed = spec.seed.or(settings.debate.seed).unwrap_or_else(|| rand::rng().random());
+        let created = spec.created(Directory::new_id(), seed, settings, panel.sources.clone());
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
         Ok(self.prepared(protocol, panel, origin))
     }

@@ -393,18 +393,7 @@ fn forecast_of(
     routed: &BTreeSet<String>,
     gathered: &Span<Gathered>,
 ) -> Result<Forecast, ForecastError> {
-    let created = |sources: &PromptSources, id| Created {
-        format_version: FORMAT_VERSION,
-        id,
-        problem: spec.problem.clone(),
-        context: spec.context.clone(),
-        attachments: Arc::clone(&spec.attachments),
-        change: spec.change.clone(),
-        settings: settings.clone(),
-        stages: spec.protocol.infos(),
-        prompt_sources: sources.clone(),
-        seed: settings.debate.seed.unwrap_or_default(),
-        forked_from: None,
-    };
+    let seed = settings.debate.seed.unwrap_or_default();
+    let created = |sources: &PromptSources, id| spec.clone().created(id, seed, settings.clone(), sources.clone());
     forecast(spec.protocol, settings, routed, gathered, created)
 }

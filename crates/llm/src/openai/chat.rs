@@ -361,10 +361,10 @@ impl Chunks {
         let content = take(&mut delta, "content");
         // Reasoning, in a field or among the parts of the content, and calls are not passed on, but show that the model
         // is working.
-        let is_there = |key: &&str| match &delta[key] {
-            Value::String(text) => !text.is_empty(),
-            Value::Array(parts) => !parts.is_empty(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        let is_there = |key: &&str| {
+            let field = &delta[key];
+            field.as_str().is_some_and(|text| !text.is_empty())
+                || field.as_array().is_some_and(|parts| !parts.is_empty())
         };
         if has_thoughts(&content) || REASONING.iter().any(is_there) {
             self.has_grown = true;

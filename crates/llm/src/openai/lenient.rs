@@ -24,10 +24,7 @@ pub(super) fn take(object: &mut Value, key: &str) -> Value {
 
 /// Takes the text of a field; an unexpected type counts as absent.
 pub(super) fn take_text(object: &mut Value, key: &str) -> Option<String> {
-    match take(object, key) {
-        Value::String(text) => Some(text),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
-    }
+    if let Value::String(text) = take(object, key) { Some(text) } else { None }
 }
 
 /// Takes a word; a value of another type is kept as an unknown word.

@@ -8,8 +8,6 @@ use serde::de::IgnoredAny;
 
 use super::marks::without_end_of_turn;
 
-use Certainty::{Certain, WithEnd};
-
 /// Some servers begin texts with it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -235,41 +233,37 @@ const NAMES: [&str; 12] = [
 /// The brackets of a tag: before the name, before the name of an end tag, after the name. `◁` is Kimi's.
 const BRACKETS: [[&str; 3]; 2] = [["<", "</", ">"], ["◁", "◁/", "▷"]];
 
-/// Whether an opening mark proves reasoning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Certainty {
-    /// Even without an end mark.
-    Certain,
-    /// Only with an end mark: answers may begin the same way.
-    WithEnd,
-}
+/// An opening mark that proves reasoning, even without an end mark.
+const CERTAIN: bool = true;
+/// One that proves it only with an end mark: answers may begin the same way.
+const WITH_END: bool = false;
 
 /// Opening marks that are not tags, each with its ends; an empty end applies at once, for marks between reasoning and
 /// answer.
-const MARKS: [(&str, &[&str], Certainty); 18] = [
+const MARKS: [(&str, &[&str], bool); 18] = [
     // Mistral.
-    ("[THINK]", &["[/THINK]"], Certain),
+    ("[THINK]", &["[/THINK]"], CERTAIN),
     // gpt-oss ("harmony"), whose channels follow one another; the last one is the answer.
-    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], Certain),
-    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], Certain),
-    ("<|channel|>final", &["<|message|>"], Certain),
-    ("<|start|>assistant", &[""], Certain),
+    ("<|channel|>analysis", &["<|end|>", "<|channel|>final<|message|>"], CERTAIN),
+    ("<|channel|>commentary", &["<|end|>", "<|channel|>final<|message|>"], CERTAIN),
+    ("<|channel|>final", &["<|message|>"], CERTAIN),
+    ("<|start|>assistant", &[""], CERTAIN),
     // The same for servers that drop the marks but keep the words.
-    ("analysisWe", &["assistantfinal"], WithEnd),
-    ("analysisThe", &["assistantfinal"], WithEnd),
-    ("analysisUser", &["assistantfinal"], WithEnd),
-    ("analysisI ", &["assistantfinal"], WithEnd),
-    ("analysisLet", &["assistantfinal"], WithEnd),
-    ("analysisNeed", &["assistantfinal"], WithEnd),
+    ("analysisWe", &["assistantfinal"], WITH_END),
+    ("analysisThe", &["assistantfinal"], WITH_END),
+    ("analysisUser", &["assistantfinal"], WITH_END),
+    ("analysisI ", &["assistantfinal"], WITH_END),
+    ("analysisLet", &["assistantfinal"], WITH_END),
+    ("analysisNeed", &["assistantfinal"], WITH_END),
     // Gemma 4, Kimi K3, Cohere's Command A, Apertus, OpenThinker and its kin.
-    ("<|channel>thought", &["<channel|>"], Certain),
-    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], Certain),
-    ("<|START_THINKING|>", &["<|END_THINKING|>"], Certain),
-    ("<|inner_prefix|>", &["<|inner_suffix|>"], Certain),
-    ("<|begin_of_thought|>", &["<|end_of_thought|>"], Certain),
+    ("<|channel>thought", &["<channel|>"], CERTAIN),
+    ("<|open|>think<|sep|>", &["<|close|>think<|sep|>"], CERTAIN),
+    ("<|START_THINKING|>", &["<|END_THINKING|>"], CERTAIN),
+    ("<|inner_prefix|>", &["<|inner_suffix|>"], CERTAIN),
+    ("<|begin_of_thought|>", &["<|end_of_thought|>"], CERTAIN),
     // Granite.
-    ("Here is my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
-    ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WithEnd),
+    ("Here is my thought process:", &["Here is my response:", "Here's my response:"], WITH_END),
+    ("Here's my thought process:", &["Here is my response:", "Here's my response:"], WITH_END),
 ];
 
 /// Wrappers around answers after reasoning.
@@ -328,7 +322,7 @@ impl ReasoningTag {
     fn is_certain(self) -> bool {
         match self {
             Self::Tagged { .. } => true,
-            Self::Marked(mark) => MARKS[mark].2 == Certain,
+            Self::Marked(mark) => MARKS[mark].2,
             Self::Unopened => false,
         }
     }

@@ -19,7 +19,7 @@ use crate::agent::price_of;
 use dialectic_base::call::CallRecord;
 use dialectic_base::figures::list;
 use dialectic_base::money::{Amount, BudgetLimit, Usd};
-use dialectic_llm::{Request, Reserved, request_bytes};
+use dialectic_llm::{Request, Reserved, Turn, request_bytes};
 use dialectic_record::debate::{
     AgentId, CallKey, Debate, Event, Recorded, ResultKind, Settings, StageId, Status, StopReason,
 };
@@ -73,24 +73,15 @@ pub(super) struct AttemptRequest {
 impl AttemptRequest {
     /// An attempt of `step`.
     pub(super) fn of(step: &Step, request: &Request) -> Self {
-        let goes_on = !request.turns.is_empty();
-        let is_second_chance = match &step.answer {
+        let is_second_chance = match (&step.answer, request.turns.last()) {
             // Tools cause further requests.
-            OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::FindingRulings => {
-                matches!(request.turns.last(), Some(dialectic_llm::Turn::User(_)))
+            (OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::FindingRulings, last) => {
+                matches!(last, Some(Turn::User(_)))
             }
-            OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp => false,
+            (OutputSpec::Summary | OutputSpec::Amendment | OutputSpec::FollowUp, _) => false,
             // Solutions are texts; JSON is requested only for an assessment.
-            OutputSpec::Solution(_) => goes_on || request.answer.is_some(),
-            OutputSpec::Questions { .. }
-            | OutputSpec::Score(_)
-            | OutputSpec::Choice
-            | OutputSpec::Word(_)
-            | OutputSpec::Relations
-            | OutputSpec::Challenge
-            | OutputSpec::Kinds
-            | OutputSpec::Judgement
-            | OutputSpec::Scores(_) => goes_on,
+            (OutputSpec::Solution(_), last) => last.is_some() || request.answer.is_some(),
+            (_, last) => last.is_some(),
         };
         let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
         Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
