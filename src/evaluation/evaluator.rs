@@ -10,8 +10,8 @@ use dialectic_engine::engine::planned_json_calls;
 use dialectic_llm::{Caller, Request, request_bytes};
 use dialectic_record::debate::{AgentClarifications, AgentId, CallKey, Clarification, Debate, PlannedCall};
 use dialectic_record::prompt::{
-    self, AskedItem, Asker, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, EvaluatorValues, PLAIN_CLARIFICATIONS,
-    PlainClarifications, PromptError, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt,
+    self, Asker, EVALUATOR_CLARIFICATIONS, EvaluatorValues, PLAIN_CLARIFICATIONS, PromptError, SOLUTION_PLACEHOLDER,
+    evaluator_system, evaluator_user, read_whole_prompt,
 };
 use dialectic_record::protocol::follow_up_info;
 
@@ -187,24 +187,20 @@ impl Subject {
             .collect();
         let groups: Vec<_> = askers(debate)
             .map(|group| {
-                let asked = |item| {
-                    let Clarification { id, question, .. }: &Clarification = item;
-                    AskedItem { id, question, answer: answer(item) }
-                };
+                let asked = |item: &Clarification| Clarification { answer: answer(item).to_owned(), ..item.clone() };
                 let items = group.items.iter().map(asked).collect();
                 Asker { agent: &group.agent_name, role: &group.role, items }
             })
             .collect();
         let plain = EvaluatorValues {
             problem: debate.problem.trim().to_owned(),
-            clarifications: PLAIN_CLARIFICATIONS.render(&PlainClarifications { groups: &groups })?,
+            clarifications: PLAIN_CLARIFICATIONS.with("groups", &groups)?,
             final_solution: solution.description.trim().to_owned(),
             requirements_info: as_json.clone(),
         };
         let fenced = EvaluatorValues {
             problem: markdown::fenced("problem", &debate.problem),
-            clarifications: EVALUATOR_CLARIFICATIONS
-                .render(&EvaluatorClarifications { clarifications: &clarifications })?,
+            clarifications: EVALUATOR_CLARIFICATIONS.with("clarifications", &clarifications)?,
             final_solution: markdown::fenced("solution", &solution.description),
             requirements_info: markdown::fenced("json", &as_json),
         };

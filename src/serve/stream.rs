@@ -153,11 +153,11 @@ async fn follow(
                 let (seq, line) = match next {
                     Followed::Signal(signal) => {
                         let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
-                        (seq, event_line(&signal))
+                        (seq, event_line(&signal).ok())
                     }
-                    Followed::Gap { missed } => (None, gap_line(missed)),
+                    Followed::Gap { missed } => (None, Some(gap_line(missed))),
                 };
-                let Ok(line) = line else { continue };
+                let Some(line) = line else { continue };
                 if let Some(seq) = seq {
                     // Events that a fork kept are only in its journal.
                     if seq > told + 1

@@ -29,9 +29,8 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("crates/engine/src/agent/reply.rs", "choice", "a key of a ballot"),
     ("crates/engine/src/agent/labels.rs", "choice", "a noun that stands before a label"),
     ("src/evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
-    ("crates/report/src/report/review/sarif.rs", "ruling", "a key of a result's properties"),
-    ("crates/report/src/report/review/json.rs", "ruling", "a key of a finding"),
-    ("crates/report/src/report/review/json.rs", "findings", "a key of a review"),
+    ("crates/report/src/report/review.rs", "ruling", "a key of a finding and of a result's properties"),
+    ("crates/report/src/report/review.rs", "findings", "a key of a review"),
 ];
 
 fn root() -> &'static Path {

@@ -21,7 +21,7 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{AnswerState, Debate, DebateId, ModelUsage, Timestamp};
 use dialectic_record::protocol::DIALECTIC;
 use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
-use dialectic_report::display::{Cell, Table, TableColumn};
+use dialectic_report::display::{StyledText, Table, TableColumn};
 
 /// The names of outcomes and statuses in lists.
 const STATUSES: [&str; 11] = [
@@ -206,7 +206,7 @@ fn of_debate(debate: &Debate, standing: &'static str) -> ListRow {
         problem: one_line(debate.first_line()),
         title: one_line(&debate.title()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
-        winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
+        winner_stable: debate.winner().and_then(|winner| winner.is_stable),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         forked_from: debate.forked_from.as_ref().map(|fork| fork.id.to_string()),
         usage: debate.usage.clone(),
@@ -286,17 +286,19 @@ fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
         let style = if is_clean { Style::new() } else { AnsiColor::Yellow.on_default() };
         let cost = row.cost_usd.filter(|_| !row.is_offline);
         let mut cells = vec![
-            Cell::styled(one_line(names.name(&id)), Style::new().bold()),
-            Cell::styled(run, style_of(run, answer)),
-            Cell::styled(answer_in_brief(answer), style),
-            Cell::plain(row.title_of_fork(names)),
-            Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
-            Cell::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
+            StyledText::new(one_line(names.name(&id)), Style::new().bold()),
+            StyledText::new(run, style_of(run, answer)),
+            StyledText::new(answer_in_brief(answer), style),
+            StyledText::plain(row.title_of_fork(names)),
+            StyledText::new(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
+            StyledText::plain(or_nothing(cost.map(|cost| with_notional(short_cost(cost), row.notional_usd)))),
         ];
-        cells.push(Cell::plain(row.rounds.to_string()));
-        cells.push(Cell::plain(or_nothing(row.confidence.map(percent))));
+        cells.push(StyledText::plain(row.rounds.to_string()));
+        cells.push(StyledText::plain(or_nothing(row.confidence.map(percent))));
         if has_others {
-            cells.extend([row.protocol.clone(), row.winner_in_words()].map(|other| Cell::plain(or_nothing(other))));
+            cells.extend(
+                [row.protocol.clone(), row.winner_in_words()].map(|other| StyledText::plain(or_nothing(other))),
+            );
         }
         table.row(cells);
     }
@@ -324,7 +326,7 @@ fn for_pipes(rows: &[ListRow]) -> Table {
             row.cost_usd.map_or_else(dash, |cost| with_notional(cost.to_string(), row.notional_usd)),
         ];
         let others = others([row.protocol.clone(), row.winner_in_words()].map(|other| other.unwrap_or_else(dash)));
-        table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(Cell::plain));
+        table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(StyledText::plain));
     }
     table
 }
@@ -437,7 +439,7 @@ fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Er
     let line = |of: &ModelSpending, month: &str, model: String, style: Style| {
         let figures = [of.debates, of.requests, of.input_tokens, of.output_tokens].map(thousands);
         let texts = [month.to_owned(), model].into_iter().chain(figures).chain([of.cost()]);
-        texts.map(move |text| Cell::styled(text, style)).collect::<Vec<_>>()
+        texts.map(move |text| StyledText::new(text, style)).collect::<Vec<_>>()
     };
     for of in &spent {
         table.row(line(of, of.month.as_deref().unwrap_or(NOTHING), one_line(&of.model), Style::new()));

@@ -27,7 +27,7 @@ use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
 use dialectic_llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
 use dialectic_record::debate::{AgentId, AgentSettings, Settings};
-use dialectic_report::display::{Cell, Layout, Table, TableColumn};
+use dialectic_report::display::{Layout, StyledText, Table, TableColumn};
 
 use super::debate::today;
 
@@ -501,7 +501,7 @@ fn table(rows: &[&ModelLine]) -> Table {
         cells.extend(is_rated.then(|| row.rating.map_or_else(|| "-".to_owned(), |rating| format!("{rating:.0}"))));
         cells.extend(is_probed.then_some(probe));
         cells.extend(is_used.then_some(used_by));
-        table.row(cells.into_iter().map(Cell::plain));
+        table.row(cells.into_iter().map(StyledText::plain));
     }
     table
 }

@@ -13,7 +13,7 @@ use dialectic_record::debate::{
     AgentId, AnswerFormat, Challenge, Judgement, Metadata, Observation, ParsedAnswer, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{
-    FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PointsAgain, PromptError, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance,
+    FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SECOND_CHANCE, SOLUTION_AGAIN,
 };
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
@@ -540,7 +540,7 @@ fn once_more(reads: &AnswerFormat, missing: Option<&str>) -> String {
     } else if let AnswerFormat::Opinion(_) = reads {
         OPINIONS_AGAIN.render(&())
     } else {
-        POINTS_AGAIN.render(&PointsAgain { texts: missing })
+        POINTS_AGAIN.with("texts", &missing)
     };
     // Tests render this template; the form alone is a sufficient fallback.
     said.unwrap_or_else(|_| "1. [major] Part: what goes wrong.".to_owned())

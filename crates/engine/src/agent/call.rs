@@ -10,8 +10,8 @@ use dialectic_record::debate::{
     RejectedApproach, Ruling, shuffled,
 };
 use dialectic_record::prompt::{
-    self, ASSESS, AnsweredQuestion, Assess, Attached, Authored, BEGINNING, Beginning, Candidate, Focus, HISTORY,
-    History, MaterialPart, OWN_HISTORY, OwnHistory, PromptError, TitledText, Values,
+    self, ASSESS, AnsweredQuestion, Assess, Authored, BEGINNING, Beginning, Candidate, Focus, HISTORY, MaterialPart,
+    OWN_HISTORY, OwnHistory, PromptError, TitledText, Values,
 };
 use dialectic_record::protocol::motion::debaters;
 use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Protocol, Step, criteria, criteria_or, side};
@@ -154,7 +154,7 @@ fn beginning(debate: &Debate, is_shown: impl Fn(usize, &Attachment) -> bool) -> 
         .iter()
         .enumerate()
         .filter(|(at, one)| one.part.is_none() || is_shown(*at, one))
-        .map(|(_, one)| Attached { name: &one.name, sha256: &one.sha256, text: &one.text })
+        .map(|(_, one)| one)
         .collect();
     let material = material(debate);
     let gathered: Vec<_> = material.iter().map(Titled::entry).collect();
@@ -242,7 +242,7 @@ impl<'a> ShownTexts<'a> {
                 } else {
                     let texts = bounded(texts, limit);
                     let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
-                    Some(HISTORY.render(&History { entries: &entries })?)
+                    Some(HISTORY.with("entries", &entries)?)
                 };
                 let inputs = unread(inputs);
                 Self { inputs, points: points(), own_summary: own_summary(), history, ..Self::default() }
@@ -381,7 +381,7 @@ impl<'a> ShownTexts<'a> {
     /// The texts of a summary as shown in a prompt.
     fn content(&self) -> Result<String, PromptError> {
         if self.rounds.is_empty() {
-            HISTORY.render(&History { entries: &self.entries() })
+            HISTORY.with("entries", &self.entries())
         } else {
             OWN_HISTORY.render(&OwnHistory { rounds: &self.rounds, own_summary: self.own_summary })
         }

@@ -303,6 +303,30 @@ pub struct Created {
     pub forked_from: Option<ForkedFrom>,
 }
 
+/// The call of a borrowed event, shared or mutable as the event.
+macro_rules! call_of {
+    ($event:expr) => {
+        match $event {
+            Event::Replied { call, .. }
+            | Event::AttemptFailed { call, .. }
+            | Event::QuestionsAsked { call, .. }
+            | Event::Summarized { call, .. }
+            | Event::Polled { call, .. }
+            | Event::FollowUpAnswered { call, .. }
+            | Event::Related { call, .. }
+            | Event::Challenged { call, .. }
+            | Event::Observed { call, .. }
+            | Event::Judged { call, .. } => Some(call),
+            Event::Contributed { call, .. }
+            | Event::CallFailed { call, .. }
+            | Event::Evaluated { call, .. }
+            | Event::Drafted { call, .. }
+            | Event::Synthesized { call, .. } => call.into(),
+            _ => None,
+        }
+    };
+}
+
 impl Event {
     /// The end of a debate that was stopped before it had a text to close with.
     pub fn stopped_without_proposal() -> Self {
@@ -311,43 +335,46 @@ impl Event {
 
     /// The call whose result this event is, if any.
     pub fn call(&self) -> Option<&CallRecord> {
-        self.parts().1
+        call_of!(self)
     }
 
-    /// The call that this event ends, with its result.
-    pub fn result(&self) -> Option<(&CallKey, CallResult<'_>)> {
-        self.parts().0
+    /// A mutable [`call`](Self::call).
+    pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
+        call_of!(self)
     }
 
-    /// The call that this event ends with its result, and the call's record. Other accessors use this match.
-    fn parts(&self) -> (Option<(&CallKey, CallResult<'_>)>, Option<&CallRecord>) {
-        let ended = |key, result, call| (Some((key, result)), call);
+    /// Whether it describes a user's action on an existing debate, not its course.
+    pub fn is_about_the_record(&self) -> bool {
+        matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
+    }
+
+    /// The call that this event ends, and its status.
+    pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
-            Self::QuestionsAsked { key, questions, call } => ended(key, CallResult::Questions(questions), Some(call)),
-            Self::Summarized { key, summary, call } => ended(key, CallResult::Summary(summary), Some(call)),
-            Self::Contributed { key, contribution, call: Some(call) } => {
-                ended(key, CallResult::Contribution(contribution), Some(call))
+            Self::QuestionsAsked { key, questions, .. } if questions.items.is_empty() => Some((key, CallStatus::Empty)),
+            Self::Challenged { key, challenge, .. } if challenge.is_empty() => Some((key, CallStatus::Empty)),
+            // An unreadable score counts as missing.
+            Self::Evaluated { key, evaluation, call: Some(_) } if evaluation.score.is_none() => {
+                Some((key, CallStatus::Failed))
             }
-            Self::Contributed { key, call: None, .. } => ended(key, CallResult::CarriedOver, None),
-            Self::Polled { key, vote, reason, call } => ended(key, CallResult::Vote { vote, reason }, Some(call)),
-            Self::Judged { key, judgement, call } => ended(key, CallResult::Judgement(judgement), Some(call)),
-            Self::FollowUpAnswered { key, answer, call, .. } => ended(key, CallResult::FollowUp(answer), Some(call)),
-            Self::Related { key, relations, call } => ended(key, CallResult::Relations(relations), Some(call)),
-            Self::Observed { key, observations, call } => {
-                ended(key, CallResult::Observations(observations), Some(call))
-            }
-            Self::Challenged { key, challenge, call } => ended(key, CallResult::Challenge(challenge), Some(call)),
-            Self::Evaluated { key, evaluation, call: Some(call) } => {
-                ended(key, CallResult::Evaluation(evaluation), Some(call))
-            }
-            Self::Drafted { key: Some(key), solution, call, .. }
-            | Self::Synthesized { key: Some(key), solution, call, .. } => {
-                ended(key, CallResult::Solution(solution), call.as_ref())
-            }
-            Self::CallFailed { failure, call } => ended(&failure.key, CallResult::Failure(failure), call.as_ref()),
-            Self::Replied { call, .. } | Self::AttemptFailed { call, .. } => (None, Some(call)),
-            Self::Drafted { key: None, call, .. } | Self::Synthesized { key: None, call, .. } => (None, call.as_ref()),
-            Self::Created(_)
+            Self::CallFailed { failure, .. } => Some((&failure.key, CallStatus::Failed)),
+            Self::QuestionsAsked { key, .. }
+            | Self::Summarized { key, .. }
+            | Self::Contributed { key, .. }
+            | Self::Polled { key, .. }
+            | Self::Judged { key, .. }
+            | Self::FollowUpAnswered { key, .. }
+            | Self::Related { key, .. }
+            | Self::Observed { key, .. }
+            | Self::Challenged { key, .. }
+            | Self::Evaluated { key, call: Some(_), .. }
+            | Self::Drafted { key: Some(key), .. }
+            | Self::Synthesized { key: Some(key), .. } => Some((key, CallStatus::Done)),
+            Self::Replied { .. }
+            | Self::AttemptFailed { .. }
+            | Self::Drafted { key: None, .. }
+            | Self::Synthesized { key: None, .. }
+            | Self::Created(_)
             | Self::Imported { .. }
             | Self::StageEntered { .. }
             | Self::RoundBegun { .. }
@@ -374,96 +401,7 @@ impl Event {
             | Self::Failed { .. }
             | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
-            | Self::Rated { .. } => (None, None),
-        }
-    }
-
-    /// A mutable [`call`](Self::call).
-    pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
-        match self {
-            Self::Replied { call, .. }
-            | Self::AttemptFailed { call, .. }
-            | Self::QuestionsAsked { call, .. }
-            | Self::Summarized { call, .. }
-            | Self::Polled { call, .. }
-            | Self::FollowUpAnswered { call, .. }
-            | Self::Related { call, .. }
-            | Self::Challenged { call, .. }
-            | Self::Observed { call, .. }
-            | Self::Judged { call, .. } => Some(call),
-            Self::Contributed { call, .. }
-            | Self::CallFailed { call, .. }
-            | Self::Evaluated { call, .. }
-            | Self::Drafted { call, .. }
-            | Self::Synthesized { call, .. } => call.as_mut(),
-            _ => None,
-        }
-    }
-
-    /// Whether it describes a user's action on an existing debate, not its course.
-    pub fn is_about_the_record(&self) -> bool {
-        matches!(self, Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. })
-    }
-
-    /// The call that this event ends, and its status.
-    pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
-        self.result().map(|(key, result)| (key, result.status()))
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum CallResult<'a> {
-    /// An agent's new questions.
-    Questions(&'a AgentClarifications),
-    Summary(&'a Summary),
-    /// A text or a ballot.
-    Contribution(&'a Arc<Contribution>),
-    /// An earlier text, without a call.
-    CarriedOver,
-    /// An audience vote.
-    Vote {
-        vote: &'a str,
-        reason: &'a str,
-    },
-    /// The judge's scores of the debaters.
-    Judgement(&'a Judgement),
-    /// The answer to a question about the finished debate.
-    FollowUp(&'a Arc<str>),
-    /// The relations between the decisions of a round.
-    Relations(&'a Relations),
-    /// The kinds of argument in a round.
-    Observations(&'a [Observation]),
-    /// The objections to an agreement.
-    Challenge(&'a Challenge),
-    /// The score of a round.
-    Evaluation(&'a Evaluation),
-    /// The answer or a draft of it.
-    Solution(&'a Solution),
-    /// The call failed permanently.
-    Failure(&'a Failure),
-}
-
-impl CallResult<'_> {
-    /// The status of the ended call.
-    pub fn status(self) -> CallStatus {
-        match self {
-            Self::Questions(questions) if questions.items.is_empty() => CallStatus::Empty,
-            Self::Challenge(challenge) if challenge.is_empty() => CallStatus::Empty,
-            // An unreadable score counts as missing.
-            Self::Evaluation(evaluation) if evaluation.score.is_none() => CallStatus::Failed,
-            Self::Failure(_) => CallStatus::Failed,
-            Self::Questions(_)
-            | Self::Summary(_)
-            | Self::Contribution(_)
-            | Self::CarriedOver
-            | Self::Vote { .. }
-            | Self::Judgement(_)
-            | Self::FollowUp(_)
-            | Self::Relations(_)
-            | Self::Observations(_)
-            | Self::Challenge(_)
-            | Self::Evaluation(_)
-            | Self::Solution(_) => CallStatus::Done,
+            | Self::Rated { .. } => None,
         }
     }
 }

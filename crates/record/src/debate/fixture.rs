@@ -11,8 +11,9 @@ use dialectic_base::call::{CallRecord, Tokens};
 use dialectic_base::money::Usd;
 
 use super::{
-    AgentId, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata, Outcome,
-    OutcomeKind, PanelInfo, Participant, Recorded, ResultKind, Signal, Spent, StageId, StageInfo, Timestamp, Verdict,
+    AgentId, AgentSettings, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement,
+    Metadata, ModelUsage, Outcome, OutcomeKind, PanelInfo, Recorded, ResultKind, Signal, StageId, StageInfo, Timestamp,
+    Verdict, defaults,
 };
 
 pub const CLARIFICATION: StageId = StageId::new("clarification");
@@ -26,11 +27,12 @@ pub const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
 pub const SYNTHESIS: StageId = StageId::new("synthesis");
 
 pub fn panel() -> PanelInfo {
-    let participant = |id: &str, name: &str, role: &str| Participant {
+    let participant = |id: &str, name: &str, role: &str| AgentSettings {
         id: AgentId::new(id),
         name: name.to_owned(),
         role: role.to_owned(),
         model: "gpt-4".to_owned(),
+        ..defaults::unnamed_agent()
     };
     PanelInfo {
         agents: vec![
@@ -41,7 +43,7 @@ pub fn panel() -> PanelInfo {
         judge: participant("judge", "Judge", "generalist"),
         rounds: 3,
         stages: DIALECTIC.infos(),
-        spent: Spent::default(),
+        spent: ModelUsage::NONE,
         polls: Vec::new(),
     }
 }

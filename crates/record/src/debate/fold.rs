@@ -1,16 +1,13 @@
 //! The function that turns events into state.
 
-use std::ops::Add as _;
 use std::sync::Arc;
 
 use dialectic_base::call::CallRecord;
-use dialectic_base::money::Usd;
 use dialectic_base::problem::NO_ANSWER;
 
 use super::{
-    AgentClarifications, AgentId, Answerer, CallKey, CallResult, CallStatus, Contribution, CostWarning, Created,
-    CutAnswer, Debate, Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Poll, Recorded, ResultKind, Round,
-    Status, UnknownEnd,
+    AgentClarifications, AgentId, Answerer, CallKey, CallStatus, Contribution, CostWarning, Created, CutAnswer, Debate,
+    Event, Extension, Failure, FollowUp, Judgement, ModelUsage, Poll, Recorded, ResultKind, Round, Status, UnknownEnd,
 };
 
 /// Why a sequence of events is not a debate's record.
@@ -346,28 +343,22 @@ impl Debate {
 
     /// The cut answer in `event`, if any; contributions and solutions record this themselves.
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
-        let (key, result) = event.result()?;
-        let summary_cut = match result {
-            CallResult::Summary(summary) => summary.metadata.cut,
-            CallResult::Questions(_)
-            | CallResult::Evaluation(_)
-            | CallResult::Vote { .. }
-            | CallResult::Relations(_)
-            | CallResult::Challenge(_)
-            | CallResult::Observations(_)
-            | CallResult::Judgement(_) => None,
-            CallResult::Contribution(_)
-            | CallResult::CarriedOver
-            | CallResult::Solution(_)
-            | CallResult::FollowUp(_)
-            | CallResult::Failure(_) => return None,
+        let (key, _) = event.settles()?;
+        let summary_cut = match event {
+            Event::Contributed { .. }
+            | Event::Drafted { .. }
+            | Event::Synthesized { .. }
+            | Event::FollowUpAnswered { .. }
+            | Event::CallFailed { .. } => return None,
+            Event::Summarized { summary, .. } => summary.metadata.cut,
+            _ => None,
         };
         let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
         Some(CutAnswer { key: key.clone(), cut })
     }
 
     fn note_unknown_end(&mut self, event: &Event) {
-        let Some(((key, _), call)) = event.result().zip(event.call()).filter(|(_, call)| call.unknown_end) else {
+        let Some(((key, _), call)) = event.settles().zip(event.call()).filter(|(_, call)| call.unknown_end) else {
             return;
         };
         let finish_reason = call.finish_reason.clone().unwrap_or_default();
@@ -465,17 +456,7 @@ impl Debate {
 
     fn count<'a>(&mut self, call: impl Into<Option<&'a CallRecord>>) {
         if let Some(call) = call.into().filter(|call| !call.copied) {
-            let fresh = ModelUsage { cost_usd: Some(Usd::ZERO), ..ModelUsage::default() };
-            let usage = self.usage.entry(call.model.clone()).or_insert(fresh);
-            let tokens = call.tokens.unwrap_or_default();
-            usage.requests += u64::from(call.attempts > 0);
-            usage.silent_calls += u64::from(call.is_silent());
-            usage.hosted |= call.is_hosted();
-            usage.input_tokens = usage.input_tokens.saturating_add(tokens.input_tokens);
-            usage.cached_input_tokens = usage.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
-            usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);
-            usage.cost_usd = usage.cost_usd.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
-            usage.notional_usd = [usage.notional_usd, call.notional_usd].into_iter().flatten().reduce(Usd::add);
+            self.usage.entry(call.model.clone()).or_insert(ModelUsage::NONE).count(Some(call));
         }
     }
 }

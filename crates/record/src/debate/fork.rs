@@ -27,14 +27,12 @@ pub struct ForkedFrom {
     pub at: ForkPoint,
 }
 
-/// A text that is not a [`ForkPoint`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
-pub struct ForkPointError;
-
 /// Why a debate cannot be forked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
+    /// The text is not a [`ForkPoint`].
+    #[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
+    NotAPoint,
     /// The record cannot be folded.
     #[error(transparent)]
     Record(#[from] FoldError),
@@ -143,14 +141,14 @@ impl ForkPoint {
 }
 
 impl FromStr for ForkPoint {
-    type Err = ForkPointError;
+    type Err = ForkError;
 
-    fn from_str(text: &str) -> Result<Self, ForkPointError> {
+    fn from_str(text: &str) -> Result<Self, ForkError> {
         if text == "start" {
             return Ok(Self::START);
         }
-        let (round, stage) = text.split_once('.').filter(|(_, stage)| !stage.is_empty()).ok_or(ForkPointError)?;
-        let round = round.parse().map_err(|_| ForkPointError)?;
+        let (round, stage) = text.split_once('.').filter(|(_, stage)| !stage.is_empty()).ok_or(ForkError::NotAPoint)?;
+        let round = round.parse().map_err(|_| ForkError::NotAPoint)?;
         Ok(Self { round, stage: Some(StageId::from(stage.to_owned())) })
     }
 }
@@ -165,9 +163,9 @@ impl fmt::Display for ForkPoint {
 }
 
 impl TryFrom<String> for ForkPoint {
-    type Error = ForkPointError;
+    type Error = ForkError;
 
-    fn try_from(text: String) -> Result<Self, ForkPointError> {
+    fn try_from(text: String) -> Result<Self, ForkError> {
         text.parse()
     }
 }
@@ -523,7 +521,7 @@ mod tests {
             assert_eq!(text.parse::<ForkPoint>().unwrap().to_string(), text);
         }
         for text in ["", "critique", "2", "x.critique", "-1.critique", "2."] {
-            assert_eq!(text.parse::<ForkPoint>(), Err(ForkPointError), "{text}");
+            assert_eq!(text.parse::<ForkPoint>(), Err(ForkError::NotAPoint), "{text}");
         }
     }
 }

@@ -15,13 +15,8 @@ mod fold;
 mod forecast;
 mod fork;
 mod gathered;
-mod history;
-mod id;
 mod named_texts;
-mod order;
 mod outcome;
-mod participants;
-mod polls;
 mod progress;
 mod prompt_source;
 mod settings;
@@ -30,7 +25,6 @@ mod solution;
 mod stage;
 mod state;
 mod timeline;
-mod title;
 mod verdict;
 mod wire;
 
@@ -53,19 +47,16 @@ pub use check::{Draft, Lens};
 pub use clarification::{AgentClarifications, Answerer, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
-pub use event::{CallResult, Created, Event, FORMAT_VERSION, Recorded, StoredReply};
+pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use forecast::{Forecast, PlannedCall, Purchase, Span, ToolUse};
-pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork, proposals_for};
+pub use fork::{ForkError, ForkPoint, ForkedFrom, check_taken_over, fork, proposals_for};
 pub use gathered::{
     AgentStanding, Attachment, Gathered, Material, MaterialSource, Selection, Standings, TeamCandidate,
 };
-pub use id::{AgentId, CallKey, CallStatus, DebateId};
-pub use order::shuffled;
+pub use named_texts::shuffled;
 pub use outcome::{AnswerState, Outcome, OutcomeKind};
-pub use participants::{PanelInfo, Participant, Spent};
-pub use polls::{Dissent, PollChoice, Polls, Undecided, VoteCount, Voting};
-pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
+pub use progress::{Busy, CallInFlight, PanelInfo, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
@@ -73,16 +64,16 @@ pub use settings::{
     TerminationKind, TerminationSettings, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{CallDescription, RoundInProgress, Signal};
-pub use solution::{ASSESSMENT, PartlyFulfilled, Shortened, Solution, limited_confidence};
+pub use solution::{ASSESSMENT, PartlyFulfilled, Shortened, Solution, clean_title, limited_confidence};
 pub use stage::{ResultKind, StageId, StageInfo, StageWords};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, FollowUp, ModelUsage, Round, Status, StopReason,
     Summary, SummaryMetadata, UnknownEnd,
 };
 pub use timeline::{Moment, timeline};
-pub use title::clean_title;
-pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
-pub use wire::Timestamp;
+pub use verdict::{Advice, Dissent, Judgement, Poll, PollChoice, Polls, Undecided, Verdict, VoteCount, Voting, Winner};
+
+pub use wire::{AgentId, CallKey, CallStatus, DebateId, Timestamp};
 
 pub use crate::points::{
     ANSWERS_HEADING, AnswerFormat, CHECK_ANSWERS_HEADING, Change, Decision, FindingDecision, FindingRuling, Found,

@@ -1,11 +1,13 @@
 //! The progress of a running debate, reduced from its signals. All views share it; it needs no terminal and no clock.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dialectic_base::call::CallRecord;
-
-use super::{AgentId, CallKey, CallStatus, Event, PanelInfo, Poll, Polls, Signal, Spent, StageId};
+use super::{
+    AgentId, AgentSettings, CallKey, CallStatus, Debate, Event, ModelUsage, Poll, Polls, Settings, Signal, StageId,
+    StageInfo, StageWords, stage,
+};
 
 /// The number of bytes kept from the end of a partial answer; more than a line shows.
 const KEPT: usize = 600;
@@ -23,7 +25,7 @@ pub struct Progress {
     polls: Vec<Poll>,
     /// The calls that failed permanently, including ballots.
     failed: Vec<CallKey>,
-    spent: Spent,
+    spent: ModelUsage,
     /// Whether it makes calls: not while it waits for the user, and not after its end.
     is_running: bool,
     /// The number of calls that wait for an unreachable server.
@@ -178,7 +180,7 @@ impl Progress {
                 CallStatus::Failed => progress.failed += 1,
             }
         }
-        self.pay(event.call());
+        self.spent.count(event.call());
         match event {
             Event::StageEntered { stage } => {
                 self.stage = Some(*stage);
@@ -224,7 +226,7 @@ impl Progress {
     }
 
     /// The spending so far.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ModelUsage {
         self.spent
     }
 
@@ -284,24 +286,99 @@ impl Progress {
         let place = self.place(round, stage)?;
         self.stages.get_mut(&place).map(|(_, progress)| progress)
     }
+}
 
-    fn pay(&mut self, call: Option<&CallRecord>) {
-        if let Some(call) = call.filter(|call| !call.copied) {
-            self.spent.calls += u64::from(call.attempts > 0);
-            self.spent.tokens += call.tokens.unwrap_or_default().total();
-            self.spent.silent_calls += u64::from(call.is_silent());
-            self.spent.cost = self.spent.cost.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+/// The participants and initial figures of a displayed debate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PanelInfo {
+    /// The debaters in display order: that of their numbers.
+    pub agents: Vec<AgentSettings>,
+    /// The judge, shown last.
+    pub judge: AgentSettings,
+    /// The maximum number of rounds, unless the protocol continues.
+    pub rounds: u32,
+    /// The stages of the protocol in display order.
+    pub stages: Arc<[StageInfo]>,
+    /// The spending before the first signal, such as by an earlier run.
+    pub spent: ModelUsage,
+    /// The audience's votes so far.
+    pub polls: Vec<Poll>,
+}
+
+impl PanelInfo {
+    /// The panel of a new debate with the stages of its protocol.
+    pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
+        Self {
+            agents: settings.agents.clone(),
+            judge: settings.judge.clone(),
+            rounds: settings.debate.rounds,
+            stages,
+            spent: ModelUsage::NONE,
+            polls: Vec::new(),
         }
+    }
+
+    /// The panel with the agents in the order of their numbers in `debate`.
+    pub fn in_order_of_numbers(mut self, debate: &Debate) -> Self {
+        let number = debate.text_numbers();
+        self.agents.sort_by_key(|agent| number(&agent.id).unwrap_or(u32::MAX));
+        self
+    }
+
+    /// The panel of a resumed debate, including what `debate` has spent.
+    pub fn resuming(self, debate: &Debate) -> Self {
+        Self {
+            spent: debate.total_usage(),
+            rounds: self.rounds.max(debate.current_round),
+            polls: debate.polls.clone(),
+            ..self.in_order_of_numbers(debate)
+        }
+    }
+
+    /// The facts about a stage.
+    pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
+        self.stages.iter().find(|stage| stage.id == id)
+    }
+
+    /// The index of a stage in its protocol; past the end if unknown.
+    pub fn stage_rank(&self, id: StageId) -> usize {
+        self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
+    }
+
+    /// The index of the stage that makes its calls: itself, or for a kind of call the next real stage.
+    pub fn place_rank(&self, id: StageId) -> usize {
+        stage::place_rank(&self.stages, id)
+    }
+
+    /// The words for a stage; its id if unknown.
+    pub fn words(&self, id: StageId) -> StageWords {
+        stage::words(&self.stages, id)
+    }
+
+    pub fn participants(&self) -> impl Iterator<Item = &AgentSettings> {
+        self.agents.iter().chain([&self.judge])
+    }
+
+    /// The number of an agent's text; the judge has none.
+    pub fn number(&self, id: &AgentId) -> Option<usize> {
+        Some(self.agents.iter().position(|agent| agent.id == *id)? + 1)
+    }
+
+    /// The display name for an id; the id itself if unknown.
+    pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
+        self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
     }
 }
 
 #[cfg(test)]
 mod tests {
+
     use super::super::fixture::{
         self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
         retrying, round_begun, stage_ended, stage_started, words,
     };
     use super::*;
+    use dialectic_base::call::CallRecord;
     use dialectic_base::money::Usd;
 
     fn progress_after(signals: &[Signal]) -> (Progress, Instant) {
@@ -381,10 +458,14 @@ mod tests {
         ]);
         let expected = StageProgress { total: 3, done: 1, failed: 1, ..StageProgress::default() };
         assert_eq!(running(&progress), Some((PROPOSAL, expected)));
-        assert_eq!(
-            progress.spent(),
-            Spent { calls: 1, tokens: 1_434, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) }
-        );
+        assert_eq!(progress.spent(), used(1, 0, Some(Usd::from_dollars(0.01))));
+    }
+
+    /// The usage of this many calls of the fixture, some of them without token counts.
+    fn used(requests: u64, silent_calls: u64, cost_usd: Option<Usd>) -> ModelUsage {
+        let told = requests - silent_calls;
+        let (input_tokens, output_tokens) = (1_000 * told, 434 * told);
+        ModelUsage { requests, input_tokens, output_tokens, cost_usd, silent_calls, ..ModelUsage::NONE }
     }
 
     #[test]
@@ -394,7 +475,7 @@ mod tests {
             fixture::contributed_unpriced(PROPOSAL, "agent-architect"),
             contributed(PROPOSAL, "agent-kiss", None),
         ]);
-        assert_eq!(progress.spent(), Spent { calls: 3, tokens: 3 * 1_434, silent_calls: 0, cost: None });
+        assert_eq!(progress.spent(), used(3, 0, None));
     }
 
     #[test]
@@ -459,10 +540,7 @@ mod tests {
         let call = Some(CallRecord { tokens: None, ..call });
         let silent = recorded(Event::Contributed { key, contribution, call });
         let (progress, _) = progress_after(&[contributed(PROPOSAL, "agent-architect", None), silent]);
-        assert_eq!(
-            progress.spent(),
-            Spent { calls: 2, tokens: 1_434, silent_calls: 1, cost: Some(Usd::from_dollars(0.02)) }
-        );
+        assert_eq!(progress.spent(), used(2, 1, Some(Usd::from_dollars(0.02))));
     }
 
     #[test]
@@ -475,15 +553,15 @@ mod tests {
         };
         let call = Some(CallRecord { copied: true, ..call });
         let (progress, _) = progress_after(&[recorded(Event::Contributed { key, contribution, call })]);
-        assert_eq!(progress.spent(), Spent::default());
+        assert_eq!(progress.spent(), ModelUsage::NONE);
     }
 
     #[test]
     fn a_resumed_debate_goes_on_from_what_it_spent() {
-        let before = Spent { calls: 7, tokens: 10, silent_calls: 0, cost: None };
+        let before = used(7, 0, None);
         let now = Instant::now();
         let mut progress = Progress::new(PanelInfo { spent: before, ..panel() }, now);
         progress.see(&contributed(PROPOSAL, "agent-kiss", None), now);
-        assert_eq!(progress.spent(), Spent { calls: 8, tokens: 1_444, silent_calls: 0, cost: None });
+        assert_eq!(progress.spent(), used(8, 0, None));
     }
 }

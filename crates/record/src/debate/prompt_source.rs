@@ -51,15 +51,6 @@ pub struct JudgePromptSource {
     pub sha256: Option<String>,
 }
 
-/// The recorded source of an agent's prompts.
-#[derive(Clone, Copy)]
-struct KnownPrompt<'a> {
-    id: &'a AgentId,
-    path: Option<&'a PathBuf>,
-    summary_path: Option<&'a PathBuf>,
-    sha256: Option<&'a String>,
-}
-
 impl PromptSources {
     /// A sentence for each agent or judge whose prompts changed since `self` was saved.
     pub fn changes(&self, now: &Self) -> Vec<String> {
@@ -69,13 +60,14 @@ impl PromptSources {
         {
             changes.push(format!("the built-in prompts have changed since this debate began ({before}, now {now})"));
         }
-        for now in now.told() {
-            let Some(before) = self.told().find(|before| before.id == now.id) else { continue };
+        for now in now.everybody() {
+            let Some(before) = self.everybody().find(|before| before.id == now.id) else { continue };
             let is_new = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
-            if (before.path, before.summary_path) != (now.path, now.summary_path) {
+            if (&before.path, &before.summary_path) != (&now.path, &now.summary_path) {
                 let is_summary = before.path == now.path;
-                let [from, to] = [before, now]
-                    .map(|known: KnownPrompt<'_>| place(if is_summary { known.summary_path } else { known.path }));
+                let paths =
+                    if is_summary { [&before.summary_path, &now.summary_path] } else { [&before.path, &now.path] };
+                let [from, to] = paths.map(|path| place(path.as_ref()));
                 changes.push(format!("{} now uses {to}; this debate began with {from}", now.id));
             } else if is_new {
                 let file = now.path.or(now.summary_path);
@@ -86,19 +78,17 @@ impl PromptSources {
         changes
     }
 
-    fn told(&self) -> impl Iterator<Item = KnownPrompt<'_>> {
-        let agents = self.agents.iter().map(|agent| KnownPrompt {
-            id: &agent.agent_id,
-            path: agent.path.as_ref(),
+    /// The sources of the agents and the judge in one form.
+    fn everybody(&self) -> impl Iterator<Item = JudgePromptSource> {
+        let agents = self.agents.iter().cloned().map(|agent| JudgePromptSource {
+            id: agent.agent_id,
+            source: agent.source,
+            path: agent.path,
+            summary_source: None,
             summary_path: None,
-            sha256: agent.sha256.as_ref(),
+            sha256: agent.sha256,
         });
-        agents.chain([KnownPrompt {
-            id: &self.judge.id,
-            path: self.judge.path.as_ref(),
-            summary_path: self.judge.summary_path.as_ref(),
-            sha256: self.judge.sha256.as_ref(),
-        }])
+        agents.chain([self.judge.clone()])
     }
 }
 

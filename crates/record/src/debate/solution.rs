@@ -1,11 +1,15 @@
 //! The judge's answer.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use dialectic_base::call::Cut;
 use dialectic_base::figures::score;
+use dialectic_base::markdown::single_spaced;
+use dialectic_base::sanitize;
 
-use super::{AgentId, FindingRuling, Ruling};
+use super::{AgentId, Debate, FindingRuling, Ruling};
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -126,4 +130,156 @@ pub struct Shortened {
     pub from: usize,
     /// The maximum after shortening.
     pub to: usize,
+}
+
+/// The maximum words of a judge's title.
+const WORDS: usize = 8;
+/// The minimum number of words kept, if there are that many.
+const LEAST: usize = 3;
+/// The maximum characters of a title.
+const CHARACTERS: usize = 80;
+
+/// Words that cannot end a phrase.
+const INTRODUCTIONS: [&str; 46] = [
+    "a", "an", "the", "this", "that", "these", "those", "its", "their", "our", "each", "every", "no", "of", "in", "on",
+    "at", "to", "for", "with", "without", "by", "from", "into", "per", "via", "than", "as", "and", "or", "but", "not",
+    "is", "are", "be", "if", "when", "while", "which", "under", "over", "after", "before", "between", "must", "should",
+];
+
+impl Debate {
+    /// The judge's title, otherwise the first sentence of the problem, cut at a word. One line of plain text; the
+    /// caller must escape it. Empty if the problem contains no text.
+    pub fn title(&self) -> Cow<'_, str> {
+        self.given_title().map_or_else(|| title_of_problem(&self.problem).unwrap_or_default().into(), Cow::Borrowed)
+    }
+
+    /// The judge's title.
+    pub fn given_title(&self) -> Option<&str> {
+        self.final_solution.as_ref().and_then(|solution| solution.title.as_deref())
+    }
+}
+
+/// A judge's title as plain text: one line of at most eight words, without Markdown, quotes and a full stop. `None` if
+/// nothing is left.
+pub fn clean_title(text: &str) -> Option<String> {
+    let line = plain(text);
+    let bare = line.trim_matches(|c: char| "\"'“”‘’„«»`*_.".contains(c) || c.is_whitespace());
+    let words: Vec<&str> = bare.split(' ').collect();
+    match words.get(WORDS) {
+        Some(next) => cut(&phrase(&words[..WORDS], next)),
+        None => cut(bare),
+    }
+}
+
+/// The words up to the end of their last phrase. `next` is the word after them.
+fn phrase(words: &[&str], next: &str) -> String {
+    let ends = |word: &&str| word.ends_with([',', ';', ':']) || ["–", "—", "-"].contains(word);
+    if let Some(end) = words.iter().rposition(ends).filter(|end| *end + 1 >= LEAST) {
+        return words[..=end].join(" ").trim_end_matches([',', ';', ':', '–', '—', '-', ' ']).to_owned();
+    }
+    let kept = without_introduction(words);
+    // Where a phrase continues after the cut, it is left out, unless little else remains.
+    let is_whole = kept.len() < words.len() || introduces(next);
+    let begin = kept.iter().rposition(|word| introduces(word)).filter(|_| !is_whole);
+    let before = begin.map(|begin| without_introduction(&kept[..begin])).filter(|before| before.len() >= LEAST);
+    before.unwrap_or(kept).join(" ")
+}
+
+/// The words without those at their end that only introduce the next phrase.
+fn without_introduction<'w, 't>(words: &'w [&'t str]) -> &'w [&'t str] {
+    let end = words.iter().rposition(|word| !introduces(word)).map_or(words.len(), |last| last + 1);
+    &words[..end]
+}
+
+fn introduces(word: &str) -> bool {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    bare.is_empty() || INTRODUCTIONS.contains(&bare.as_str())
+}
+
+/// The first sentence of the problem, cut at a word.
+fn title_of_problem(problem: &str) -> Option<String> {
+    let lines = problem.lines().map(|line| plain(line.trim_start().trim_start_matches(['#', '>', '-', '*', ' '])));
+    let line = lines.into_iter().find(|line| line.chars().any(char::is_alphanumeric))?;
+    cut(sentence(&line))
+}
+
+/// The first sentence of a line. A dot within a number or after an abbreviation does not end it.
+fn sentence(line: &str) -> &str {
+    let ends = line.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
+    let mut ends = ends.map(|(at, c)| (at, at + c.len_utf8(), c)).filter(|(at, after, c)| {
+        let word = line[..*at].rsplit([' ', '(']).next().unwrap_or_default();
+        let is_abbreviation = word.split('.').all(|part| part.chars().count() <= 1);
+        !c.is_ascii() || (line[*after..].starts_with(' ') && !is_abbreviation)
+    });
+    ends.next().map_or(line, |(at, after, c)| if c == '.' || c == '。' { &line[..at] } else { &line[..after] })
+}
+
+/// One line of visible text without Markdown.
+fn plain(text: &str) -> String {
+    let visible = sanitize::one_line(text);
+    let without_marks = visible.replace("**", "").replace("__", "").replace('`', "");
+    single_spaced(&without_marks).trim_start_matches('#').trim().to_owned()
+}
+
+/// `text` cut to the maximum length, at a word if possible.
+fn cut(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.chars().count() <= CHARACTERS {
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
+    let end = text.char_indices().nth(CHARACTERS - 1).map_or(text.len(), |(at, _)| at);
+    let kept = &text[..end];
+    let whole =
+        if text[end..].starts_with(' ') { kept } else { kept.rsplit_once(' ').map_or(kept, |(whole, _)| whole) };
+    let words: Vec<&str> = whole.split(' ').collect();
+    let next = text[whole.len()..].split_whitespace().next().unwrap_or_default();
+    let whole = phrase(&words, next);
+    Some(format!("{}…", whole.trim_end_matches(|c: char| c.is_whitespace() || ",;:–-".contains(c))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_judges_title_is_plain_text_of_eight_words() {
+        for (given, title) in [
+            ("Order numbers without gaps", "Order numbers without gaps"),
+            (" **\"Rate limiting\"**.\n", "Rate limiting"),
+            ("# One two three four five six seven eight nine", "One two three four five six seven eight"),
+            ("Keep shop writes in the primary region and replicate them", "Keep shop writes in the primary region"),
+            ("Session store: one Redis, with a replica in each zone", "Session store: one Redis"),
+            ("Rate limiting for the API of the web shop", "Rate limiting for the API"),
+            ("<b>& `x`</b>", "<b>& x</b>"),
+            ("a\u{202e}b\u{1b}[31m c", "ab c"),
+        ] {
+            let cleaned = clean_title(given).unwrap();
+            assert!(cleaned.chars().all(|c| !c.is_control() && c != '\u{202e}'), "{given}");
+            if !given.contains('\u{1b}') {
+                assert_eq!(cleaned, title);
+            }
+        }
+        assert_eq!(clean_title(" \n**\"\"** "), None);
+        let long = clean_title(&"Donaudampfschifffahrt ".repeat(8)).unwrap();
+        assert_eq!(long, "Donaudampfschifffahrt Donaudampfschifffahrt Donaudampfschifffahrt…");
+    }
+
+    #[test]
+    fn a_problem_is_called_by_its_first_sentence_cut_at_a_word() {
+        for (problem, title) in [
+            ("\n# Rate limiter\n\nWe need one.", "Rate limiter"),
+            ("Keep 99.9 % up, e.g. by retries. It is hard.", "Keep 99.9 % up, e.g. by retries"),
+            ("Is a queue needed? Say why.", "Is a queue needed?"),
+            ("キューは必要か。理由も。", "キューは必要か"),
+            (
+                "A service that takes orders from 300 shops must number them without a gap, although two of its data \
+                 centres may lose each other.",
+                "A service that takes orders from 300 shops must number them without a gap…",
+            ),
+        ] {
+            assert_eq!(title_of_problem(problem).as_deref(), Some(title));
+        }
+        assert_eq!(title_of_problem("\n---\n"), None);
+        assert_eq!(title_of_problem(&"x".repeat(200)).unwrap().chars().count(), CHARACTERS);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 
-use dialectic_base::call::Cut;
+use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::figures::{sum_of_tokens, with_notional};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
@@ -351,6 +351,37 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
+    /// The usage without a call.
+    pub const NONE: Self = Self {
+        requests: 0,
+        input_tokens: 0,
+        cached_input_tokens: 0,
+        output_tokens: 0,
+        cost_usd: Some(Usd::ZERO),
+        notional_usd: None,
+        hosted: false,
+        silent_calls: 0,
+    };
+
+    /// Adds a call, unless another debate paid for it.
+    pub(super) fn count(&mut self, call: Option<&CallRecord>) {
+        let Some(call) = call.filter(|call| !call.copied) else { return };
+        let tokens = call.tokens.unwrap_or_default();
+        self.requests += u64::from(call.attempts > 0);
+        self.silent_calls += u64::from(call.is_silent());
+        self.hosted |= call.is_hosted();
+        self.input_tokens = self.input_tokens.saturating_add(tokens.input_tokens);
+        self.cached_input_tokens = self.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(tokens.output_tokens);
+        self.cost_usd = self.cost_usd.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+        self.notional_usd = [self.notional_usd, call.notional_usd].into_iter().flatten().reduce(Usd::add);
+    }
+
+    /// The input and output tokens.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
     /// The cost, as formatted, with what it does not include.
     pub fn cost_in_words(&self, cost: String) -> String {
         match self.cost_usd {
@@ -363,8 +394,7 @@ impl ModelUsage {
     /// The input and output tokens, with what they lack.
     pub fn tokens_in_words(&self) -> String {
         let about = if self.hosted { "about " } else { "" };
-        let tokens = self.input_tokens.saturating_add(self.output_tokens);
-        format!("{about}{}", sum_of_tokens(tokens, self.silent_calls))
+        format!("{about}{}", sum_of_tokens(self.tokens(), self.silent_calls))
     }
 }
 
@@ -533,8 +563,7 @@ impl Debate {
 
     /// The input and output tokens of all calls.
     pub fn total_tokens(&self) -> u64 {
-        let all = self.total_usage();
-        all.input_tokens.saturating_add(all.output_tokens)
+        self.total_usage().tokens()
     }
 
     pub fn total_usage(&self) -> ModelUsage {

@@ -15,16 +15,11 @@ use super::{
 };
 
 /// Identifies a text by its lines, without its answers to critics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fingerprint(u64);
-
-impl Fingerprint {
-    fn of(text: &Contribution) -> Self {
-        // Fixed keys, so that the ledgers of one record are equal.
-        let mut hasher = DefaultHasher::new();
-        lines(&text.without_answers()).for_each(|line| line.hash(&mut hasher));
-        Self(hasher.finish())
-    }
+fn identity(text: &Contribution) -> u64 {
+    // Fixed keys, so that the ledgers of one record are equal.
+    let mut hasher = DefaultHasher::new();
+    lines(&text.without_answers()).for_each(|line| line.hash(&mut hasher));
+    hasher.finish()
 }
 
 /// A ledger being folded.
@@ -47,7 +42,7 @@ pub(super) struct Folded {
 /// An author's text and the points against it.
 #[derive(Debug, Clone, Default)]
 struct Criticised {
-    text: Option<Fingerprint>,
+    text: Option<u64>,
     /// The points, each with its rank among all points of the debate.
     points: Vec<(usize, Point)>,
     /// The indices of the points by their ids.
@@ -126,7 +121,7 @@ impl<'a> Fold<'a> {
             }
         }
         if one.target_agent_id.is_none() && self.is_text(one) {
-            let text = Some(Fingerprint::of(one));
+            let text = Some(identity(one));
             let known = self.folded.authors.get(&one.agent_id);
             if known.is_none_or(|known| known.text != text) {
                 let criticised = self.folded.author(&one.agent_id);
@@ -154,7 +149,7 @@ impl<'a> Fold<'a> {
         for one in &debate.checks {
             let Some(reading) = one.reading.as_ref() else {
                 if debate.yield_of(one) != Some(ResultKind::Check) {
-                    (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
+                    (draft, text) = (draft + 1, Some(identity(one)));
                 }
                 continue;
             };
@@ -164,7 +159,7 @@ impl<'a> Fold<'a> {
             } else {
                 // Another draft, or the final text: both answer the previous check.
                 self.reply(RemarkTime::Final, &one.agent_id, &reading.answers);
-                (draft, text) = (draft + 1, Some(Fingerprint::of(one)));
+                (draft, text) = (draft + 1, Some(identity(one)));
             }
         }
         if let Some(solution) = &debate.final_solution {
@@ -173,7 +168,7 @@ impl<'a> Fold<'a> {
     }
 
     /// Adds a checker's findings about accepted points.
-    fn check(&mut self, one: &Contribution, draft: u32, text: Option<Fingerprint>) {
+    fn check(&mut self, one: &Contribution, draft: u32, text: Option<u64>) {
         for found in one.reading.iter().flat_map(|reading| &reading.verifications) {
             let Some(objection) = self.folded.point(&found.point) else { continue };
             let is_same = text.is_none() || text == objection.text;
@@ -332,12 +327,7 @@ struct FoldedLedger {
     folded: Folded,
     /// The folded contributions. Holding them detects replacements in a record that is changed later.
     of: Arc<[(u32, Arc<Contribution>)]>,
-    basis: Basis,
-}
-
-/// Other parts of a record that a ledger depends on.
-#[derive(Debug, Clone)]
-struct Basis {
+    /// The order of the texts and the stages, on which it depends, too.
     numbers: Arc<[AgentId]>,
     stages: Arc<[StageInfo]>,
 }
@@ -366,21 +356,20 @@ impl Past {
         }
         let of = debate.contributions().take_while(|(number, _)| *number < round);
         let of = of.map(|(number, one)| (number, Arc::clone(one))).collect();
-        let basis = Basis { numbers: fold.numbers.into_iter().cloned().collect(), stages: Arc::clone(&debate.stages) };
-        Self(Some(Arc::new(FoldedLedger { folded: fold.folded, of, basis })))
+        let (numbers, stages) = (fold.numbers.into_iter().cloned().collect(), Arc::clone(&debate.stages));
+        Self(Some(Arc::new(FoldedLedger { folded: fold.folded, of, numbers, stages })))
     }
 }
 
 impl FoldedLedger {
     /// Whether the cached fold is part of the rounds before `round`.
     fn holds(&self, debate: &Debate, numbers: &[&AgentId], round: u32) -> bool {
-        let Basis { numbers: known, stages } = &self.basis;
         let is_same = |(number, one): &(u32, Arc<Contribution>), other: Option<(u32, &Arc<Contribution>)>| {
             *number < round && other.is_some_and(|(round, other)| round == *number && Arc::ptr_eq(one, other))
         };
         let mut now = debate.contributions();
-        known.iter().eq(numbers.iter().copied())
-            && Arc::ptr_eq(stages, &debate.stages)
+        self.numbers.iter().eq(numbers.iter().copied())
+            && Arc::ptr_eq(&self.stages, &debate.stages)
             && self.of.iter().all(|one| is_same(one, now.next()))
     }
 }

@@ -10,7 +10,6 @@ mod parser;
 mod point;
 mod reading;
 mod remark;
-mod tally;
 
 pub use findings::{
     FindingDecision, FindingRuling, Place, Report, ReviewText, ReviewedFinding, Since, Voices, describe_opened,
@@ -18,7 +17,7 @@ pub use findings::{
 };
 pub(crate) use fold::Fold;
 pub use fold::Past;
-pub use ledger::{Ledger, Move};
+pub use ledger::{Ledger, Move, Tally};
 pub use parser::{
     ANSWERS_HEADING, CHECK_ANSWERS_HEADING, ReadAnswers, ReadCritique, read_answers, read_check, read_critique,
     read_decisions, read_findings, read_given_up, read_opinions, read_review,
@@ -26,7 +25,6 @@ pub use parser::{
 pub use point::{Decision, Point, PointHistory, PointId, PointStatus, RaisedPoint, Ruling, Severity};
 pub use reading::{AnswerFormat, Change, ParsedAnswer, RejectedApproach};
 pub use remark::{Found, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Stance, Statement};
-pub use tally::Tally;
 
 #[cfg(test)]
 mod tests;

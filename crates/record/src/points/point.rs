@@ -12,7 +12,6 @@ use dialectic_base::sanitize::one_line;
 
 use crate::debate::AgentId;
 
-use super::fold::Fingerprint;
 use super::{Found, Place, RecheckStanding, Remark, RemarkKind, RemarkTime, Response, Statement};
 
 /// The characters shown of a point's subject.
@@ -210,7 +209,7 @@ pub struct PointHistory {
     pub id: PointId,
     /// The permanent number for debaters and readers: `2.7` is the seventh point against text 2, `D3` the third of the
     /// check.
-    number: String,
+    pub(super) number: String,
     /// The round in which it was raised; for the check, the last round.
     pub round: u32,
     pub critic_id: AgentId,
@@ -226,7 +225,7 @@ pub struct PointHistory {
     /// Whether its critic criticised the text again without mentioning it.
     pub(super) was_not_reraised: bool,
     /// The text that its critic saw last.
-    pub(super) text: Option<Fingerprint>,
+    pub(super) text: Option<u64>,
     /// Whether its critic saw another text last than its author's current one.
     pub is_of_earlier_text: bool,
     /// Whether its protocol allows no answers or rechecks, as with a council's reviews.

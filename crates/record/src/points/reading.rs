@@ -13,7 +13,7 @@ use crate::debate::{AgentId, Attachment, CallKey, Contribution, Debate, Lens, Re
 
 use super::parser::review_section;
 use super::{
-    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Point, PointId, RaisedPoint, ReadAnswers, ReadCritique,
+    ANSWERS_HEADING, CHECK_ANSWERS_HEADING, Found, Ledger, Point, RaisedPoint, ReadAnswers, ReadCritique,
     RecheckStanding, Response, Stance, Statement, read_answers, read_check, read_critique, read_decisions,
     read_findings, read_given_up, read_opinions, read_review,
 };
@@ -112,7 +112,7 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerFormat {
     /// A critique: points, and rechecks of the critic's earlier ones, which were shown.
-    Critique(Vec<Numbered>),
+    Critique(Vec<Point>),
     /// A review of several texts: points against each.
     Review {
         /// The shown texts by their numbers.
@@ -121,13 +121,13 @@ pub enum AnswerFormat {
         own: Option<(u32, AgentId)>,
     },
     /// A check of a draft: points, and findings about accepted ones, which were shown.
-    Check(Vec<Numbered>),
+    Check(Vec<Point>),
     /// A proposal: answers to points.
     Answers {
         /// Whether its prompt asks for answers, because it shows critiques or points.
         asked: bool,
         /// The shown points.
-        points: Vec<Numbered>,
+        points: Vec<Point>,
         /// Its author's last text without the answers in it.
         before: String,
     },
@@ -136,23 +136,10 @@ pub enum AnswerFormat {
     /// Opinions on other readers' findings with these numbers.
     Opinion(Vec<String>),
     /// The text after a check, with answers to the shown points under a separate heading.
-    Final(Vec<Numbered>),
+    Final(Vec<Point>),
 }
 
-/// A point under the number in a prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbered {
-    pub number: String,
-    pub id: PointId,
-}
-
-impl Numbered {
-    fn of(one: &Point) -> Self {
-        Self { number: one.number(), id: one.id.clone() }
-    }
-}
-
-fn numbers(points: &[Numbered]) -> Vec<&str> {
+fn numbers(points: &[Point]) -> Vec<&str> {
     points.iter().map(|point| point.number.as_str()).collect()
 }
 
@@ -164,7 +151,7 @@ impl AnswerFormat {
             (Some(target), ResultKind::Critique) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
                 let earlier = ledger.to_recheck(&key.agent_id, target);
-                Some(Self::Critique(earlier.into_iter().map(Numbered::of).collect()))
+                Some(Self::Critique(earlier.into_iter().cloned().collect()))
             }
             (None, ResultKind::Critique) => {
                 let numbered = |id: &AgentId| Some((debate.text_number(id)?, id.clone()));
@@ -176,7 +163,7 @@ impl AnswerFormat {
                 let is_first = Lens::Requirements.number() == (key.pass.max(1) - 1) % Lens::COUNT + 1;
                 let ledger = Ledger::of(debate);
                 let accepted = if is_first { ledger.to_verify(debate) } else { Vec::new() };
-                Some(Self::Check(accepted.into_iter().map(Numbered::of).collect()))
+                Some(Self::Check(accepted.into_iter().cloned().collect()))
             }
             (_, ResultKind::Findings) => {
                 let files = debate.change.iter().flat_map(|change| &change.files);
@@ -188,7 +175,7 @@ impl AnswerFormat {
             }
             (None, ResultKind::Proposal | ResultKind::Solution) if debate.newest_draft().is_some() => {
                 let points = Ledger::of(debate).objections;
-                Some(Self::Final(points.iter().map(Numbered::of).collect()))
+                Some(Self::Final(points))
             }
             (None, ResultKind::Proposal) => Some(Self::answers(debate, key, inputs)),
             (None, ResultKind::Opinion)
@@ -218,7 +205,7 @@ impl AnswerFormat {
         let is_criticised = texts.iter().any(|(_, text)| text.target_agent_id.as_ref() == Some(author));
         let before = texts.iter().find(|(_, text)| text.agent_id == *author);
         let before = before.map(|(_, text)| text.without_answers().into_owned()).unwrap_or_default();
-        let points: Vec<Numbered> = ledger.to_answer(author).into_iter().map(Numbered::of).collect();
+        let points: Vec<Point> = ledger.to_answer(author).into_iter().cloned().collect();
         Self::Answers { asked: is_criticised || !points.is_empty(), points, before }
     }
 
@@ -367,7 +354,7 @@ fn review(text: &str, texts: &[(u32, AgentId)], own: Option<&(u32, AgentId)>) ->
     ParsedAnswer { points: is_read.then_some(points), unread, unread_texts, given_up, ..ParsedAnswer::default() }
 }
 
-fn answered(read: ReadAnswers, points: &[Numbered]) -> ParsedAnswer {
+fn answered(read: ReadAnswers, points: &[Point]) -> ParsedAnswer {
     let answers = read.answers.into_iter().map(|said| {
         let section = Some(said.section.unwrap_or_default());
         Statement { section, ..said }
@@ -376,7 +363,7 @@ fn answered(read: ReadAnswers, points: &[Numbered]) -> ParsedAnswer {
 }
 
 /// Statements by the ids of the points instead of their places in a prompt.
-fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Numbered]) -> Vec<Statement<V>> {
+fn about<V>(said: impl IntoIterator<Item = Statement<V, usize>>, points: &[Point]) -> Vec<Statement<V>> {
     let about = |one: Statement<V, usize>| {
         let id = points.get(one.point)?.id.clone();
         Some(one.about(id))

@@ -1,6 +1,6 @@
 //! Prompts: the files of `prompts/`, compiled in, and their rendering.
 //!
-//! [`compose`] builds a request's prompt from a beginning shared by all calls of a debate, an optional [`History`], and
+//! [`compose`] builds a request's prompt from a beginning shared by all calls of a debate, an optional [`HISTORY`], and
 //! the rendered [`Prompt`] of the step. Shared parts come first, byte for byte, since providers discount repeated
 //! beginnings.
 //!
@@ -18,27 +18,33 @@ macro_rules! prompt {
     };
 }
 
-mod catalog;
-mod evaluator;
 mod role;
 mod step;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::{fs, io};
 
-pub use catalog::{PromptError, PromptFileError, read_prompt, read_whole_prompt, version};
-pub use evaluator::{
-    EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, pairwise_checklist, pairwise_ruling,
-    pairwise_system,
-};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use dialectic_base::encoding::{NotUtf8, decode, hexadecimal};
+use dialectic_base::markdown::fenced;
+
+use role::{BUILT_IN, JUDGE};
+use step::{SYSTEM, TEMPLATES, USER};
+
 pub use role::{Role, RoleError};
 pub use step::{
-    ASSESS, AnsweredQuestion, AskedItem, Asker, Assess, Attached, Authored, BEGINNING, Beginning, Candidate,
-    CheckedDraft, EVALUATOR_CLARIFICATIONS, EvaluatorClarifications, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY,
-    History, MaterialPart, OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, OwnRound, PLAIN_CLARIFICATIONS, POINTS_AGAIN,
-    PlainClarifications, PointsAgain, Prompt, SECOND_CHANCE, SOLUTION_AGAIN, SecondChance, TitledText, Values,
+    ASSESS, AnsweredQuestion, Asker, Assess, Authored, BEGINNING, Beginning, Candidate, CheckedDraft,
+    EVALUATOR_CLARIFICATIONS, EvaluatorValues, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, MaterialPart,
+    OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, OwnRound, PLAIN_CLARIFICATIONS, POINTS_AGAIN, Prompt, SECOND_CHANCE,
+    SOLUTION_AGAIN, SOLUTION_PLACEHOLDER, TitledText, Values, evaluator_system, evaluator_user, pairwise_checklist,
+    pairwise_ruling, pairwise_system,
 };
 
 /// A request's prompt: the shared beginning, the history if any, and the call's body, separated by blank lines.
@@ -48,4 +54,139 @@ pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
         None => [beginning, body].join("\n\n"),
     }
     .into()
+}
+
+/// Texts that templates import and system texts include. None is a template itself.
+const PARTS: [(&str, &str); 6] = [
+    ("parts.md", include_str!("../../prompts/parts.md")),
+    ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),
+    ("system/requirements.md", include_str!("../../prompts/system/requirements.md")),
+    ("system/material.md", include_str!("../../prompts/system/material.md")),
+    ("system/labels.md", include_str!("../../prompts/system/labels.md")),
+    ("system/form.md", include_str!("../../prompts/system/form.md")),
+];
+
+/// A template that could not be rendered: a defect of this program, since templates and values are compiled in.
+#[derive(Debug, Error)]
+#[error("prompt template {template} could not be rendered")]
+pub struct PromptError {
+    pub template: &'static str,
+    #[source]
+    pub source: minijinja::Error,
+}
+
+/// The environment: strict about undefined variables, without escaping, with templates compiled at first use.
+pub(super) fn environment() -> &'static Environment<'static> {
+    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_auto_reload(false);
+        environment.set_loader(|name| Ok(PARTS.iter().find(|(part, _)| *part == name).map(|(_, text)| *text)));
+        environment.add_filter("fence", |text: &str, info: &str| fenced(info, text));
+        environment.add_filter("line", line);
+        environment
+    });
+    &ENVIRONMENT
+}
+
+/// `text` on one line, so that a name cannot break out of its heading.
+fn line(text: &str) -> String {
+    text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+        .filter(|piece| !piece.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Why a prompt file cannot be used.
+#[derive(Debug, Error)]
+pub enum PromptFileError {
+    #[error("prompt file {} does not exist", .0.display())]
+    Missing(PathBuf),
+    /// It is a directory or a device.
+    #[error("{} is not a file", .0.display())]
+    NotAFile(PathBuf),
+    /// It cannot be read.
+    #[error("prompt file {} cannot be read", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// It is not UTF-8 text.
+    #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
+    NotUtf8 { path: PathBuf, fault: NotUtf8 },
+    /// It contains only white space.
+    #[error("prompt file {} is blank", .0.display())]
+    Blank(PathBuf),
+}
+
+/// The text of a prompt file, without a byte order mark and outer white space.
+///
+/// # Errors
+/// The file is missing, not a file, unreadable, not UTF-8 or blank; each names `path`.
+pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
+    Ok(read_whole_prompt(path)?.trim().to_owned())
+}
+
+/// The text of a prompt file unchanged, without a byte order mark.
+///
+/// # Errors
+/// As for [`read_prompt`].
+pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
+    let path = || path.to_owned();
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => PromptFileError::Missing(path()),
+        _ => PromptFileError::Unreadable { path: path(), source },
+    };
+    // Opening a pipe would wait for a writer, so check first.
+    if !fs::metadata(path()).map_err(failed)?.is_file() {
+        return Err(PromptFileError::NotAFile(path()));
+    }
+    let bytes = fs::read(path()).map_err(failed)?;
+    let text = decode(&bytes).map_err(|fault| PromptFileError::NotUtf8 { path: path(), fault })?;
+    if text.trim().is_empty() { Err(PromptFileError::Blank(path())) } else { Ok(text.into()) }
+}
+
+/// The number of bytes kept of the hash: enough to distinguish versions, short enough to read aloud.
+const KEPT_BYTES: usize = 6;
+
+/// The version of a protocol's prompts: the first 12 hexadecimal digits of a SHA-256 over the names and texts of
+/// `prompts`, the shared built-in prompts and the system text.
+pub fn version(prompts: &[&Prompt]) -> String {
+    let templates = TEMPLATES.iter().chain(prompts).map(|prompt| (prompt.file, prompt.text));
+    digest(templates.chain(BUILT_IN).chain(PARTS).chain([SYSTEM, USER, ("judge", JUDGE)]))
+}
+
+impl Role {
+    /// The SHA-256 of all its texts in hexadecimal.
+    pub fn sha256(&self) -> String {
+        let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
+        let texts: [(&str, &str); 7] = [
+            ("title", title),
+            ("system", own_system.as_ref().unwrap_or(system)),
+            ("propose", propose),
+            ("critique", critique),
+            ("refine", refine),
+            ("summarize", summarize),
+            ("clarify", clarify),
+        ];
+        hexadecimal(&hash(texts))
+    }
+}
+
+fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    hexadecimal(hash(prompts).get(..KEPT_BYTES).unwrap_or_default())
+}
+
+fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    for (name, text) in prompts {
+        // Lengths give a different hash if text moves across a boundary.
+        for part in [name, text] {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hash.finalize().to_vec()
 }

@@ -1,12 +1,16 @@
-//! The prompts of a protocol's calls, and the values that they show.
+//! The prompts of calls and of evaluators, and the values that they show.
 
+use std::collections::BTreeMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
-use super::catalog::{PromptError, environment};
+use crate::debate::{Attachment, Clarification};
+use dialectic_base::markdown::fenced;
+
+use super::{PromptError, environment};
 
 /// A prompt of a protocol: a template over [`Values`], or its system text, a template without values.
 #[derive(Debug)]
@@ -88,6 +92,14 @@ impl Prompt {
     /// The prompt of a call that only sends texts.
     pub const NONE: Self = Self { file: "", text: "", focus: Focus::None };
 
+    /// The text of a prompt with a single value.
+    ///
+    /// # Errors
+    /// As for [`render`](Self::render).
+    pub fn with(&self, name: &'static str, value: &impl Serialize) -> Result<String, PromptError> {
+        self.render(&BTreeMap::from([(name, value)]))
+    }
+
     /// The rendered text without a final line end. Model output is never treated as a template.
     ///
     /// # Errors
@@ -109,15 +121,16 @@ impl Prompt {
 
 /// Problem, files, clarifications: the beginning of every prompt.
 pub static BEGINNING: Prompt = prompt!("beginning.md", None);
-/// The finished rounds.
+/// The finished rounds: `entries`, the texts, newest first.
 pub static HISTORY: Prompt = prompt!("history.md", None);
 /// An agent's own history for its summary prompt.
 pub static OWN_HISTORY: Prompt = prompt!("phases/own-history.md", None);
 /// The judge assesses a solution without an assessment.
 pub static ASSESS: Prompt = prompt!("judge/assess.md", None);
-/// The message after an unreadable answer, sent as a separate turn.
+/// The message after unreadable JSON, sent as a separate turn: `error`.
 pub static SECOND_CHANCE: Prompt = prompt!("second-chance.md", None);
-/// The message after a critique without readable points, sent as a separate turn.
+/// The message after a critique without readable points, sent as a separate turn: `texts` whose sections are missing,
+/// if a review has others.
 pub static POINTS_AGAIN: Prompt = prompt!("second-chance-points.md", None);
 /// The message after a reader's text without readable findings, sent as a separate turn.
 pub static FINDINGS_AGAIN: Prompt = prompt!("second-chance-findings.md", None);
@@ -125,9 +138,9 @@ pub static FINDINGS_AGAIN: Prompt = prompt!("second-chance-findings.md", None);
 pub static OPINIONS_AGAIN: Prompt = prompt!("second-chance-opinions.md", None);
 /// The message after a judge's answer without a solution, sent as a separate turn.
 pub static SOLUTION_AGAIN: Prompt = prompt!("judge/no-solution.md", None);
-/// The user's answers for an evaluator.
+/// The user's answers for an evaluator: `clarifications`, all questions, answered or not.
 pub static EVALUATOR_CLARIFICATIONS: Prompt = prompt!("evaluator/clarifications.md", None);
-/// The same for a user's own prompt file.
+/// The same for a user's own prompt file: `groups`, the agents that asked.
 pub static PLAIN_CLARIFICATIONS: Prompt = prompt!("evaluator/clarifications-plain.md", None);
 
 /// The prompts of all protocols.
@@ -150,27 +163,13 @@ pub(super) const TEMPLATES: [&Prompt; 11] = [
 pub struct Beginning<'a> {
     /// The whole problem.
     pub problem: &'a str,
-    pub attachments: &'a [Attached<'a>],
+    pub attachments: &'a [&'a Attachment],
     /// The directory for file tools.
     pub context_dir: Option<&'a str>,
     /// The collected material.
     pub gathered: &'a [TitledText<'a>],
     /// The user's answered questions.
     pub clarifications: &'a [AnsweredQuestion<'a>],
-}
-
-/// A request for the points of a critique.
-#[derive(Debug, Clone, Serialize)]
-pub struct PointsAgain<'a> {
-    /// The texts whose sections are missing, if a review has others.
-    pub texts: Option<&'a str>,
-}
-
-/// An agent's history in the finished rounds.
-#[derive(Debug, Clone, Serialize)]
-pub struct History<'a> {
-    /// The texts, newest first, at least one.
-    pub entries: &'a [TitledText<'a>],
 }
 
 /// The texts of an agent's own history, for a user's summary prompt with a placeholder.
@@ -195,26 +194,6 @@ pub struct Assess<'a> {
     pub role: FocusedRole<'a>,
 }
 
-/// The message after unreadable JSON, sent as a separate turn.
-#[derive(Debug, Clone, Serialize)]
-pub struct SecondChance<'a> {
-    pub error: &'a str,
-}
-
-/// The user's answers, for `{clarifications}` in an evaluator's prompts.
-#[derive(Debug, Clone, Serialize)]
-pub struct EvaluatorClarifications<'a> {
-    /// All questions, answered or not.
-    pub clarifications: &'a [AnsweredQuestion<'a>],
-}
-
-/// The user's answers, for `{clarifications}` in the user's own prompt files.
-#[derive(Debug, Clone, Serialize)]
-pub struct PlainClarifications<'a> {
-    /// The agents that asked questions.
-    pub groups: &'a [Asker<'a>],
-}
-
 /// The speaker and its focus in this phase.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct FocusedRole<'a> {
@@ -230,16 +209,6 @@ pub struct FocusedRole<'a> {
 pub struct Authored<'a> {
     /// The number of the author's own text in prompts.
     pub author: &'a str,
-    pub text: &'a str,
-}
-
-/// A file that the user attached to the problem.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Attached<'a> {
-    /// The user's name for it.
-    pub name: &'a str,
-    /// The digest of its bytes.
-    pub sha256: &'a str,
     pub text: &'a str,
 }
 
@@ -263,17 +232,7 @@ pub struct Candidate<'a> {
 pub struct Asker<'a> {
     pub agent: &'a str,
     pub role: &'a str,
-    pub items: Vec<AskedItem<'a>>,
-}
-
-/// An agent's question and its id.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct AskedItem<'a> {
-    /// The recorded id.
-    pub id: &'a str,
-    pub question: &'a str,
-    /// The user's answer, `NA` if there is none.
-    pub answer: &'a str,
+    pub items: Vec<Clarification>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -314,4 +273,154 @@ pub struct CheckedDraft<'a> {
     pub points: Option<&'a str>,
     /// Whether its author may abandon its approach.
     pub may_rethink: bool,
+}
+
+pub(super) const SYSTEM: (&str, &str) = ("evaluator/system.md", include_str!("../../prompts/evaluator/system.md"));
+/// The built-in message.
+pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../prompts/evaluator/user.md"));
+
+/// The values of an evaluator's placeholders.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EvaluatorValues {
+    /// `{problem}`
+    pub problem: String,
+    /// `{clarifications}`
+    pub clarifications: String,
+    /// `{final_solution}`
+    pub final_solution: String,
+    /// `{requirements_info}`
+    pub requirements_info: String,
+}
+
+/// The placeholder without which an evaluator does not see the solution.
+pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
+
+impl EvaluatorValues {
+    /// `text` with its placeholders replaced.
+    pub fn fill(&self, text: &str) -> String {
+        filled(text, |name| match name {
+            "problem" => Some(&self.problem),
+            "clarifications" => Some(&self.clarifications),
+            "final_solution" => Some(&self.final_solution),
+            "requirements_info" => Some(&self.requirements_info),
+            _ => None,
+        })
+    }
+}
+
+/// `text` with the known `{names}` replaced by their values, which are not searched.
+pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let value = after.split_once('}').and_then(|(name, after)| Some((value(name)?, after)));
+        rest = if let Some((value, after)) = value {
+            filled.push_str(value);
+            after
+        } else {
+            filled.push('{');
+            after
+        };
+    }
+    filled + rest
+}
+
+pub fn evaluator_system() -> &'static str {
+    SYSTEM.1.trim()
+}
+
+/// The built-in message to evaluators.
+pub fn evaluator_user() -> &'static str {
+    USER.1.trim()
+}
+
+pub(super) const PAIRWISE_SYSTEM: (&str, &str) =
+    ("pairwise/system.md", include_str!("../../prompts/pairwise/system.md"));
+/// Asks for a checklist.
+pub(super) const PAIRWISE_CHECKLIST: (&str, &str) =
+    ("pairwise/checklist.md", include_str!("../../prompts/pairwise/checklist.md"));
+/// Asks which of two texts is better.
+pub(super) const PAIRWISE_RULING: (&str, &str) =
+    ("pairwise/ruling.md", include_str!("../../prompts/pairwise/ruling.md"));
+
+/// The system prompt for judges that compare two texts.
+pub fn pairwise_system() -> &'static str {
+    PAIRWISE_SYSTEM.1.trim()
+}
+
+/// Asks for a checklist of `problem`.
+pub fn pairwise_checklist(problem: &str) -> String {
+    let problem = fenced("problem", problem);
+    filled(PAIRWISE_CHECKLIST.1.trim(), |name| (name == "problem").then_some(&problem))
+}
+
+/// Asks which of two texts is better, by the checklist.
+pub fn pairwise_ruling(problem: &str, checklist: &[String], [first, second]: [&str; 2]) -> String {
+    let items: Vec<String> = (1..).zip(checklist).map(|(number, item)| format!("{number}. {item}")).collect();
+    let values = [
+        ("problem", fenced("problem", problem)),
+        ("checklist", fenced("checklist", &items.join("\n"))),
+        ("first", fenced("text", first)),
+        ("second", fenced("text", second)),
+    ];
+    filled(PAIRWISE_RULING.1.trim(), |name| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values() -> EvaluatorValues {
+        EvaluatorValues {
+            problem: "P {final_solution} {problem}".to_owned(),
+            clarifications: "C".to_owned(),
+            final_solution: "S {problem}".to_owned(),
+            requirements_info: "{\"a\":1}".to_owned(),
+        }
+    }
+
+    #[test]
+    fn placeholders_are_filled_once_and_other_braces_stay() {
+        let text =
+            "{problem}|{final_solution}|{clarifications}|{requirements_info}|{other} { {{problem}} {\"json\": {}} {";
+        assert_eq!(
+            values().fill(text),
+            "P {final_solution} {problem}|S {problem}|C|{\"a\":1}|{other} { {P {final_solution} {problem}} \
+             {\"json\": {}} {"
+        );
+    }
+
+    #[test]
+    fn the_built_in_prompts_have_every_placeholder_and_name_every_key() {
+        for placeholder in ["{problem}", "{clarifications}", SOLUTION_PLACEHOLDER, "{requirements_info}"] {
+            assert_eq!(evaluator_user().matches(placeholder).count(), 1, "{placeholder}");
+            assert!(!evaluator_system().contains(placeholder), "{placeholder}");
+        }
+        for key in ["functional_completeness", "non_functional", "testability", "overall_summary", "overall_score"] {
+            assert!(evaluator_user().contains(&format!("\"{key}\"")), "{key}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_comes_out_as_it_went_in(value in "[{}a-z_ ]{0,40}|\\{(problem|final_solution)\\}") {
+            let values = EvaluatorValues { problem: value.clone(), ..EvaluatorValues::default() };
+            prop_assert_eq!(values.fill("a {problem} b"), format!("a {value} b"));
+        }
+    }
+
+    #[test]
+    fn every_placeholder_is_filled_once_and_values_are_not_searched() {
+        let asked = pairwise_ruling("P {first}", &["I {second}".to_owned()], ["A {second} ```", "B"]);
+        for there in
+            ["```problem\nP {first}\n```", "1. I {second}", "````text\nA {second} ```\n````", "```text\nB\n```"]
+        {
+            assert_eq!(asked.matches(there).count(), 1, "{there}\n{asked}");
+        }
+        assert!(!asked.contains("{problem}") && !asked.contains("{checklist}"));
+        assert!(pairwise_checklist("P").contains("```problem\nP\n```"));
+    }
 }

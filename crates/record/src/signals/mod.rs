@@ -4,16 +4,15 @@
 //! replaces its contents. So no watcher, however slow, can delay a debate or grow its memory. Recorded events are never
 //! lost: a [`Follower`] reads those in a gap from the journal.
 
-mod subscription;
-
+use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::debate::{PanelInfo, Progress, Signal};
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
-pub use subscription::{EventLog, Followed, Follower, Gap, Subscription, Update};
-
-use subscription::Queue;
+use crate::debate::{PanelInfo, Progress, Recorded, Signal};
 
 /// The maximum queued signals per subscriber. A debate of five agents and ten rounds sends fewer, apart from words.
 const CAPACITY: usize = 4096;
@@ -32,21 +31,17 @@ pub enum Words {
 /// Publishes the signals of a debate to subscribers. Clones share the same subscribers; when the last one is dropped,
 /// subscribers receive the rest and then the end.
 #[derive(Debug, Clone)]
-pub struct Signals(Arc<Hub>);
+pub struct Signals(Arc<Mutex<Publisher>>);
 
 #[derive(Debug)]
-struct Hub {
-    state: Mutex<PublisherState>,
-    capacity: usize,
-}
-
-#[derive(Debug)]
-struct PublisherState {
+struct Publisher {
     /// The reduced state of everything published, for late or slow subscribers.
     progress: Progress,
     /// The last published event.
     recorded: u64,
     subscribers: Vec<Weak<Queue>>,
+    /// The maximum queued signals per subscriber.
+    capacity: usize,
 }
 
 impl Signals {
@@ -61,24 +56,28 @@ impl Signals {
     }
 
     fn with(panel: PanelInfo, recorded: u64, capacity: usize) -> Self {
-        let state = PublisherState { progress: Progress::new(panel, now()), recorded, subscribers: Vec::new() };
-        Self(Arc::new(Hub { state: Mutex::new(state), capacity }))
+        let progress = Progress::new(panel, now());
+        Self(Arc::new(Mutex::new(Publisher { progress, recorded, subscribers: Vec::new(), capacity })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, Publisher> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Restarts the snapshot with the earlier spending: once, before the first subscription.
     pub fn begin(&self, panel: PanelInfo) {
-        self.0.state().progress = Progress::new(panel, now());
+        self.state().progress = Progress::new(panel, now());
     }
 
     /// Sends a signal to all subscribers without waiting.
     pub fn publish(&self, signal: Signal) {
-        let mut state = self.0.state();
-        let PublisherState { progress, recorded, subscribers } = &mut *state;
+        let mut state = self.state();
+        let Publisher { progress, recorded, subscribers, capacity } = &mut *state;
         let signal = Arc::new(signal);
         // A gap's snapshot is the state before this signal, which is the first after the gap.
         subscribers.retain(|subscriber| match subscriber.upgrade() {
             Some(queue) => {
-                queue.push(&signal, self.0.capacity, || (progress.clone(), *recorded));
+                queue.push(&signal, *capacity, || (progress.clone(), *recorded));
                 true
             }
             None => false,
@@ -97,7 +96,7 @@ impl Signals {
 
     /// The number of the last event, the progress after it, and a subscription to everything later.
     pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
-        let mut state = self.0.state();
+        let mut state = self.state();
         let queue = Arc::new(Queue::new(words));
         state.subscribers.push(Arc::downgrade(&queue));
         (state.recorded, state.progress.clone(), Subscription::new(queue))
@@ -105,28 +104,24 @@ impl Signals {
 
     /// Whether the debate is running: not while it waits for the user.
     pub fn is_running(&self) -> bool {
-        self.0.state().progress.is_running()
+        self.state().progress.is_running()
     }
 
     /// Waits until all subscribers have room. Only for replays of past debates; a running debate never waits.
     pub async fn room(&self) {
-        let has_room =
-            |subscriber: &Weak<Queue>| subscriber.upgrade().is_none_or(|queue| queue.len() < self.0.capacity / 2);
-        while !self.0.state().subscribers.iter().all(has_room) {
+        let has_room = |publisher: &Publisher| {
+            let mut queues = publisher.subscribers.iter().filter_map(Weak::upgrade);
+            queues.all(|queue| queue.len() < publisher.capacity / 2)
+        };
+        while !has_room(&self.state()) {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 }
 
-impl Hub {
-    fn state(&self) -> MutexGuard<'_, PublisherState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Hub {
+impl Drop for Publisher {
     fn drop(&mut self) {
-        for queue in self.state().subscribers.iter().filter_map(Weak::upgrade) {
+        for queue in self.subscribers.iter().filter_map(Weak::upgrade) {
             queue.close();
         }
     }
@@ -135,6 +130,234 @@ impl Drop for Hub {
 /// The runtime's clock, which tests can control.
 pub fn now() -> Instant {
     tokio::time::Instant::now().into_std()
+}
+
+/// The maximum warnings kept over a gap.
+const WARNINGS: usize = 100;
+
+/// The next item for a subscriber.
+#[derive(Debug, Clone)]
+pub enum Update {
+    Signal(Arc<Signal>),
+    /// Dropped signals, because too many were queued.
+    Gap(Box<Gap>),
+}
+
+/// The replacement for dropped signals.
+#[derive(Debug, Clone)]
+pub struct Gap {
+    /// The number of dropped unrecorded signals.
+    pub missed: u64,
+    /// The latest hundred dropped warnings.
+    pub warnings: VecDeque<Arc<Signal>>,
+    /// The progress after the gap.
+    pub progress: Progress,
+    /// The last event before the end of the gap.
+    pub recorded: u64,
+}
+
+/// The signals of a running debate in order.
+#[derive(Debug)]
+pub struct Subscription(Arc<Queue>);
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    contents: Mutex<QueueState>,
+    filled: Notify,
+    ended: Notify,
+    words: Words,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    /// Before everything queued.
+    gap: Option<Box<Gap>>,
+    waiting: VecDeque<Arc<Signal>>,
+    closed: bool,
+}
+
+impl Subscription {
+    pub(super) fn new(queue: Arc<Queue>) -> Self {
+        Self(queue)
+    }
+
+    /// The next signal or gap; `None` when the run has ended and everything was delivered. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Update> {
+        loop {
+            if let Some(next) = self.0.take() {
+                return next;
+            }
+            // A stored permit covers arrivals in between.
+            self.0.filled.notified().await;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        let contents = self.0.contents();
+        contents.gap.is_none() && contents.waiting.is_empty()
+    }
+
+    /// Waits that long for signals to accumulate, or until the end.
+    pub async fn gather(&self, time: Duration) {
+        // Either outcome is fine.
+        let _ = timeout(time, self.0.ended.notified()).await;
+    }
+}
+
+impl Queue {
+    pub(super) fn new(words: Words) -> Self {
+        Self { contents: Mutex::default(), filled: Notify::new(), ended: Notify::new(), words }
+    }
+
+    /// Appends a signal. If there is no room, the queue becomes a gap that ends at `snapshot`.
+    pub(super) fn push(&self, signal: &Arc<Signal>, capacity: usize, snapshot: impl FnOnce() -> (Progress, u64)) {
+        if self.words == Words::Unwanted && matches!(**signal, Signal::Words { .. }) {
+            return;
+        }
+        let mut contents = self.contents();
+        if contents.waiting.len() >= capacity {
+            let (progress, recorded) = snapshot();
+            let before = contents.gap.take();
+            let (mut missed, mut warnings) = before.map_or_else(Default::default, |gap| (gap.missed, gap.warnings));
+            for left_out in contents.waiting.drain(..) {
+                // Subscribers read events from the journal.
+                let is_read_again = matches!(*left_out, Signal::Recorded(_));
+                if left_out.warning().is_some() {
+                    warnings.push_back(left_out);
+                } else if !is_read_again {
+                    missed += 1;
+                }
+            }
+            let surplus = warnings.len().saturating_sub(WARNINGS);
+            warnings.drain(..surplus);
+            missed += surplus as u64;
+            contents.gap = Some(Box::new(Gap { missed, warnings, progress, recorded }));
+        }
+        contents.waiting.push_back(Arc::clone(signal));
+        drop(contents);
+        self.filled.notify_one();
+    }
+
+    pub(super) fn close(&self) {
+        self.contents().closed = true;
+        self.filled.notify_one();
+        self.ended.notify_one();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.contents().waiting.len()
+    }
+
+    /// The next item; `None` if the queue is empty, `Some(None)` at the end.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer option is whether there is an item, the inner one whether \
+        it is the end"
+    )]
+    fn take(&self) -> Option<Option<Update>> {
+        let mut contents = self.contents();
+        if let Some(gap) = contents.gap.take() {
+            return Some(Some(Update::Gap(gap)));
+        }
+        match contents.waiting.pop_front() {
+            Some(signal) => Some(Some(Update::Signal(signal))),
+            None => contents.closed.then_some(None),
+        }
+    }
+
+    fn contents(&self) -> MutexGuard<'_, QueueState> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The events of a debate, read once in order up to the last existing one.
+pub trait EventLog: Send {
+    /// The next event; `None` if it is not there yet.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn next_event(&mut self) -> io::Result<Option<Recorded>>;
+}
+
+/// The next item for a follower.
+#[derive(Debug, Clone)]
+pub enum Followed {
+    /// A signal. Events are in order and complete.
+    Signal(Arc<Signal>),
+    /// Unrecorded signals were dropped here.
+    Gap {
+        /// The number of dropped signals.
+        missed: u64,
+    },
+}
+
+/// A subscription that misses no event: it reads dropped events from the journal.
+pub struct Follower {
+    subscription: Subscription,
+    log: Box<dyn EventLog>,
+    /// The last delivered event.
+    last: u64,
+    /// The last event that must be read from the journal.
+    behind: u64,
+    /// Warnings to deliver after the events from the journal.
+    warnings: VecDeque<Arc<Signal>>,
+}
+
+impl Follower {
+    /// Follows from the event after number `told`: events up to number `recorded`, which precede `subscription`, are
+    /// read from the log.
+    pub fn new(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
+        Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
+    }
+
+    /// The next item; `None` when the run has ended and everything was delivered. May read a file.
+    ///
+    /// # Errors
+    /// The journal cannot be read. Do not call it again after that.
+    pub async fn next(&mut self) -> io::Result<Option<Followed>> {
+        loop {
+            if self.last < self.behind {
+                let event = self.read_again()?;
+                self.last = event.seq;
+                return Ok(Some(Followed::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
+            }
+            if let Some(warning) = self.warnings.pop_front() {
+                return Ok(Some(Followed::Signal(warning)));
+            }
+            match self.subscription.next().await {
+                None => return Ok(None),
+                Some(Update::Signal(signal)) => {
+                    if let Signal::Recorded(event) = &*signal {
+                        self.last = self.last.max(event.seq);
+                    }
+                    return Ok(Some(Followed::Signal(signal)));
+                }
+                Some(Update::Gap(gap)) => {
+                    let Gap { missed, warnings, recorded, .. } = *gap;
+                    (self.behind, self.warnings) = (recorded, warnings);
+                    if missed > 0 {
+                        return Ok(Some(Followed::Gap { missed }));
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_again(&mut self) -> io::Result<Recorded> {
+        loop {
+            match self.log.next_event()? {
+                Some(event) if event.seq > self.last => return Ok(event),
+                Some(_) => {}
+                None => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal ends too early")),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower").field("last", &self.last).finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ async fn a_subscriber_that_has_gone_is_forgotten() {
     let (_, gone) = signals.subscribe(Words::Wanted);
     drop(gone);
     signals.publish(warning("x"));
-    assert!(signals.0.state().subscribers.is_empty());
+    assert!(signals.state().subscribers.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

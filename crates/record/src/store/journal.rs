@@ -2,11 +2,8 @@
 //!
 //! Each line contains the SHA-256 of the previous line and its own, so that later changes are detected.
 
-mod place;
-mod reader;
-
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use memchr::memchr;
@@ -14,13 +11,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
+use crate::signals::EventLog;
 use dialectic_base::encoding::hexadecimal;
 
-use super::StoreError;
 use super::lock::{FileLock, try_lock};
 use super::snapshot::{is_special, open_regular};
-
-pub use reader::JournalReader;
+use super::{Directory, Readers, StoreError, write_atomically};
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -103,12 +99,7 @@ impl JournalError {
 
 /// Why a journal is unreadable, by the format in its first line.
 fn foreign_format(line: &[u8], path: &Path) -> Option<JournalError> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Format {
-        format_version: u32,
-    }
-    let Format { format_version: found } = serde_json::from_slice(line).ok()?;
+    let LineFields { format_version: Some(found), .. } = serde_json::from_slice(line).ok()? else { return None };
     (found > FORMAT_VERSION).then(|| JournalError::Newer { path: path.to_owned(), found })
 }
 
@@ -225,7 +216,7 @@ impl Journal {
     /// # Errors
     /// It was moved, removed or replaced.
     pub fn check_place(&self) -> Result<(), JournalError> {
-        let is_here = place::leads_to(&self.path, &self.file);
+        let is_here = leads_to(&self.path, &self.file);
         if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
     }
 
@@ -234,7 +225,7 @@ impl Journal {
     /// # Errors
     /// It cannot be written.
     pub fn restore(&self) -> Result<(), StoreError> {
-        if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
+        if is_removed(&self.file, &self.path) { restore(&self.file, &self.path) } else { Ok(()) }
     }
 
     pub fn path(&self) -> &Path {
@@ -286,10 +277,6 @@ const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 /// # Errors
 /// It cannot be read.
 pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
-    #[derive(Deserialize)]
-    struct SeqField {
-        seq: u64,
-    }
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     let mut looked = LAST_BYTES;
@@ -299,9 +286,9 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         file.read_to_end(&mut end)?;
         let mut lines = end.split(|byte| *byte == b'\n').rev();
         // The text after the last line break is incomplete, and the first line may begin earlier.
-        let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<SeqField>(line).ok());
-        if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
-            return Ok(numbered.map(|line| line.seq));
+        let number = lines.nth(1).and_then(|line| serde_json::from_slice::<LineFields>(line).ok()?.seq);
+        if number.is_some() || looked >= length.min(MOST_LAST_BYTES) {
+            return Ok(number);
         }
         looked = looked.saturating_mul(8).min(MOST_LAST_BYTES);
     }
@@ -369,12 +356,12 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(JournalContents, Option<
             return Ok((contents, Some(error)));
         }
         let previous = contents.hashes.last().map(String::as_str).unwrap_or_default();
-        let checked = match open(text, previous) {
-            Ok(checked) => checked,
+        match open(text, previous) {
+            Ok(recorded) => contents.events.push(recorded),
             Err(fault) => return Ok((contents, Some(JournalError::of_line(path, line, fault)))),
-        };
-        contents.events.push(checked.recorded);
-        contents.hashes.push(checked.hash);
+        }
+        // The next line must repeat it.
+        contents.hashes.push(hex(Sha256::new_with_prefix(text)));
         contents.length += bytes.len() as u64;
     }
     Ok((contents, None))
@@ -385,13 +372,6 @@ pub(super) struct Sealed {
     /// The line with its line break.
     pub(super) bytes: Vec<u8>,
     /// The hash, which the next line repeats.
-    pub(super) hash: String,
-}
-
-/// A verified line.
-pub(super) struct Checked {
-    pub(super) recorded: Recorded,
-    /// The hash, which the next line must repeat.
     pub(super) hash: String,
 }
 
@@ -426,9 +406,14 @@ struct JournalLine<'a> {
     prev: &'a str,
 }
 
+/// The fields of a line that are read without its event.
 #[derive(Deserialize)]
-struct Link {
-    prev: String,
+#[serde(rename_all = "camelCase")]
+struct LineFields {
+    seq: Option<u64>,
+    prev: Option<String>,
+    /// Only in the first line.
+    format_version: Option<u32>,
 }
 
 const HEX_LENGTH: usize = 64;
@@ -451,22 +436,21 @@ pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Se
 }
 
 /// Verifies a line without its line break. `previous` is the hash of the previous line.
-pub(super) fn open(text: &[u8], previous: &str) -> Result<Checked, LineFault> {
+pub(super) fn open(text: &[u8], previous: &str) -> Result<Recorded, LineFault> {
     let own = own_hash(text);
     if let Some((content, hash)) = own
         && hex(Sha256::new_with_prefix(content)).as_bytes() != hash
     {
         return Err(LineFault::Altered);
     }
-    let link: Link = serde_json::from_slice(text).map_err(LineFault::NotAnEvent)?;
-    if link.prev != previous {
+    let fields: LineFields = serde_json::from_slice(text).map_err(LineFault::NotAnEvent)?;
+    if fields.prev.as_deref() != Some(previous) {
         return Err(LineFault::Chain);
     }
     if own.is_none() {
         return Err(LineFault::Unsealed);
     }
-    let recorded = unchecked(text).map_err(LineFault::NotAnEvent)?;
-    Ok(Checked { recorded, hash: hex(Sha256::new_with_prefix(text)) })
+    unchecked(text).map_err(LineFault::NotAnEvent)
 }
 
 /// The event of a line, not compared with the previous one.
@@ -527,6 +511,105 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// The hasher's digest in hexadecimal.
 pub(super) fn hex(hasher: Sha256) -> String {
     hexadecimal(&hasher.finalize())
+}
+
+/// Whether `path` leads to `file`.
+fn leads_to(path: &Path, file: &File) -> bool {
+    let (open, found) = (file.metadata(), fs::metadata(path));
+    open.is_ok_and(|open| found.is_ok_and(|found| is_same(&open, &found)))
+}
+
+/// Whether `file` was removed and nothing else is at `path`.
+fn is_removed(file: &File, path: &Path) -> bool {
+    !fs::exists(path).unwrap_or(true) && file.metadata().is_ok_and(|open| is_unlinked(&open))
+}
+
+/// Writes the contents of `file` to `path`; creates the directory if it is missing.
+fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
+    if let Some(directory) = path.parent() {
+        Directory::at(directory).create()?;
+    }
+    let permissions = file.metadata().map(|open| open.permissions());
+    write_atomically(path, Readers::Owner, |mut out| {
+        file.seek(SeekFrom::Start(0))?;
+        std::io::copy(&mut file, &mut out)?;
+        Ok(())
+    })?;
+    // The old permissions are preferred; private ones suffice.
+    if let Ok(permissions) = permissions {
+        drop(fs::set_permissions(path, permissions));
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// On other systems metadata do not identify an open file; only its absence is detected.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, other: &Metadata) -> bool {
+    other.is_file()
+}
+
+#[cfg(unix)]
+fn is_unlinked(open: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(open) == 0
+}
+
+/// A moved file is intact elsewhere; where the cases cannot be distinguished, nothing is written.
+#[cfg(not(unix))]
+fn is_unlinked(_: &Metadata) -> bool {
+    false
+}
+
+/// Reads the events of a journal once in order, for subscribers that missed them. Hashes are not checked, since the
+/// running process has locked the journal.
+#[derive(Debug)]
+pub struct JournalReader {
+    file: BufReader<File>,
+    /// The beginning of an incomplete line.
+    line: Vec<u8>,
+}
+
+impl JournalReader {
+    /// Opens the journal at `path`; it stays readable after a move.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new() })
+    }
+
+    /// The next event; `None` if the next line is not complete yet.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not an event.
+    pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
+        if read_line(&mut self.file, &mut self.line)?.is_none() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the text after its last line is not a line"));
+        }
+        if !self.line.ends_with(b"\n") {
+            return Ok(None);
+        }
+        let event = unchecked(&self.line)?;
+        self.line.clear();
+        Ok(Some(event))
+    }
+
+    /// Whether it is between two lines. Otherwise the rest of the line may never arrive: a killed process left it
+    /// incomplete, and the next process overwrites it. The journal must then be reopened.
+    pub fn is_between_lines(&self) -> bool {
+        self.line.is_empty()
+    }
+}
+
+impl EventLog for JournalReader {
+    fn next_event(&mut self) -> io::Result<Option<Recorded>> {
+        JournalReader::next_event(self)
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
 
 use super::snapshot::remove_leftovers;
-use super::snapshot::{Saver, StateFile, read_mark, write_state};
+use super::snapshot::{Saver, read_mark, write_state};
 use super::{Directory, Entry, Journal, JournalContents, JournalError, StoreError, read_state};
 
 /// The maximum number of new ids tried.
@@ -212,8 +212,8 @@ impl Record {
     /// # Errors
     /// An earlier save failed.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
-        let saved = self.saved();
-        self.saver()?.save(saved)
+        let (saved, mark) = (self.saved(), self.journal.mark().clone());
+        self.saver()?.save(saved, mark)
     }
 
     /// Rewrites the state file from the journal, for a debate that is not running.
@@ -221,7 +221,7 @@ impl Record {
     /// # Errors
     /// It cannot be written.
     pub fn write_state(&self) -> Result<(), StoreError> {
-        write_state(&self.state_path, &self.saved())
+        write_state(&self.state_path, &self.saved(), self.journal.mark())
     }
 
     /// Syncs the journal, then calls [`Self::write_state`].
@@ -239,8 +239,8 @@ impl Record {
     /// # Errors
     /// It cannot be saved.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
-        let saved = self.saved();
-        self.saver()?.flush(saved).await?;
+        let (saved, mark) = (self.saved(), self.journal.mark().clone());
+        self.saver()?.flush(saved, mark).await?;
         match &self.replica {
             Some(replica) => Ok(replica.holds().await?),
             None => Ok(()),
@@ -270,10 +270,10 @@ impl Record {
         is_gone(&self.state_path) && is_gone(self.journal.path())
     }
 
-    fn saved(&self) -> StateFile {
+    /// The state with the recorded settings.
+    fn saved(&self) -> Debate {
         let settings = if self.runs_with_others { &self.recorded } else { &self.debate.settings };
-        let settings = settings.clone();
-        StateFile { debate: Debate { settings, ..self.debate.clone() }, journal: self.journal.mark().clone() }
+        Debate { settings: settings.clone(), ..self.debate.clone() }
     }
 
     fn saver(&mut self) -> Result<&Saver, StoreError> {

@@ -164,13 +164,6 @@ const MARK_BYTES: u64 = 256;
 /// The interval between saves, unless a caller waits.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The contents of a state file: the state, and the extent of the journal that it folds.
-#[derive(Debug)]
-pub(super) struct StateFile {
-    pub(super) debate: Debate,
-    pub(super) journal: JournalMark,
-}
-
 /// A thread that saves states.
 #[derive(Debug)]
 pub(super) struct Saver {
@@ -180,9 +173,11 @@ pub(super) struct Saver {
     _thread: JoinHandle<()>,
 }
 
+/// The contents of a state file: the state, and the extent of the journal that it folds.
 #[derive(Debug)]
 struct SaveOrder {
-    state: StateFile,
+    debate: Debate,
+    mark: JournalMark,
     done: Option<oneshot::Sender<Result<(), StoreError>>>,
 }
 
@@ -197,26 +192,26 @@ impl Saver {
         Self { orders, failure, state_path, _thread: thread }
     }
 
-    /// Saves `state` soon.
+    /// Saves `debate` soon.
     ///
     /// # Errors
     /// An earlier save failed.
-    pub(super) fn save(&self, state: StateFile) -> Result<(), StoreError> {
+    pub(super) fn save(&self, debate: Debate, mark: JournalMark) -> Result<(), StoreError> {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
         // The thread ends only after this value.
-        drop(self.orders.send(SaveOrder { state, done: None }));
+        drop(self.orders.send(SaveOrder { debate, mark, done: None }));
         Ok(())
     }
 
-    /// Saves `state` and waits until it is on disk. Success makes up for an earlier failure.
+    /// Saves `debate` and waits until it is on disk. Success makes up for an earlier failure.
     ///
     /// # Errors
     /// It cannot be saved.
-    pub(super) async fn flush(&self, state: StateFile) -> Result<(), StoreError> {
+    pub(super) async fn flush(&self, debate: Debate, mark: JournalMark) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
-        drop(self.orders.send(SaveOrder { state, done: Some(done) }));
+        drop(self.orders.send(SaveOrder { debate, mark, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
             let source = std::io::Error::other("the saving thread has died");
             Err(StoreError::Write { path: self.state_path.clone(), source })
@@ -233,7 +228,7 @@ fn work(orders: &Receiver<SaveOrder>, journal: &File, path: &Path, failure: &Mut
             newest = newer;
         }
         next = Instant::now() + INTERVAL;
-        let saved = save(journal, path, &newest.state);
+        let saved = save(journal, path, &newest);
         match newest.done {
             // The caller may have stopped waiting.
             Some(done) => {
@@ -252,9 +247,9 @@ fn work(orders: &Receiver<SaveOrder>, journal: &File, path: &Path, failure: &Mut
     }
 }
 
-fn save(journal: &File, path: &Path, state: &StateFile) -> Result<(), StoreError> {
+fn save(journal: &File, path: &Path, order: &SaveOrder) -> Result<(), StoreError> {
     journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
-    write_state(path, state)
+    write_state(path, &order.debate, &order.mark)
 }
 
 /// The journal's extent when the state file was saved; `None` if the file is missing or does not state it.
@@ -284,7 +279,7 @@ fn mark_at_end(path: &Path) -> Option<JournalMark> {
 }
 
 /// Replaces the state file.
-pub(super) fn write_state(path: &Path, state: &StateFile) -> Result<(), StoreError> {
+pub(super) fn write_state(path: &Path, debate: &Debate, journal: &JournalMark) -> Result<(), StoreError> {
     #[derive(Serialize)]
     struct File<'a> {
         #[serde(flatten)]
@@ -292,7 +287,7 @@ pub(super) fn write_state(path: &Path, state: &StateFile) -> Result<(), StoreErr
         journal: &'a JournalMark,
     }
 
-    let file = File { state: DebateFile::of(&state.debate), journal: &state.journal };
+    let file = File { state: DebateFile::of(debate), journal };
     write_atomically(path, Readers::Owner, |out| {
         serde_json::to_writer_pretty(&mut *out, &file)?;
         out.write_all(b"\n")

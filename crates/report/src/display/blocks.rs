@@ -13,8 +13,8 @@ use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock,
 use crate::report::{View, subject};
 
 use super::markdown::rendered_after;
-use super::table::{Cell, Table, TableColumn};
-use super::wrap::{StyledSpan, wrap};
+use super::table::{Table, TableColumn};
+use super::wrap::{StyledText, wrap};
 
 /// The minimum width for wrapping; the terminal wraps narrower text itself.
 const NARROWEST: usize = 30;
@@ -83,7 +83,7 @@ impl TerminalPage<'_> {
             Block::Table(table) => self.table(table, indent),
             Block::Text(text) => self.prose(Vec::new(), text, indent),
             Block::Said(line, Some(text)) => {
-                let label = self.spans(line, Style::new()).into_iter().chain([StyledSpan::new(": ", Style::new())]);
+                let label = self.spans(line, Style::new()).into_iter().chain([StyledText::plain(": ")]);
                 self.prose(label.collect(), text, indent);
             }
             Block::Said(line, None) => {
@@ -136,7 +136,7 @@ impl TerminalPage<'_> {
             shown.flexible(longest.unwrap_or(0).min(LONGEST)).rank(u8::from(column.is_detail))
         }));
         for row in &rows {
-            drawn.row(row.iter().map(Cell::plain));
+            drawn.row(row.iter().map(StyledText::plain));
         }
         if kept.len() <= COLUMNS && width.is_none_or(|width| drawn.fits(width)) {
             let drawn = drawn.drawn(Layout { width, ..self.layout });
@@ -150,7 +150,7 @@ impl TerminalPage<'_> {
     }
 
     /// Writes a model's Markdown after a label.
-    fn prose(&mut self, label: Vec<StyledSpan>, text: &str, indent: usize) {
+    fn prose(&mut self, label: Vec<StyledText>, text: &str, indent: usize) {
         let lines = rendered_after(label, text, self.room(indent + INDENT), self.layout.color);
         self.lines(lines, indent, INDENT);
     }
@@ -175,7 +175,7 @@ impl TerminalPage<'_> {
         self.layout.width.map_or(usize::MAX, |width| width.max(NARROWEST).saturating_sub(indent))
     }
 
-    fn spans(&self, line: &[Piece<'_>], style: Style) -> Vec<StyledSpan> {
+    fn spans(&self, line: &[Piece<'_>], style: Style) -> Vec<StyledText> {
         let mut spans = Vec::new();
         for piece in line {
             let (text, style) = match piece {
@@ -189,7 +189,7 @@ impl TerminalPage<'_> {
                     continue;
                 }
             };
-            spans.push(StyledSpan::new(text, if self.layout.color { style } else { Style::new() }));
+            spans.push(StyledText::new(text, if self.layout.color { style } else { Style::new() }));
         }
         spans
     }

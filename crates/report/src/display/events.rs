@@ -1,13 +1,18 @@
-//! The thread that writes the event stream.
+//! The event stream: every signal as one line of JSON, written by its own thread.
 
-use std::io;
+#![expect(clippy::disallowed_methods, reason = "output is escaped before it is printed here")]
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
 use std::thread;
 
 use tokio::sync::watch;
 
+use dialectic_base::sanitize::escaped_json;
+use dialectic_record::debate::Signal;
 use dialectic_record::signals::{Followed, Follower};
 
-use super::ndjson::{EventSink, EventSinkError};
 use super::view::Messages;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +79,96 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     }
 }
 
+/// The destination of the event stream. Each line is flushed at once.
+pub struct EventSink {
+    out: Box<dyn Write + Send>,
+    /// What errors call it; `None` for stdout.
+    name: Option<String>,
+}
+
+/// Why the event stream ended before the debate.
+#[derive(Debug, thiserror::Error)]
+pub enum EventSinkError {
+    /// The reader has closed stdout, which is not an error.
+    #[error("the event stream has no reader any more")]
+    ReaderGone,
+    /// Events that were missed cannot be read from the journal.
+    #[error("the event stream cannot be rebuilt from the journal")]
+    Unread(#[source] io::Error),
+    #[error("the event stream cannot be written to {target}")]
+    Unwritable {
+        /// The file's path, or `stdout`.
+        target: String,
+        source: io::Error,
+    },
+}
+
+/// A signal as one line of JSON without anything that could control a terminal.
+///
+/// # Errors
+/// None for this program's signals.
+pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
+    serde_json::to_string(signal).map(escaped_json)
+}
+
+/// The line for `missed` dropped signals, none of them an event.
+pub fn gap_line(missed: u64) -> String {
+    format!(r#"{{"signal":"gap","missed":{missed}}}"#)
+}
+
+impl EventSink {
+    pub fn stdout() -> Self {
+        Self::of_stdout(Box::new(io::stdout()))
+    }
+
+    pub(super) fn of_stdout(out: Box<dyn Write + Send>) -> Self {
+        Self { out, name: None }
+    }
+
+    /// A sink to the file at `path`, which is created or truncated.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
+    }
+
+    /// A sink to any writer, which errors call `name`.
+    pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
+        Self { out, name: Some(name) }
+    }
+
+    /// Writes `signal` as one line.
+    ///
+    /// # Errors
+    /// It cannot be written; write nothing more after that.
+    pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
+        let line = event_line(signal).map_err(|error| self.failed(error.into()))?;
+        self.line(line)
+    }
+
+    /// Writes the number of dropped signals, none of them an event.
+    ///
+    /// # Errors
+    /// As for [`Self::write`].
+    pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
+        self.line(gap_line(missed))
+    }
+
+    fn line(&mut self, mut line: String) -> Result<(), EventSinkError> {
+        line.push('\n');
+        let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
+        written.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, source: io::Error) -> EventSinkError {
+        match &self.name {
+            None if source.kind() == io::ErrorKind::BrokenPipe => EventSinkError::ReaderGone,
+            name => EventSinkError::Unwritable { target: name.clone().unwrap_or_else(|| "stdout".to_owned()), source },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -82,11 +177,103 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::*;
     use crate::display::{ColorMode, DisplayOptions, LiveView, ProgressMode};
-    use dialectic_record::debate::fixture::{PROPOSAL, SUMMARIZATION, panel, warning, words};
+    use dialectic_record::debate::fixture::{
+        CRITIQUE, PROPOSAL, SUMMARIZATION, call_started, contributed, panel, retrying, round_begun, warning, words,
+    };
     use dialectic_record::debate::{Event, Recorded, Signal, Timestamp};
     use dialectic_record::signals::{EventLog, Signals, Words};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for SharedBuffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct FailingWriter(io::ErrorKind);
+
+    impl Write for FailingWriter {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn lines(signals: &[Signal]) -> Vec<String> {
+        let shared = SharedBuffer::default();
+        let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
+        for signal in signals {
+            sink.write(signal).unwrap();
+        }
+        let text = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+        text.split_terminator('\n').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_signal_is_one_line_that_parses() {
+        let signals = [
+            round_begun(1),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            retrying(CRITIQUE, "agent-kiss", None, "rate\nlimited"),
+            contributed(PROPOSAL, "agent-kiss", None),
+            warning("look"),
+            words(PROPOSAL, "agent-kiss", None, "one\ntwo "),
+        ];
+        let lines = lines(&signals);
+        assert_eq!(lines.len(), signals.len());
+        let parsed: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(parsed[0]["signal"], "recorded");
+        assert_eq!(parsed[0]["type"], "round-begun");
+        assert_eq!(parsed[1]["key"]["targetAgentId"], "agent-architect");
+        assert_eq!(parsed[2]["waitMs"], 4_000);
+        assert_eq!(parsed[2]["error"], "rate\nlimited");
+        assert_eq!(parsed[3]["contribution"]["content"], "text");
+        assert_eq!(parsed[4], serde_json::json!({"signal": "warning", "message": "look"}));
+        assert_eq!((&parsed[5]["signal"], &parsed[5]["text"]), (&"words".into(), &"one\ntwo ".into()));
+    }
+
+    #[test]
+    fn a_gap_is_a_line_of_its_own() {
+        let shared = SharedBuffer::default();
+        let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
+        sink.write_gap(12).unwrap();
+        assert_eq!(*shared.0.lock().unwrap(), *b"{\"signal\":\"gap\",\"missed\":12}\n");
+    }
+
+    #[test]
+    fn no_line_steers_a_terminal_or_breaks_in_two_and_nothing_is_lost() {
+        let message = "esc \u{1b}[2J c1 \u{9b} nel \u{85} del \u{7f} bidi \u{202e} ls \u{2028} ok é";
+        let [line] = lines(&[warning(message)]).try_into().unwrap();
+        assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}' || c == '\u{2028}'), "{line}");
+        assert!(line.contains("ok é"));
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["message"], message);
+    }
+
+    #[test]
+    fn only_a_closed_stdout_is_no_error() {
+        let fail = |name: Option<&str>, kind| {
+            let mut sink = EventSink { out: Box::new(FailingWriter(kind)), name: name.map(str::to_owned) };
+            sink.write(&warning("x")).unwrap_err()
+        };
+        let file = || Some("events.ndjson");
+        assert!(matches!(fail(None, io::ErrorKind::BrokenPipe), EventSinkError::ReaderGone));
+        let full = fail(None, io::ErrorKind::StorageFull);
+        assert_eq!(full.to_string(), "the event stream cannot be written to stdout");
+        let closed = fail(file(), io::ErrorKind::BrokenPipe);
+        assert_eq!(closed.to_string(), "the event stream cannot be written to events.ndjson");
+    }
 
     /// An append-only journal in memory.
     #[derive(Clone, Default)]

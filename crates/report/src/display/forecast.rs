@@ -6,11 +6,12 @@ use dialectic_base::figures::{cost, counted, list, short_cost, thousands};
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    CallKey, Event, Forecast, PanelInfo, PlannedCall, Progress, Purchase, Signal, Span, Spent, StageId,
+    CallKey, Event, Forecast, ModelUsage, PanelInfo, PlannedCall, Progress, Purchase, Signal, Span, StageId,
 };
 
 use super::blocks::Layout;
-use super::table::{Cell, Table, TableColumn};
+use super::table::{Table, TableColumn};
+use super::wrap::StyledText;
 
 /// A row for each stage and model: its calls, the tokens that they use at most, and their likely and maximum cost.
 pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
@@ -46,7 +47,7 @@ pub fn forecast(forecast: &Forecast, layout: Layout) -> String {
             cost(likely),
             cost(most),
         ];
-        table.row(cells.map(Cell::plain));
+        table.row(cells.map(StyledText::plain));
     }
     table.drawn(layout)
 }
@@ -107,7 +108,10 @@ pub fn purchase(purchase: &Purchase) -> String {
 pub(super) struct Plan {
     /// The number of expected calls by round and stage.
     stages: BTreeMap<(u32, StageId), usize>,
-    to_come: BTreeMap<CallKey, ExpectedCall>,
+    /// The calls that have not ended.
+    to_come: BTreeMap<CallKey, PlannedCall>,
+    /// The last round that is likely: extra ones are only possible.
+    likely_rounds: u32,
     /// The ended calls with their cost, if known.
     settled: BTreeMap<CallKey, Option<Usd>>,
     /// The ended stages.
@@ -121,28 +125,16 @@ pub(super) struct Plan {
     is_closing: bool,
 }
 
-#[derive(Debug)]
-struct ExpectedCall {
-    /// The cost, if known.
-    cost: Option<Span<Usd>>,
-    is_certain: bool,
-    requests: u64,
-    /// Whether it counts for the likely cost: extra rounds are possible, but unlikely.
-    is_likely: bool,
-}
-
 impl Plan {
     /// Adds the forecast, which may arrive during the debate.
     pub(super) fn expect(&mut self, forecast: &Forecast, progress: &Progress) {
         let panel = progress.panel();
+        self.likely_rounds = panel.rounds;
         for call in &forecast.calls {
             if call.is_certain {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
-            let is_likely = call.is_certain || call.key.round <= panel.rounds;
-            let expected =
-                ExpectedCall { cost: call.cost, is_certain: call.is_certain, requests: call.requests(), is_likely };
-            self.to_come.insert(call.key.clone(), expected);
+            self.to_come.insert(call.key.clone(), call.clone());
         }
         for (key, cost) in self.settled.clone() {
             self.settle(&key, cost, panel);
@@ -198,9 +190,9 @@ impl Plan {
             !is_over && !is_past
         });
         if !self.stages.is_empty() {
-            let made = progress.spent().calls;
+            let made = progress.spent().requests;
             let certain = self.to_come.values().filter(|call| call.is_certain).count() as u64;
-            let (low, high) = (made + certain, made + self.to_come.values().map(|call| call.requests).sum::<u64>());
+            let (low, high) = (made + certain, made + self.to_come.values().map(PlannedCall::requests).sum::<u64>());
             let before = self.calls.unwrap_or(Span { low, high });
             // Tool turns and second chances are calls that no forecast counts.
             let high = high.min(before.high).max(made);
@@ -221,7 +213,7 @@ impl Plan {
 
     /// The likely final cost. Extrapolates the length of answers from finished ones; `None` before the first one, or if
     /// a price is unknown.
-    pub(super) fn likely(&self, spent: Spent) -> Option<Usd> {
+    pub(super) fn likely(&self, spent: ModelUsage) -> Option<Usd> {
         let room = self.foreseen.high.saturating_sub(self.foreseen.low).dollars();
         if room <= 0.0 {
             return None;
@@ -231,9 +223,9 @@ impl Plan {
         let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
         let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);
-        let likely = self.to_come.values().filter(|call| call.is_likely);
+        let likely = self.to_come.values().filter(|call| call.is_certain || call.key.round <= self.likely_rounds);
         let to_come: Option<Usd> = likely.map(|call| call.cost.as_ref().map(of)).sum();
-        Some(spent.cost? + to_come?)
+        Some(spent.cost_usd? + to_come?)
     }
 }
 
@@ -373,7 +365,7 @@ mod tests {
         ];
         let ranges = (0..=signals.len()).map(|seen| {
             let (plan, progress) = after(&foreseen, &signals[..seen]);
-            format!("{} of {}", progress.spent().calls, plan.calls().unwrap().counted("call"))
+            format!("{} of {}", progress.spent().requests, plan.calls().unwrap().counted("call"))
         });
         assert_eq!(
             ranges.collect::<Vec<_>>(),
@@ -394,9 +386,9 @@ mod tests {
     fn a_price_that_is_not_known_makes_the_end_unknown() {
         let kiss = contributed(PROPOSAL, "agent-kiss", None);
         let (plan, _) = after(&foreseen_at(None), std::slice::from_ref(&kiss));
-        assert_eq!(plan.likely(Spent::default()), None);
+        assert_eq!(plan.likely(ModelUsage::NONE), None);
         let (plan, _) = after(&foreseen_at(None), &[kiss, contributed(PROPOSAL, "agent-architect", None)]);
-        assert!(plan.likely(Spent::default()).is_some());
-        assert_eq!(plan.likely(Spent { cost: None, ..Spent::default() }), None);
+        assert!(plan.likely(ModelUsage::NONE).is_some());
+        assert_eq!(plan.likely(ModelUsage::default()), None);
     }
 }

@@ -13,13 +13,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use dialectic_base::figures::{clock, counted, short_cost, sum_of_tokens};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, Busy, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress,
+    AgentId, Busy, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress, WordsSoFar,
 };
 
 use super::forecast::Plan;
 use super::screen::{BEGIN_UPDATE, END_UPDATE, Screen, SharedWriter, WIDEST};
 use super::told::{LinePart, cut_words, fitting, label, spending, style_of};
-use super::words::last_words;
 
 /// The interval between frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
@@ -258,16 +257,16 @@ fn status(progress: &Progress, plan: &Plan, controls: PendingControls, now: Inst
         parts.push(part(format!("{HEADER}Round {}/{}{HEADER:#}", progress.round(), progress.panel().rounds), 1));
     }
     parts.push(part(clock(progress.elapsed(now)), 0));
-    parts.extend(spending(spent.cost, spent.tokens).map(|text| part(text, 0)));
+    parts.extend(spending(spent.cost_usd, spent.tokens()).map(|text| part(text, 0)));
     if let Some(all) = plan.calls() {
-        parts.push(part(format!("{} of {}", spent.calls, all.counted("call")), 3));
+        parts.push(part(format!("{} of {}", spent.requests, all.counted("call")), 3));
     }
-    if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost) {
+    if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost_usd) {
         let when = if columns < ROOMY { "" } else { " in the end" };
         parts.push(part(format!("likely {}{when}", short_cost(likely)), 2));
     }
-    if spent.tokens > 0 {
-        parts.push(part(sum_of_tokens(spent.tokens, spent.silent_calls), 4));
+    if spent.tokens() > 0 {
+        parts.push(part(sum_of_tokens(spent.tokens(), spent.silent_calls), 4));
     }
     if controls.keys != HeardKeys::None && !controls.shows_help {
         parts.push(part(format!("{QUIET}? for keys{QUIET:#}"), 5));
@@ -387,17 +386,94 @@ fn targets(stages: &[StageInfo], stage: StageId) -> &str {
     proposal.map_or("agents", |proposal| &proposal.words.plural)
 }
 
+/// The maximum distance from a cut within a word to the next word, in characters.
+const LONGEST_WORD: usize = 16;
+
+/// The last words of an answer on one line of at most `columns`, without escape codes.
+fn last_words(words: &WordsSoFar, columns: usize) -> String {
+    let line = one_line(words.end());
+    if measure_text_width(&line) <= columns {
+        return line;
+    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |(place, c): (usize, char)| {
+        left = left.checked_sub(measure_text_width(c.encode_utf8(&mut [0; 4])))?;
+        Some(place)
+    };
+    let start = line.char_indices().rev().map_while(fits).last().unwrap_or(line.len());
+    let (before, end) = line.split_at(start);
+    let gap = end.char_indices().take(LONGEST_WORD).find(|(_, c)| *c == ' ').filter(|_| !before.ends_with(' '));
+    let whole = gap.map_or(end, |(gap, _)| end.split_at(gap).1);
+    format!("…{}", whole.trim_start())
+}
+
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
 
-    use super::super::screen::ERASE_BLOCK;
-    use super::*;
     use dialectic_record::debate::fixture::{
         CLARIFICATION, CRITIQUE, PROPOSAL, call_started, contributed, panel, retrying, round_begun, stage_entered,
         stage_started, words,
     };
-    use dialectic_record::debate::{PanelInfo, Signal, Spent};
+    use dialectic_record::debate::{ModelUsage, PanelInfo, Signal};
+
+    use super::super::screen::ERASE_BLOCK;
+    use super::*;
+
+    fn received(pieces: &[&str]) -> WordsSoFar {
+        let mut words = WordsSoFar::default();
+        for piece in pieces {
+            words.append(piece);
+        }
+        words
+    }
+
+    #[test]
+    fn a_word_in_pieces_counts_once() {
+        assert_eq!(received(&["The que", "ue", " ", "keeps", "\n\n its", " order."]).count(), 5);
+        assert_eq!(received(&["", "  ", "\n"]).count(), 0);
+    }
+
+    #[test]
+    fn the_last_words_fit_and_begin_with_a_whole_one() {
+        let words = received(&["## Plan\n\nThe queue keeps", " its order."]);
+        let shown = [40, 34, 20, 10, 7, 1, 0].map(|columns| last_words(&words, columns));
+        assert_eq!(
+            shown,
+            [
+                "## Plan The queue keeps its order.",
+                "## Plan The queue keeps its order.",
+                "…keeps its order.",
+                "…order.",
+                "…order.",
+                "…",
+                "…"
+            ]
+        );
+    }
+
+    #[test]
+    fn text_without_spaces_is_cut_anywhere() {
+        let words = received(&["設計は簡単であるべきです。".repeat(4).as_str()]);
+        let shown = last_words(&words, 11);
+        assert_eq!(shown, "…べきです。");
+    }
+
+    #[test]
+    fn whatever_comes_in_steers_nothing_and_is_never_too_wide() {
+        let nasty = "a\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}1A \u{202e}b\r\n\u{0}👩‍💻 e\u{301} ".repeat(60);
+        for size in [1, 3, 50] {
+            let mut words = WordsSoFar::default();
+            let characters: Vec<char> = nasty.chars().collect();
+            characters.chunks(size).for_each(|piece| words.append(&piece.iter().collect::<String>()));
+            assert!(words.end().len() <= 600);
+            for columns in 1..90 {
+                let line = last_words(&words, columns);
+                assert!(measure_text_width(&line) <= columns, "{columns}: {line:?}");
+                assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
+            }
+        }
+    }
 
     fn scene() -> Vec<Signal> {
         vec![
@@ -537,7 +613,7 @@ mod tests {
 
     #[test]
     fn an_unknown_cost_is_called_so() {
-        let panel = PanelInfo { spent: Spent { tokens: 12_345, cost: None, ..Spent::default() }, ..panel() };
+        let panel = PanelInfo { spent: ModelUsage { input_tokens: 12_345, ..ModelUsage::default() }, ..panel() };
         let lines = drawn_of(panel, &[], 80, 2);
         assert_eq!(strip_str(&lines[0]).to_string(), "0:02 · cost unknown · 12,345 tokens · ? for keys");
     }

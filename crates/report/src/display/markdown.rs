@@ -6,7 +6,7 @@ use comrak::nodes::{ListType, Node, NodeValue, TableAlignment};
 use comrak::{Arena, Options, arena_tree::NodeEdge, parse_document};
 use console::measure_text_width;
 
-use super::wrap::{StyledSpan, fit, width_of, wrap};
+use super::wrap::{StyledText, fit, width_of, wrap};
 use dialectic_base::sanitize::sanitize;
 
 /// The minimum width for wrapping; the terminal wraps narrower text itself.
@@ -33,7 +33,7 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
 
 /// The lines of a text whose first paragraph begins with a label; before any other beginning, the label is on its own
 /// line.
-pub(super) fn rendered_after(label: Vec<StyledSpan>, text: &str, width: usize, colored: bool) -> Vec<String> {
+pub(super) fn rendered_after(label: Vec<StyledText>, text: &str, width: usize, colored: bool) -> Vec<String> {
     let text = sanitize(text);
     if text.len() > RENDERED_BYTES {
         let label = wrap(&label, width).into_iter().filter(|line| !line.is_empty());
@@ -127,7 +127,7 @@ impl Renderer<'_> {
             3 => ("▸ ", "", bold),
             _ => ("▹ ", "", bold.italic()),
         };
-        let mut spans = vec![StyledSpan::new(mark, if self.colored { style } else { Style::new() })];
+        let mut spans = vec![StyledText::new(mark, if self.colored { style } else { Style::new() })];
         spans.extend(self.inlines(node, style));
         let mut lines = wrap(&spans, width);
         if !under.is_empty() {
@@ -152,7 +152,7 @@ impl Renderer<'_> {
             let rows = place.start.line.saturating_sub(1)..place.end.line;
             return self.code(&self.source.get(rows).unwrap_or_default().join("\n"));
         }
-        let rows: Vec<(bool, Vec<Vec<StyledSpan>>)> = node
+        let rows: Vec<(bool, Vec<Vec<StyledText>>)> = node
             .children()
             .map(|row| {
                 let is_header = matches!(row.data().value, NodeValue::TableRow(true));
@@ -190,9 +190,9 @@ impl Renderer<'_> {
     }
 
     /// The styled text in `node`. Character references can produce any character, so the text is sanitized here.
-    fn inlines(&self, node: Node<'_>, base: Style) -> Vec<StyledSpan> {
+    fn inlines(&self, node: Node<'_>, base: Style) -> Vec<StyledText> {
         let mut styles = vec![base];
-        let mut spans: Vec<StyledSpan> = Vec::new();
+        let mut spans: Vec<StyledText> = Vec::new();
         let root = node;
         for edge in root.traverse() {
             let style = styles.last().copied().unwrap_or(base);
@@ -223,7 +223,7 @@ impl Renderer<'_> {
                     NodeValue::Link(link) | NodeValue::Image(link)
                         if spans.last().is_none_or(|span| span.text != link.url) =>
                     {
-                        spans.push(StyledSpan::new(format!(" ({})", sanitize(&link.url)), Style::new()));
+                        spans.push(StyledText::new(format!(" ({})", sanitize(&link.url)), Style::new()));
                     }
                     NodeValue::Paragraph | NodeValue::Heading(_) if !node.same_node(root) => {
                         spans.push(self.span(" ", style));
@@ -235,8 +235,8 @@ impl Renderer<'_> {
         spans
     }
 
-    fn span(&self, text: &str, style: Style) -> StyledSpan {
-        StyledSpan::new(sanitize(text), if self.colored { style } else { Style::new() })
+    fn span(&self, text: &str, style: Style) -> StyledText {
+        StyledText::new(sanitize(text), if self.colored { style } else { Style::new() })
     }
 
     fn painted(&self, text: &str, style: Style) -> String {

@@ -4,7 +4,7 @@ use anstyle::Style;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
 use super::blocks::Layout;
-use super::wrap::{StyledSpan, fit, wrap};
+use super::wrap::{StyledText, fit, wrap};
 
 /// The gap between two columns.
 const GAP: usize = 2;
@@ -41,29 +41,11 @@ impl TableColumn {
     }
 }
 
-/// A cell of a [`Table`]: one line of clean text.
-#[derive(Debug, Clone)]
-pub struct Cell {
-    text: String,
-    style: Style,
-}
-
-impl Cell {
-    pub fn plain(text: impl Into<String>) -> Self {
-        Self::styled(text, Style::new())
-    }
-
-    /// Text in a terminal colour, bold or dimmed.
-    pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style }
-    }
-}
-
 /// A table with titles that fits the screen: it drops the least important columns, and wraps or cuts flexible cells.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<TableColumn>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<StyledText>>,
     /// The maximum lines of a row.
     height: usize,
 }
@@ -79,7 +61,7 @@ impl Table {
     }
 
     /// Appends a row with a cell for each column.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = StyledText>) {
         self.rows.push(cells.into_iter().collect());
     }
 
@@ -93,7 +75,7 @@ impl Table {
             fit(&mut widths, &least, width.saturating_sub(GAP * shown.len().saturating_sub(1)));
         }
         let mut drawn = String::new();
-        let titles = self.columns.iter().map(|column| Cell::styled(&*column.title, Style::new().dimmed()));
+        let titles = self.columns.iter().map(|column| StyledText::new(&*column.title, Style::new().dimmed()));
         self.draw(&titles.collect::<Vec<_>>(), &shown, &widths, layout, &mut drawn);
         for row in &self.rows {
             self.draw(row, &shown, &widths, layout, &mut drawn);
@@ -102,7 +84,7 @@ impl Table {
     }
 
     /// Appends the lines of a row.
-    fn draw(&self, row: &[Cell], shown: &[usize], widths: &[usize], layout: Layout, drawn: &mut String) {
+    fn draw(&self, row: &[StyledText], shown: &[usize], widths: &[usize], layout: Layout, drawn: &mut String) {
         let cells: Vec<Vec<String>> = shown
             .iter()
             .zip(widths)
@@ -114,7 +96,7 @@ impl Table {
                     let is_plain = style == Style::new() || text.is_empty();
                     return vec![if is_plain { text } else { format!("{style}{text}{style:#}") }];
                 }
-                wrap(&[StyledSpan::new(&*cell.text, style)], *width)
+                wrap(&[StyledText::new(&*cell.text, style)], *width)
             })
             .collect();
         for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
@@ -197,7 +179,7 @@ mod tests {
         let mut table = Table::new(columns).of_lines();
         for cells in [["vhkp", "Design a queue that never loses anything", "today", "$0.2"], ["ab12", "東京", "-", "-"]]
         {
-            table.row(cells.map(Cell::plain));
+            table.row(cells.map(StyledText::plain));
         }
         table
     }
@@ -231,7 +213,10 @@ mod tests {
     #[test]
     fn colours_change_nothing_but_colours() {
         let mut table = Table::new([TableColumn::text("A"), TableColumn::text("B")]);
-        table.row([Cell::styled("x", AnsiColor::Red.on_default().bold()), Cell::styled("y", Style::new().dimmed())]);
+        table.row([
+            StyledText::new("x", AnsiColor::Red.on_default().bold()),
+            StyledText::new("y", Style::new().dimmed()),
+        ]);
         let colored = table.drawn(Layout { width: Some(40), color: true });
         assert!(colored.contains("\u{1b}[31m"), "{colored:?}");
         let plain = table.drawn(Layout { width: Some(40), color: false });

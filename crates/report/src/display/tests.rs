@@ -14,7 +14,7 @@ use dialectic_record::protocol::DIALECTIC;
 use super::EventSink;
 use super::forecast::Plan;
 use super::live::{PendingControls, TerminalSize, block};
-use super::plain::PlainLines;
+use super::result::PlainLines;
 use super::told::Scrollback;
 
 /// That no word of the default protocol is in `text`.

@@ -11,12 +11,12 @@ use dialectic_base::figures::{counted, duration, named_cost, percent, score, sum
 use dialectic_base::money::Usd;
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, CallKey, CallResult, CallStatus, Contribution, Convergence, Evaluation, Event, PanelInfo, Progress,
-    ResultKind, Signal, Spent, StopReason, Tally, Undecided, Voting,
+    AgentId, CallKey, CallStatus, Contribution, Convergence, Evaluation, Event, ModelUsage, PanelInfo, Progress,
+    ResultKind, Signal, StopReason, Tally, Undecided, Voting,
 };
 
 use super::result::{challenged, observed, related, result, result_line, swayed};
-use super::wrap::{StyledSpan, wrap};
+use super::wrap::{StyledText, wrap};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -56,7 +56,7 @@ pub(super) struct ScrollbackLine {
 #[derive(Debug)]
 pub(super) struct Scrollback {
     /// The spending before the round.
-    before: Spent,
+    before: ModelUsage,
     /// The judge's score of the round.
     evaluation: Option<Evaluation>,
     /// The agreement of the round's texts.
@@ -176,9 +176,9 @@ impl Scrollback {
 
     /// The rule at the end of a round, with the most important part last.
     fn rule(&self, progress: &Progress, round: u32, points: Option<&Tally>) -> Vec<LinePart> {
-        let Spent { tokens: all, silent_calls, cost, .. } = progress.spent();
-        let used = all.saturating_sub(self.before.tokens);
-        let cost = cost.zip(self.before.cost).map(|(all, before)| all.saturating_sub(before));
+        let spent = progress.spent();
+        let used = spent.tokens().saturating_sub(self.before.tokens());
+        let cost = spent.cost_usd.zip(self.before.cost_usd).map(|(all, before)| all.saturating_sub(before));
         let mut parts = Vec::new();
         if let Some(Evaluation { kind, score: reached, .. }) = &self.evaluation {
             let reached = reached.map_or_else(|| "not readable".to_owned(), score);
@@ -194,7 +194,7 @@ impl Scrollback {
             (None, _) => {}
         }
         if used > 0 {
-            let silent = silent_calls.saturating_sub(self.before.silent_calls);
+            let silent = spent.silent_calls.saturating_sub(self.before.silent_calls);
             parts.push(LinePart { text: sum_of_tokens(used, silent), rank: 3 });
         }
         parts.extend(spending(cost, used).map(|text| LinePart { text, rank: 0 }));
@@ -285,13 +285,13 @@ struct EndedCall<'a> {
 impl<'a> EndedCall<'a> {
     /// The call that `event` ends, if any.
     fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
-        let (key, ended) = event.result()?;
+        let (key, status) = event.settles()?;
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
-        let said = match ended {
+        let said = match event {
             // A carried-over text had no call.
-            CallResult::CarriedOver => return None,
-            CallResult::Contribution(contribution) => {
+            Event::Contributed { call: None, .. } => return None,
+            Event::Contributed { contribution, .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
                 if let Some(lens) = contribution.metadata.lens {
@@ -301,31 +301,31 @@ impl<'a> EndedCall<'a> {
                     point_of(contribution)
                 }
             }
-            CallResult::Failure(failure) if failure.attempts > 1 => {
+            Event::CallFailed { failure, .. } if failure.attempts > 1 => {
                 format!("{} (after {} attempts)", failure.error, failure.attempts)
             }
-            CallResult::Failure(failure) => failure.error.clone(),
-            CallResult::Vote { vote, reason } => format!("{vote}: {}", first_sentence(reason)),
-            CallResult::Judgement(judgement) => {
+            Event::CallFailed { failure, .. } => failure.error.clone(),
+            Event::Polled { vote, reason, .. } => format!("{vote}: {}", first_sentence(reason)),
+            Event::Judged { judgement, .. } => {
                 text = Some(Arc::from(judgement.reasoning.as_str()));
                 result(judgement.winner.as_ref(), &judgement.scores, |id| panel.name(id))
             }
-            CallResult::Summary(summary) => {
+            Event::Summarized { summary, .. } => {
                 text = Some(Arc::clone(&summary.summary));
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
-            CallResult::Relations(relations) => related(relations),
-            CallResult::Challenge(challenge) => challenged(challenge),
-            CallResult::Observations(observations) => observed(observations),
-            CallResult::Questions(questions) if questions.items.is_empty() => "no questions".to_owned(),
-            CallResult::Questions(questions) => counted(questions.items.len() as u64, "question"),
-            CallResult::Evaluation(evaluation) => match evaluation.score {
+            Event::Related { relations, .. } => related(relations),
+            Event::Challenged { challenge, .. } => challenged(challenge),
+            Event::Observed { observations, .. } => observed(observations),
+            Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "no questions".to_owned(),
+            Event::QuestionsAsked { questions, .. } => counted(questions.items.len() as u64, "question"),
+            Event::Evaluated { evaluation, .. } => match evaluation.score {
                 Some(reached) => {
                     format!("{} {} ({} needed)", evaluation.kind.name(), score(reached), score(evaluation.threshold))
                 }
                 None => "the score could not be read".to_owned(),
             },
-            CallResult::Solution(solution) => {
+            Event::Drafted { solution, .. } | Event::Synthesized { solution, .. } => {
                 if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
                     // The text belongs to another agent: the call only assessed it.
                     about = Some(author);
@@ -337,12 +337,13 @@ impl<'a> EndedCall<'a> {
                     first_sentence(&solution.description)
                 }
             }
-            CallResult::FollowUp(answer) => {
+            Event::FollowUpAnswered { answer, .. } => {
                 (is_quotation, text) = (true, Some(Arc::clone(answer)));
                 first_sentence(answer)
             }
+            _ => return None,
         };
-        let went_well = ended.status() != CallStatus::Failed;
+        let went_well = status != CallStatus::Failed;
         let latency_ms = record.map(|call| call.latency_ms);
         let said = one_line(&panel.with_named_texts(&said));
         let text = text.map(|text| match panel.with_named_texts(&text) {
@@ -452,7 +453,7 @@ pub(super) fn cut_words(text: &str, columns: usize) -> String {
 /// `text` wrapped into rows between words, the first after `mark`, the others below it.
 pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
-    let rows = wrap(&[StyledSpan::new(one_line(text), Style::new())], columns.saturating_sub(indent));
+    let rows = wrap(&[StyledText::plain(one_line(text))], columns.saturating_sub(indent));
     let before = |place: usize| if place == 0 { mark.to_owned() } else { " ".repeat(indent) };
     rows.iter().enumerate().map(|(place, row)| before(place) + row).collect()
 }

@@ -5,26 +5,31 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use console::measure_text_width;
 
-/// A run of text in one style. `\n` is a line break.
+/// A run of text in one style, such as a cell of a [`Table`](super::Table). `\n` is a line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StyledSpan {
-    pub text: String,
-    pub style: Style,
+pub struct StyledText {
+    pub(super) text: String,
+    pub(super) style: Style,
 }
 
-impl StyledSpan {
-    pub(super) fn new(text: impl Into<String>, style: Style) -> Self {
+impl StyledText {
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Style::new())
+    }
+
+    /// Text in a terminal colour, bold or dimmed.
+    pub fn new(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
 
 /// The width of `spans` on one line.
-pub(super) fn width_of(spans: &[StyledSpan]) -> usize {
+pub(super) fn width_of(spans: &[StyledText]) -> usize {
     spans.iter().map(|span| measure_text_width(&span.text)).sum()
 }
 
 /// Wraps `spans` to `width` columns between words; breaks words wider than a line. Each line closes its styles.
-pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<String> {
+pub(super) fn wrap(spans: &[StyledText], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines::default();
     for span in spans {
@@ -40,7 +45,7 @@ pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<String> {
                     lines.end_word(width);
                     rest = rest.trim_start();
                 } else {
-                    lines.word.push(StyledSpan::new(word, span.style));
+                    lines.word.push(StyledText::new(word, span.style));
                     rest = &rest[word.len()..];
                 }
             }
@@ -67,7 +72,7 @@ struct Lines {
     /// The width of `line`.
     used: usize,
     /// The current word, possibly in several styles.
-    word: Vec<StyledSpan>,
+    word: Vec<StyledText>,
 }
 
 impl Lines {
@@ -89,7 +94,7 @@ impl Lines {
     }
 
     /// Appends a part of a word, broken at the end of a line.
-    fn push(&mut self, span: &StyledSpan, width: usize) {
+    fn push(&mut self, span: &StyledText, width: usize) {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
             let whole = measure_text_width(rest);
@@ -142,7 +147,7 @@ mod tests {
     use super::*;
 
     fn plain(text: &str, width: usize) -> Vec<String> {
-        wrap(&[StyledSpan::new(text, Style::new())], width)
+        wrap(&[StyledText::plain(text)], width)
     }
 
     #[test]
@@ -162,10 +167,9 @@ mod tests {
     #[test]
     fn a_word_of_several_styles_stays_together_and_each_line_closes_its_styles() {
         let bold = Style::new().bold();
-        let spans =
-            [StyledSpan::new("ab ", Style::new()), StyledSpan::new("cd", bold), StyledSpan::new("e fg", Style::new())];
+        let spans = [StyledText::plain("ab "), StyledText::new("cd", bold), StyledText::plain("e fg")];
         assert_eq!(wrap(&spans, 5), ["ab", "\u{1b}[1mcd\u{1b}[0me", "fg"]);
-        assert_eq!(wrap(&[StyledSpan::new("ab cd", bold)], 2), ["\u{1b}[1mab\u{1b}[0m", "\u{1b}[1mcd\u{1b}[0m"]);
+        assert_eq!(wrap(&[StyledText::new("ab cd", bold)], 2), ["\u{1b}[1mab\u{1b}[0m", "\u{1b}[1mcd\u{1b}[0m"]);
     }
 
     #[test]

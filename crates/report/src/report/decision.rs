@@ -13,7 +13,7 @@ use dialectic_base::figures::{self, counted, named_cost};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Response, ResultKind};
+use dialectic_record::debate::{AgentId, AgentSettings, Ledger, Point, PointStatus, Response, ResultKind};
 
 use super::block::Block;
 use super::html::{hash, title as title_of};
@@ -21,7 +21,7 @@ use super::markdown::blocks::for_readers;
 use super::overview::won;
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain, requirements, titled};
 use super::stages::{capitalized, said_in};
-use super::{ParticipantView, View, subject};
+use super::{View, subject};
 
 /// The characters of an option's first sentences, and the number of its named parts.
 const SKETCH: usize = 300;
@@ -92,7 +92,7 @@ fn write(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
 
 /// MADR's front matter as YAML: its values are quoted strings that cannot be broken out of.
 fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    let quoted = |one: &ParticipantView| {
+    let quoted = |one: &AgentSettings| {
         let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
         serde_json::to_string(&one_line(&format!("{} ({model})", one.name))).unwrap_or_default()
     };
@@ -149,10 +149,10 @@ struct Choice<'v> {
 fn options<'v>(view: &'v View<'_>) -> Vec<Choice<'v>> {
     let debate = view.debate;
     let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
-    let of = |agent: &ParticipantView, yields| {
+    let of = |agent: &AgentSettings, yields| {
         texts().filter(|one| one.agent_id == agent.id && debate.yield_of(one) == Some(yields)).collect::<Vec<_>>()
     };
-    let option = |agent: &'v ParticipantView| {
+    let option = |agent: &'v AgentSettings| {
         let (proposals, speeches) = (of(agent, ResultKind::Proposal), of(agent, ResultKind::Speech));
         // A speech addressed to someone is a question or answer, not the speaker's case.
         let case = speeches.iter().find(|one| one.target_agent_id.is_none());

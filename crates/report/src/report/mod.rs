@@ -28,7 +28,7 @@ pub use redact::redact;
 pub use review::{review_github, review_json, review_sarif};
 pub use said::{Said, readable, said};
 pub(crate) use stages::preposition;
-pub use view::{ParticipantView, View};
+pub use view::View;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use dialectic_base::figures::{counted, duration, named_cost, score};
 use dialectic_base::markdown::{heading, inline, truncate};
-use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Round, Tally, Winner, WonBy};
+use dialectic_record::debate::{AgentId, Attachment, Debate, Ledger, Round, Tally, Winner};
 
 use super::decision::below;
 use super::prose::brief;
@@ -146,7 +146,7 @@ pub(super) fn won(view: &View<'_>) -> Option<String> {
     });
     let (winner, is_unstable) = (debate.winner(), debate.last_verdict().is_some_and(|one| one.stable == Some(false)));
     let said = match (winner, scores) {
-        (Some(Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
+        (Some(Winner { agent_id, vote: Some(voting), .. }), scores) => {
             let votes: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", name(id))).collect();
             let scores = scores.map(|scores| {
                 let how = if is_unstable { ", with another winner in the opposite order" } else { "" };
@@ -154,11 +154,11 @@ pub(super) fn won(view: &View<'_>) -> Option<String> {
             });
             format!("{}, by the vote ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
         }
-        (Some(Winner { agent_id, by: WonBy::Scores(_) }), Some(scores)) if is_unstable => {
+        (Some(Winner { agent_id, vote: None, .. }), Some(scores)) if is_unstable => {
             let how = "The verdict is unstable: the winner changed with the order in which the judge read them.";
             format!("{} ({scores}). {how}", name(agent_id))
         }
-        (Some(Winner { agent_id, by: WonBy::Scores(_) }), scores) => {
+        (Some(Winner { agent_id, vote: None, .. }), scores) => {
             format!("{} ({})", name(agent_id), scores.unwrap_or_default())
         }
         (None, scores) => {

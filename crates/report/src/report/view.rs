@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::prose::plain;
 use dialectic_base::provider::OFFLINE;
+use dialectic_record::debate::defaults::unnamed_agent;
 use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, ResultKind, Settings, StageInfo, Status};
 
 /// Roles that older files may name; a file without settings shows any other role as the first one.
@@ -23,25 +24,13 @@ const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
 pub struct View<'a> {
     pub debate: &'a Debate,
     /// The agents: in configuration order if settings are known, otherwise in the order of first contributions.
-    pub agents: Vec<ParticipantView>,
-    pub judge: ParticipantView,
+    pub agents: Vec<AgentSettings>,
+    pub judge: AgentSettings,
+    /// Those of them whose settings are not known: their values are assumed.
+    assumed: BTreeSet<AgentId>,
     sides: BTreeMap<AgentId, Position>,
     /// The status by its files, which its state does not contain if its program was killed.
     standing: Option<&'static str>,
-}
-
-/// An agent or the judge, from settings or derived from the state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ParticipantView {
-    pub id: AgentId,
-    pub name: String,
-    pub role: String,
-    /// The model, `N/A` if unknown.
-    pub model: String,
-    pub provider: String,
-    pub temperature: f64,
-    /// The settings, if known.
-    pub settings: Option<AgentSettings>,
 }
 
 impl<'a> View<'a> {
@@ -54,27 +43,30 @@ impl<'a> View<'a> {
             let mut agents = configured.into_iter().chain(own).flat_map(|settings| &settings.agents);
             agents.find(|agent| agent.id == *id)
         };
-        let agents = members(debate).into_iter().map(|(id, role)| match known(id) {
-            Some(agent) => ParticipantView::configured(agent),
-            None => ParticipantView::reconstructed(id, role),
-        });
-        let agents = agents.collect();
+        let mut assumed = BTreeSet::new();
+        let mut assume = |agent: AgentSettings| {
+            assumed.insert(agent.id.clone());
+            agent
+        };
+        let agents = members(debate).into_iter();
+        let agents =
+            agents.map(|(id, role)| known(id).cloned().unwrap_or_else(|| assume(agent_of(id, role)))).collect();
         let own_judge = own.map(|settings| &settings.judge);
         let configured_judge = configured.map(|settings| &settings.judge);
         let judge = match (configured_judge, own_judge) {
-            (Some(configured), Some(own)) if configured.id != own.id => ParticipantView::configured(own),
-            (Some(judge), _) | (None, Some(judge)) => ParticipantView::configured(judge),
-            (None, None) => ParticipantView::reconstructed_judge(debate),
+            (Some(configured), Some(own)) if configured.id != own.id => own.clone(),
+            (Some(judge), _) | (None, Some(judge)) => judge.clone(),
+            (None, None) => assume(judge_of(debate)),
         };
         let given = own.into_iter().flat_map(|settings| &settings.agents);
         let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
-        Self { debate, agents, judge, sides, standing: None }
+        Self { debate, agents, judge, assumed, sides, standing: None }
     }
 
     /// The same view of another copy of its debate.
     pub(super) fn on<'d>(&self, debate: &'d Debate) -> View<'d> {
-        let Self { agents, judge, sides, standing, .. } = self.clone();
-        View { debate, agents, judge, sides, standing }
+        let Self { agents, judge, assumed, sides, standing, .. } = self.clone();
+        View { debate, agents, judge, assumed, sides, standing }
     }
 
     /// Sets the status by its files: whether a process runs it.
@@ -92,9 +84,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether the settings of an agent or the judge are known.
+    pub(super) fn is_known(&self, id: &AgentId) -> bool {
+        !self.assumed.contains(id)
+    }
+
     /// The agents by their numbers.
-    pub fn by_number(&self) -> Vec<&ParticipantView> {
-        let mut agents: Vec<&ParticipantView> = self.agents.iter().collect();
+    pub fn by_number(&self) -> Vec<&AgentSettings> {
+        let mut agents: Vec<&AgentSettings> = self.agents.iter().collect();
         agents.sort_by_key(|one| self.number_of(&one.id).unwrap_or(u32::MAX));
         agents
     }
@@ -201,39 +198,27 @@ fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
 }
 
-impl ParticipantView {
-    fn configured(settings: &AgentSettings) -> Self {
-        Self {
-            id: settings.id.clone(),
-            name: settings.name.clone(),
-            role: settings.role.clone(),
-            model: settings.model.clone(),
-            provider: settings.provider.clone(),
-            temperature: settings.temperature,
-            settings: Some(settings.clone()),
-        }
+/// An agent of a state without its settings.
+fn agent_of(id: &AgentId, role: &str) -> AgentSettings {
+    let known = KNOWN_ROLES.contains(&role);
+    AgentSettings {
+        id: id.clone(),
+        name: id.as_str().to_owned(),
+        role: if known { role } else { KNOWN_ROLES[0] }.to_owned(),
+        model: UNKNOWN_MODEL.to_owned(),
+        provider: OLD_PROVIDER.to_owned(),
+        temperature: OLD_TEMPERATURE,
+        ..unnamed_agent()
     }
+}
 
-    fn reconstructed(id: &AgentId, role: &str) -> Self {
-        let known = KNOWN_ROLES.contains(&role);
-        Self {
-            id: id.clone(),
-            name: id.as_str().to_owned(),
-            role: if known { role } else { KNOWN_ROLES[0] }.to_owned(),
-            model: UNKNOWN_MODEL.to_owned(),
-            provider: OLD_PROVIDER.to_owned(),
-            temperature: OLD_TEMPERATURE,
-            settings: None,
-        }
-    }
-
-    fn reconstructed_judge(debate: &Debate) -> Self {
-        let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
-        // The solution that won a vote belongs to an agent.
-        let by = by.filter(|id| members(debate).iter().all(|(member, _)| *member != id));
-        let id = by.unwrap_or_else(|| AgentId::new(OLD_JUDGE));
-        Self { temperature: OLD_JUDGE_TEMPERATURE, ..Self::reconstructed(&id, OLD_JUDGE_ROLE) }
-    }
+/// The judge of a state without settings.
+fn judge_of(debate: &Debate) -> AgentSettings {
+    let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
+    // The solution that won a vote belongs to an agent.
+    let by = by.filter(|id| members(debate).iter().all(|(member, _)| *member != id));
+    let id = by.unwrap_or_else(|| AgentId::new(OLD_JUDGE));
+    AgentSettings { temperature: OLD_JUDGE_TEMPERATURE, ..agent_of(&id, OLD_JUDGE_ROLE) }
 }
 
 #[cfg(test)]

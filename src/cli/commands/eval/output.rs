@@ -13,7 +13,7 @@ use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown
 use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
 use dialectic_base::figures::{cost, counted, duration, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
-use dialectic_report::display::{Cell, Layout, Table, TableColumn};
+use dialectic_report::display::{Layout, StyledText, Table, TableColumn};
 
 /// The width of a score with its deviation.
 const SCORE: usize = 11;
@@ -97,7 +97,7 @@ fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
         let mut table = Table::new([TableColumn::text("Criterion").flexible(LEAST)].into_iter().chain(titles));
         for (index, criterion) in criteria.iter().enumerate() {
             let scores = debates.iter().map(|row| row.get(index + usize::from(is_named)).cloned().unwrap_or_default());
-            table.row([criterion.clone()].into_iter().chain(scores).map(Cell::plain));
+            table.row([criterion.clone()].into_iter().chain(scores).map(StyledText::plain));
         }
         if !text.is_empty() {
             text.push('\n');

@@ -20,7 +20,7 @@ use dialectic_base::figures::{self, cost, named_cost, short_cost};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::process_environment;
 use dialectic_record::store::Directory;
-use dialectic_report::display::{Cell, Table, TableColumn};
+use dialectic_report::display::{StyledText, Table, TableColumn};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SweepCommand {
@@ -248,7 +248,7 @@ fn table(status: &SetStatus) -> Table {
                 cost(one.cost_usd),
                 cost(one.expected_usd),
             ]
-            .map(Cell::plain),
+            .map(StyledText::plain),
         );
     }
     table

@@ -1,7 +1,6 @@
 //! A review's findings, with the other readers' opinions and the judge's rulings, folded from the parsed texts.
 
 mod describe;
-mod opened;
 
 use std::collections::BTreeSet;
 
@@ -17,8 +16,7 @@ use dialectic_base::provider::family;
 
 use super::{RaisedPoint, Remark, RemarkKind, RemarkTime, Stance};
 
-pub use describe::{ReviewText, describe_review};
-pub use opened::{describe_opened, opened};
+pub use describe::{ReviewText, describe_opened, describe_review, opened};
 
 /// A place in a file, as a reader names it; it may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@
 //! never fails. The reading is saved with each contribution, so that a better reader does not change existing debates.
 
 mod blocks;
-mod decisions;
 mod entries;
 mod findings;
 mod list;
@@ -19,7 +18,6 @@ use entries::{Entries, spoken, strip_word, tidy, without_bullet};
 
 use super::{Found, RaisedPoint, RecheckStanding, Response, Statement};
 
-pub use decisions::read_decisions;
 pub use findings::{read_findings, read_opinions};
 
 /// The prompts' heading for an author's answers to critics.
@@ -211,4 +209,46 @@ fn is_on_any_point<V: Copy + PartialEq>(page: &Page, line: &BlockLine, verdicts:
     let number = text[..end].trim_end_matches('.');
     let is_number = number.len() <= 8 && number.contains(|c: char| c.is_ascii_digit());
     is_number && Entries { page, numbers: &[number], verdicts }.read(std::slice::from_ref(line)).len() == 1
+}
+
+/// The maximum number of decisions per text; prompts ask for far fewer.
+const MOST: usize = 20;
+/// The headings of such a section.
+const HEADINGS: [&str; 6] =
+    ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
+
+/// The decisions listed in a text, without list markers.
+pub fn read_decisions(text: &str) -> Vec<String> {
+    let page = Page::new(text);
+    let is_heading = |line: &BlockLine| HEADINGS.iter().any(|name| is_named(&page, line, name));
+    let Some(heading) = page.lines.iter().rposition(is_heading) else { return Vec::new() };
+    let section = page.lines[heading + 1..].iter().take_while(|line| !matches!(line.kind, BlockKind::Heading(_)));
+    let mut decisions: Vec<String> = Vec::new();
+    let mut is_within = false;
+    for line in section {
+        let words = &page.text[line.start..line.end];
+        match line.kind {
+            BlockKind::Item if line.depth <= 1 => {
+                decisions.push(without_bullet(words).to_owned());
+                is_within = true;
+            }
+            // A decision may span several lines; nested items explain it.
+            BlockKind::Text if is_within && line.depth == 1 && !line.first => {
+                if let Some(last) = decisions.last_mut() {
+                    last.push(' ');
+                    last.push_str(words.trim());
+                }
+            }
+            BlockKind::Text if line.depth == 0 => is_within = false,
+            BlockKind::Item
+            | BlockKind::Text
+            | BlockKind::Heading(_)
+            | BlockKind::Row
+            | BlockKind::Rule
+            | BlockKind::Quoted => {}
+        }
+    }
+    decisions.retain(|decision| decision.chars().any(char::is_alphanumeric));
+    decisions.truncate(MOST);
+    decisions
 }

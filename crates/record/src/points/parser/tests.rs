@@ -391,3 +391,27 @@ fn hostile_texts_cost_no_more_than_long_ones() {
         assert!(start.elapsed() < Duration::from_secs(20), "{text:.20}");
     }
 }
+
+#[test]
+fn the_list_under_the_heading_is_read_however_it_is_written() {
+    for text in [
+        "Text.\n\n## Decisions\n- Use Postgres\n- Cache reads for\n  5 s\n\n## Response to critiques\n- 1.1 accepted: yes",
+        "## Decisions\n\n1. Use Postgres\n2. Cache reads for\n   5 s\n",
+        "# A\n\n### 4. Key decisions:\n\n* Use Postgres\n  - since it is there\n* Cache reads for 5 s\n",
+        "A\n\n**Decisions:**\n\n+ Use Postgres\n+ Cache reads for 5 s",
+        "## Decisions\n- an old list\n\n## More\n\n## Decisions\n- Use Postgres\n- Cache reads for 5 s\n\nThat is all.",
+    ] {
+        assert_eq!(read_decisions(text), ["Use Postgres", "Cache reads for 5 s"], "{text}");
+    }
+}
+
+#[test]
+fn a_text_without_a_list_decides_nothing() {
+    for text in
+        ["", "We decided on Postgres.", "## Decisions\n\nNone.", "## Decisions to be made later\n- x", "## Decisions"]
+    {
+        assert_eq!(read_decisions(text), Vec::<String>::new(), "{text}");
+    }
+    let many = format!("## Decisions\n{}", "- x\n".repeat(500));
+    assert_eq!(read_decisions(&many).len(), MOST);
+}

@@ -1,12 +1,14 @@
 //! Every template with every role: variables, layout, equal beginnings, and text that stays in its fence.
 
+mod catalog;
 mod properties;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::debate::{Attachment, Clarification};
 use crate::protocol::{ANSWER, PROTOCOLS};
 use dialectic_base::markdown::fenced;
 
@@ -126,6 +128,11 @@ fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 
+fn asked(id: &str, question: &str, answer: &str) -> Clarification {
+    let [id, question, answer] = [id, question, answer].map(str::to_owned);
+    Clarification { id, question, answer, answered_by: None, pass: None }
+}
+
 /// Every template with every value there, each text being what `text` makes of its name.
 fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptSample> {
     let [problem, attached, path, question, answer, summary, error, first, second, solution, points] = [
@@ -134,9 +141,10 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
     ]
     .map(&text);
     let clarifications = [AnsweredQuestion { question: &question, answer: &answer }];
-    let items = vec![AskedItem { id: "q1", question: &question, answer: &answer }];
+    let items = vec![asked("q1", &question, &answer)];
     let groups = [Asker { agent: "asker", role: "role", items }];
-    let attachments = [Attached { name: "notes.md", sha256: "abcd", text: &attached }];
+    let attachments =
+        [&Attachment { name: "notes.md".to_owned(), sha256: "abcd".to_owned(), text: (*attached).into(), part: None }];
     let entries = vec![TitledText { title: "title-1", text: &first }, TitledText { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
     let own = [OwnRound {
@@ -155,7 +163,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
                 clarifications: &clarifications,
             },
         ),
-        sample(&HISTORY, &History { entries: &entries }),
+        sample(&HISTORY, &BTreeMap::from([("entries", &entries)])),
         sample(&OWN_HISTORY, &OwnHistory { rounds: &own, own_summary: Some(&summary) }),
         sample(
             &ASSESS,
@@ -167,13 +175,13 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
                 role: judge.focusing(Focus::None),
             },
         ),
-        sample(&SECOND_CHANCE, &SecondChance { error: &error }),
-        sample(&POINTS_AGAIN, &PointsAgain { texts: Some("Text 2") }),
+        sample(&SECOND_CHANCE, &BTreeMap::from([("error", &error)])),
+        sample(&POINTS_AGAIN, &BTreeMap::from([("texts", Some("Text 2"))])),
         sample(&FINDINGS_AGAIN, &serde_json::json!({})),
         sample(&OPINIONS_AGAIN, &serde_json::json!({})),
         sample(&SOLUTION_AGAIN, &serde_json::json!({})),
-        sample(&EVALUATOR_CLARIFICATIONS, &EvaluatorClarifications { clarifications: &clarifications }),
-        sample(&PLAIN_CLARIFICATIONS, &PlainClarifications { groups: &groups }),
+        sample(&EVALUATOR_CLARIFICATIONS, &BTreeMap::from([("clarifications", &clarifications)])),
+        sample(&PLAIN_CLARIFICATIONS, &BTreeMap::from([("groups", &groups)])),
     ];
     let texts = Texts::of(&text);
     let of_protocols = prompts().into_iter().map(|prompt| {
@@ -206,8 +214,8 @@ fn bare(role: &Role) -> Vec<PromptSample> {
                 role: role.focusing(Focus::None),
             },
         ),
-        sample(&EVALUATOR_CLARIFICATIONS, &EvaluatorClarifications { clarifications: &[] }),
-        sample(&PLAIN_CLARIFICATIONS, &PlainClarifications { groups: &[] }),
+        sample(&EVALUATOR_CLARIFICATIONS, &BTreeMap::from([("clarifications", Vec::<&str>::new())])),
+        sample(&PLAIN_CLARIFICATIONS, &BTreeMap::from([("groups", Vec::<&str>::new())])),
     ]
 }
 
@@ -234,14 +242,14 @@ fn templates_and_values_have_the_same_variables() {
     assert_eq!(samples.iter().map(|sample| sample.file).take(fixed.len()).collect::<Vec<_>>(), fixed);
     let passed = |sample: &PromptSample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     for (sample, template) in samples.iter().zip(TEMPLATES) {
-        let template = catalog::environment().template_from_named_str(template.file, template.text).unwrap();
+        let template = super::environment().template_from_named_str(template.file, template.text).unwrap();
         let read = template.undeclared_variables(false);
         assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
     }
     // A prompt takes of its values what it needs, and all of them are needed somewhere.
     let mut needed = BTreeSet::new();
     for prompt in prompts() {
-        let template = catalog::environment().template_from_named_str(prompt.file, prompt.text).unwrap();
+        let template = super::environment().template_from_named_str(prompt.file, prompt.text).unwrap();
         needed.extend(template.undeclared_variables(false));
     }
     assert_eq!(needed, passed(samples.last().unwrap()));
@@ -384,7 +392,7 @@ fn prompts_begin_alike_with_and_without_history() {
     let entries = [TitledText { title: "Proposal of a", text: "x" }];
     let values = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] };
     let beginning = BEGINNING.render(&values).unwrap();
-    let history = HISTORY.render(&History { entries: &entries }).unwrap();
+    let history = HISTORY.with("entries", &entries).unwrap();
     assert_eq!(*compose(&beginning, Some(&history), "body"), format!("{beginning}\n\n{history}\n\nbody"));
     assert_eq!(*compose(&beginning, None, "body"), format!("{beginning}\n\nbody"));
 }

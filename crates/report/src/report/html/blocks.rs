@@ -1,12 +1,14 @@
-//! Blocks and tables on the page.
+//! Blocks, tables and participants on the page; each participant has a colour and the number of its text.
+
+use std::collections::HashMap;
 
 use maud::{Markup, Render, html};
 
 use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
-use dialectic_record::debate::{Point, PointStatus, Severity, Timestamp};
+use crate::report::{View, subject};
+use dialectic_record::debate::{AgentId, AgentSettings, Point, PointStatus, Severity, Timestamp};
 
-use super::participants::Participants;
-use super::text::{markdown, name, verbatim};
+use super::text::{SHORT, markdown, name, plain, verbatim};
 
 /// The blocks of a section. Its headings have level `top`, those of texts are below.
 pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top: u8) -> Markup {
@@ -50,13 +52,15 @@ fn list(items: &[ListItem<'_>], participants: &Participants<'_>, top: u8) -> Mar
 fn table_block(given: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
     let kept = given.columns.iter().enumerate().filter(|(_, column)| column.audience != Audience::Programs);
     let kept: Vec<(usize, bool)> = kept.map(|(place, column)| (place, column.is_figure)).collect();
-    let columns: Vec<ColumnHeading> = kept
-        .iter()
-        .map(|(place, is_figure)| {
-            let title = line(&given.columns[*place].title, participants);
-            if *is_figure { ColumnHeading::number(title) } else { ColumnHeading::words(title) }
-        })
-        .collect();
+    let columns = kept.iter().map(|(place, is_figure)| {
+        let title = line(&given.columns[*place].title, participants);
+        if *is_figure {
+            html! { th scope="col" class="number" { (title) } }
+        } else {
+            column(title)
+        }
+    });
+    let columns: Vec<Markup> = columns.collect();
     let row = |row: &Vec<Phrase<'_>>| {
         html! {
             tr {
@@ -115,27 +119,17 @@ pub(super) fn anchor(number: &str) -> String {
     "objection-".chars().chain(safe).collect()
 }
 
-pub(super) struct ColumnHeading {
-    heading: Markup,
-    class: &'static str,
-}
-
-impl ColumnHeading {
-    pub(super) fn words(heading: impl Render) -> Self {
-        Self { heading: heading.render(), class: "" }
-    }
-
-    /// A right-aligned column of numbers.
-    pub(super) fn number(heading: impl Render) -> Self {
-        Self { heading: heading.render(), class: "number" }
-    }
+/// The heading of a column.
+pub(super) fn column(heading: impl Render) -> Markup {
+    let heading = heading.render();
+    html! { @if heading.0.is_empty() { td {} } @else { th scope="col" { (heading) } } }
 }
 
 /// A table. `rows` are its `<tr>` elements; `foot` is its total, if any.
 pub(super) fn table(
     class: &'static str,
     caption: &str,
-    columns: &[ColumnHeading],
+    columns: &[Markup],
     rows: &Markup,
     foot: Option<&Markup>,
 ) -> Markup {
@@ -145,10 +139,7 @@ pub(super) fn table(
             caption { span { (caption) } }
             thead {
                 tr {
-                    @for ColumnHeading { heading, class } in columns {
-                        @if heading.0.is_empty() { td {} }
-                        @else { th scope="col" class=[attribute(class)] { (heading) } }
-                    }
+                    @for heading in columns { (heading) }
                 }
             }
             tbody { (rows) }
@@ -171,5 +162,99 @@ pub(super) fn time(at: Timestamp) -> Markup {
     let (day, clock) = (at.utc().format("%Y-%m-%d"), at.utc().format("%H:%M:%S"));
     html! {
         time datetime=(at) { (day) " " small { (clock) " UTC" } }
+    }
+}
+
+/// The number of colours in the stylesheet, from `a1`.
+const COLOURS: usize = 8;
+
+pub(super) struct Participants<'v> {
+    members: Vec<PanelMember<'v>>,
+    places: HashMap<&'v AgentId, usize>,
+}
+
+pub(super) struct PanelMember<'v> {
+    pub(super) id: &'v AgentId,
+    /// The display name, cut if it is absurdly long.
+    name: String,
+    /// The number, if the stylesheet has no separate colour for it.
+    high_number: Option<usize>,
+    /// The class of its colour: `a1` to `a8`, `judge`.
+    colour: String,
+}
+
+impl<'v> Participants<'v> {
+    /// The agents by their numbers, then others named in the record, then the judge.
+    pub(super) fn of(view: &'v View<'_>) -> Self {
+        let mut participants = Self { members: Vec::new(), places: HashMap::new() };
+        let number = |id: &AgentId| view.number_of(id).map(|number| number as usize);
+        for agent in view.by_number() {
+            participants.add_agent(&agent.id, number(&agent.id), Some(agent));
+        }
+        let contributions = view.debate.rounds.iter().flat_map(|round| &round.contributions);
+        let spoken_of = contributions.flat_map(|one| [Some(&one.agent_id), one.target_agent_id.as_ref()]).flatten();
+        for id in spoken_of.filter(|id| **id != view.judge.id) {
+            participants.add_agent(id, number(id), None);
+        }
+        participants.places.entry(&view.judge.id).or_insert(participants.members.len());
+        participants.members.push(PanelMember {
+            id: &view.judge.id,
+            name: plain(&view.judge.name, SHORT),
+            high_number: None,
+            colour: "judge".to_owned(),
+        });
+        participants
+    }
+
+    fn add_agent(&mut self, id: &'v AgentId, number: Option<usize>, participant: Option<&'v AgentSettings>) {
+        let place = self.members.len();
+        if self.places.contains_key(id) {
+            return;
+        }
+        self.places.insert(id, place);
+        // Somebody whom the settings do not know has no number, and follows the others.
+        let number = number.unwrap_or(place + 1);
+        self.members.push(PanelMember {
+            id,
+            name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
+            high_number: Some(number).filter(|number| *number > COLOURS),
+            colour: format!("a{}", (number - 1) % COLOURS + 1),
+        });
+    }
+
+    /// Agents, then the judge.
+    pub(super) fn members(&self) -> &[PanelMember<'v>] {
+        &self.members
+    }
+
+    /// The index of an agent or the judge in [`Self::members`].
+    pub(super) fn place(&self, id: &AgentId) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    pub(super) fn find(&self, id: &AgentId) -> Option<&PanelMember<'v>> {
+        self.members.get(self.place(id)?)
+    }
+
+    /// An agent or the judge with badge and name; otherwise the bare id.
+    pub(super) fn chip(&self, id: &AgentId) -> Markup {
+        self.find(id).map_or_else(|| name(id.as_str()), PanelMember::chip)
+    }
+}
+
+impl PanelMember<'_> {
+    /// Badge and name. The stylesheet draws the badge: a page holds hundreds of them.
+    pub(super) fn chip(&self) -> Markup {
+        html! { bdi.who.(self.colour) data-number=[self.high_number] { (self.name) } }
+    }
+}
+
+/// The section: the agents and the judge.
+pub(super) fn participants_section(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    html! {
+        (blocks(&[Block::Table(subject::everybody(view))], participants, 3))
+        @if view.debate.settings.is_none() {
+            p.note { "The file lacks the settings of this debate; missing values are assumed." }
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::report::{View, stages};
 use dialectic_base::figures::{counted, duration, thousands};
 use dialectic_record::debate::{Contribution, ResultKind, Round, Summary};
 
-use super::participants::Participants;
+use super::blocks::Participants;
 use super::text::{beginning, markdown, name, noun, words};
 
 /// The known usage of a contribution: model, tokens, time.

@@ -10,8 +10,8 @@ use dialectic_record::debate::{
     Contribution, Debate, Ledger, PartlyFulfilled, Point, PointStatus, ResultKind, StageId,
 };
 
+use super::blocks::Participants;
 use super::blocks::{blocks, line, severity};
-use super::participants::Participants;
 use super::story::{parties, point, quote};
 use super::text::{SHORT, markdown, plain};
 

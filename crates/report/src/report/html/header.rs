@@ -6,10 +6,10 @@ use crate::report::View;
 use dialectic_base::figures::{counted, duration, named_cost};
 use dialectic_record::debate::{AnswerState, Answerer, Debate, OutcomeKind, Status};
 
+use super::blocks::Participants;
 use super::blocks::time;
-use super::page::title;
-use super::participants::Participants;
 use super::text::{markdown, name, typed};
+use super::title;
 
 /// The number of visible reasons; further ones are collapsed.
 const REASONS: usize = 2;

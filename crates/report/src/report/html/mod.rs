@@ -8,18 +8,20 @@ mod contributions;
 mod glance;
 mod header;
 mod objections;
-mod page;
-mod participants;
 mod solution;
 mod story;
 mod text;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Ledger, ResultKind};
 
-use self::page::{PagePart, PageSection, page};
-pub(super) use self::page::{hash, title};
-use self::participants::Participants;
+use self::blocks::Participants;
+use self::text::{SHORT, name, plain};
 use super::block::Block;
 use super::stages::{self, capitalized};
 use super::{View, subject};
@@ -36,16 +38,16 @@ pub fn html(view: &View<'_>) -> String {
     };
     let of = |said: &[Block<'_>]| blocks::blocks(said, &participants, 3);
     let texts = |yields| contributions::yielding(view, &participants, yields);
-    let answer = |id, title: &str, body| PageSection::new(id, title, PagePart::Answer, body);
-    let course = |id, title: &str, body| PageSection::new(id, title, PagePart::Debate, body);
-    let run = |id, title: &str, body| PageSection::new(id, title, PagePart::Run, body);
+    let answer = |id, title: &str, body| PageSection::new(id, title, ANSWER, body);
+    let course = |id, title: &str, body| PageSection::new(id, title, COURSE, body);
+    let run = |id, title: &str, body| PageSection::new(id, title, RUN, body);
     let (proposals, critiques) = (title(ResultKind::Proposal, "proposals"), title(ResultKind::Critique, "critiques"));
     let agreement = subject::agreement(&debate.rounds, &debate.extensions);
     let sections = [
         answer("solution", &solution::title(debate), solution::solution(view, &participants)),
         answer("follow-ups", "Follow-ups", solution::follow_ups(view, &participants)),
         answer("problem", "Problem", header::problem(view)),
-        answer("participants", "Participants", participants::section(view, &participants)),
+        answer("participants", "Participants", blocks::participants_section(view, &participants)),
         course("story", "In short", story::story(view, &participants, &ledger)),
         course("objections", "Objections", objections::objections(view, &participants, &ledger)),
         course("team", "Team", of(&subject::team(debate))),
@@ -70,3 +72,151 @@ pub fn html(view: &View<'_>) -> String {
     // The whole page at once, so that nothing is missed: escaping handles markup, this handles control characters.
     sanitize(&page).into_owned()
 }
+
+/// The characters of the page's title.
+const TITLE_CHARS: usize = 140;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(super) struct PageSection {
+    id: &'static str,
+    title: String,
+    part: &'static str,
+    body: Markup,
+}
+
+/// The parts of the page in order, by their titles.
+const ANSWER: &str = "The answer";
+const COURSE: &str = "How it was made";
+const RUN: &str = "The run";
+
+impl PageSection {
+    /// A section that is omitted if its body is empty.
+    pub(super) fn new(id: &'static str, title: &str, part: &'static str, body: Markup) -> Self {
+        Self { id, title: plain(title, SHORT), part, body }
+    }
+}
+
+/// The title, cut to its maximum length.
+pub(in crate::report) fn title(view: &View<'_>) -> String {
+    let title = view.debate.title();
+    plain(if title.is_empty() { "A debate without a problem" } else { &title }, TITLE_CHARS)
+}
+
+pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[PageSection]) -> String {
+    let shown: Vec<&PageSection> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
+    let parts = shown.chunk_by(|one, next| one.part == next.part);
+    let body = html! {
+        a.skip href="#solution" { "Skip to the solution" }
+        div.shell {
+            (header)
+            nav aria-label="Sections" {
+                @for part in parts.clone() { (links(part)) }
+            }
+            main {
+                @for part in parts { (part_of_page(part)) }
+            }
+            (footer(view))
+        }
+    };
+    frame(&title(view), &body)
+}
+
+pub(super) fn frame(title: &str, body: &Markup) -> String {
+    let style = compact(include_str!("page.css"));
+    let policy =
+        format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "dialectic " (VERSION) };
+                title { (title) }
+                style { (PreEscaped(style)) }
+            }
+            body { (body) }
+        }
+    };
+    bare_quotation_marks(&page.into_string())
+}
+
+/// The stylesheet without the spaces that only its authors need. Its strings stay as they are.
+fn compact(style: &str) -> String {
+    let lines: String = style.lines().map(str::trim).filter(|line| !line.starts_with("/*")).collect();
+    let pieces = lines.split('"').enumerate().map(|(place, piece)| {
+        let is_string = place % 2 == 1;
+        if is_string {
+            return piece.to_owned();
+        }
+        SPACED.iter().fold(piece.to_owned(), |piece, (spaced, bare)| piece.replace(spaced, bare))
+    });
+    pieces.collect::<Vec<_>>().join("\"")
+}
+
+/// The text between the parts of a rule, with spaces and without.
+const SPACED: [(&str, &str); 8] =
+    [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}"), ("} ", "}"), (";}", "}")];
+
+/// The page with unescaped quotation marks outside tags, where they need no escape: texts and settings are full of
+/// them. In a page written by `maud`, every bare `<` begins a tag and every bare `>` ends one.
+fn bare_quotation_marks(page: &str) -> String {
+    let mut bare = String::with_capacity(page.len());
+    let mut pieces = page.split('<');
+    bare.extend(pieces.next());
+    for piece in pieces {
+        let (tag, text) = piece.split_once('>').unwrap_or((piece, ""));
+        let end = if tag.len() < piece.len() { ">" } else { "" };
+        bare.extend(["<", tag, end, &text.replace("&quot;", "\"")]);
+    }
+    bare
+}
+
+/// The navigation links of one part.
+fn links(sections: &[&PageSection]) -> Markup {
+    html! {
+        @if let Some(first) = sections.first() { p { (first.part) } }
+        ul {
+            @for PageSection { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
+        }
+    }
+}
+
+fn part_of_page(sections: &[&PageSection]) -> Markup {
+    let named = sections.first().filter(|first| first.part != ANSWER);
+    html! {
+        @if let Some(first) = named { p.part { (first.part) } }
+        @for PageSection { id, title, body, .. } in sections {
+            section id=(id) aria-labelledby={ (id) "-title" } {
+                h2 id={ (id) "-title" } { (title) }
+                (body)
+            }
+        }
+    }
+}
+
+fn footer(view: &View<'_>) -> Markup {
+    let id = name(view.debate.id.as_str());
+    html! {
+        footer {
+            p {
+                "Made by dialectic " (VERSION) " from the debate " (id) ". Recreate it with: "
+                code { "dialectic report -d " (id) " -o report.html" }
+            }
+            p {
+                "Times are in UTC. The page is self-contained: it loads and executes nothing."
+            }
+        }
+    }
+}
+
+/// The SHA-256 in Base64.
+pub(in crate::report) fn hash(text: &str) -> String {
+    STANDARD.encode(Sha256::digest(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests;

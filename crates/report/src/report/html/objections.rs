@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use crate::report::{View, subject};
 use dialectic_record::debate::{AgentId, Ledger, Point, PointStatus, Severity, Tally};
 
-use super::blocks::{ColumnHeading, anchor, blocks, line, severity, table};
-use super::participants::{PanelMember, Participants};
+use super::blocks::{PanelMember, Participants};
+use super::blocks::{anchor, blocks, column, line, severity, table};
 use super::story::parties;
 use super::text::beginning;
 
@@ -65,8 +65,8 @@ fn drawing(ledger: &Ledger, participants: &Participants<'_>) -> Markup {
             tr { th scope="row" { (critic.chip()) } @for target in &targets { td { (cell(critic, target)) } } }
         }
     };
-    let names = targets.iter().map(|target| ColumnHeading::words(html! { "on " (target.chip()) }));
-    let columns: Vec<ColumnHeading> = [ColumnHeading::words("Points of")].into_iter().chain(names).collect();
+    let names = targets.iter().map(|target| column(html! { "on " (target.chip()) }));
+    let columns: Vec<Markup> = [column("Points of")].into_iter().chain(names).collect();
     table("small attacks", "Each mark is a point: ● open, ◐ claimed, ✓ fixed, ○ rejected", &columns, &rows, None)
 }
 

@@ -6,7 +6,7 @@ use crate::report::stages::{self, capitalized};
 use crate::report::{View, subject};
 use dialectic_record::debate::{AgentId, Debate, Ledger, ResultKind, Solution, Status};
 
-use super::participants::Participants;
+use super::blocks::Participants;
 use super::text::{markdown, name, noun, plain};
 
 /// The section after the assessment that names the labelled texts.

@@ -13,8 +13,8 @@ use dialectic_record::debate::{
     AgentId, Contribution, Debate, Ledger, Point, Polls, Response, ResultKind, Severity, StageId, Status, Tally,
 };
 
+use super::blocks::Participants;
 use super::blocks::{anchor, blocks, line};
-use super::participants::Participants;
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
 
@@ -28,11 +28,12 @@ const NAMED: usize = 3;
 const LEADS: usize = 4;
 
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
-    let Fought { said: fought, named } = fought_over(view, participants, ledger);
+    let disputed = disputed(ledger);
+    let named: Vec<&Point> = disputed.iter().take(NAMED).flatten().copied().collect();
     let parts = [
         ("Proposed", proposed(view, participants)),
         ("Argued", argued(view, participants)),
-        ("Main objections", fought),
+        ("Main objections", fought_over(view.debate, participants, ledger, &disputed)),
         ("Changed", changed(view, participants, ledger)),
         ("Decision", decided(view, participants)),
         ("Checked", checked(view.debate)),
@@ -143,39 +144,34 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     }
 }
 
-/// The sentences about the points, and the points named.
-struct Fought<'l> {
-    said: Markup,
-    named: Vec<&'l Point>,
-}
-
-fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, ledger: &'l Ledger) -> Fought<'l> {
-    if ledger.is_empty() {
-        return Fought { said: without_points(view.debate), named: Vec::new() };
-    }
-    let counts = Tally::of(&ledger.objections);
+/// The most disputed points, grouped by their words.
+fn disputed(ledger: &Ledger) -> Vec<Vec<&Point>> {
     let mut named: Vec<&Point> = ledger.objections.iter().filter(|one| subject::heat(one) > 1).collect();
     named.sort_by_key(|one| (std::cmp::Reverse(subject::heat(one)), one.point.severity));
-    let mut groups = subject::alike(&named);
-    let is_more = groups.len() > NAMED;
-    groups.truncate(NAMED);
-    let is_calm = named.is_empty();
+    subject::alike(&named)
+}
+
+/// The sentences about the points, and about each of the groups.
+fn fought_over(debate: &Debate, participants: &Participants<'_>, ledger: &Ledger, groups: &[Vec<&Point>]) -> Markup {
+    if ledger.is_empty() {
+        return without_points(debate);
+    }
+    let counts = Tally::of(&ledger.objections);
     let blocking = ledger.objections.iter().filter(|one| one.point.severity == Severity::Blocking).count();
-    let said = html! {
+    html! {
         p {
             "The critics raised " (counted(counts.all() as u64, "point"))
             @if blocking > 0 && counts.all() > blocking { ", " (number(blocking)) " of them blocking" }
             @if blocking == counts.all() { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
             ": " (counts.statuses()) "."
-            @if is_calm && counts.unanswered == 0 { " The authors gave way on each." }
+            @if groups.is_empty() && counts.unanswered == 0 { " The authors gave way on each." }
             @if ledger.is_derived { " The points were derived from the texts of an older debate." }
         }
         @if !groups.is_empty() {
-            ul { @for group in &groups { li { (contested(group, participants)) } } }
+            ul { @for group in groups.iter().take(NAMED) { li { (contested(group, participants)) } } }
         }
-        @if is_more { p { small { a href="#objections" { "All points" } " are below." } } }
-    };
-    Fought { said, named: groups.concat() }
+        @if groups.len() > NAMED { p { small { a href="#objections" { "All points" } " are below." } } }
+    }
 }
 
 /// The sentence about critiques without points.

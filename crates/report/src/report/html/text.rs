@@ -18,32 +18,14 @@ const BEGINNING: usize = 110;
 /// The maximum growth by nested quotes and lists.
 const GROWTH: usize = 12;
 
-/// The treatment of line breaks in a paragraph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Breaks {
-    /// Line breaks become spaces, as in Markdown.
-    Soft,
-    /// Line breaks are kept, as in plain text.
-    Hard,
-}
-
-/// The rendering context of a node.
-#[derive(Default)]
-struct HeadingContext {
-    /// The page's level for the text's highest headings.
-    top: u8,
-    /// The level of the text's highest headings.
-    highest: u8,
-}
-
 /// A model's Markdown. Its highest headings become `<h{top}>`.
 pub(super) fn markdown(text: &str, top: u8) -> Markup {
-    rendered(text, top, Breaks::Soft)
+    rendered(text, top, false)
 }
 
 /// The user's text, possibly plain: keeps its line breaks.
 pub(super) fn typed(text: &str, top: u8) -> Markup {
-    rendered(text, top, Breaks::Hard)
+    rendered(text, top, true)
 }
 
 /// Literal text in a box: code, JSON, or prose too long to render.
@@ -100,21 +82,21 @@ pub(super) fn beginning(text: &str) -> String {
     plain(&prose.join(" ").replace(['*', '`'], ""), BEGINNING)
 }
 
-fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
+fn rendered(text: &str, top: u8, keeps_breaks: bool) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
     // Very long Markdown can nest deeply enough to stall a browser.
-    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks)).flatten();
+    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, keeps_breaks)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
         None => verbatim(text),
     }
 }
 
-fn render(text: &str, top: u8, breaks: Breaks) -> Option<String> {
+fn render(text: &str, top: u8, keeps_breaks: bool) -> Option<String> {
     let mut options = prose::options();
-    options.render.hardbreaks = breaks == Breaks::Hard;
+    options.render.hardbreaks = keeps_breaks;
     options.render.escape = true;
     let arena = Arena::new();
     let document = parse_document(&arena, text, &options);
@@ -122,21 +104,23 @@ fn render(text: &str, top: u8, breaks: Breaks) -> Option<String> {
         NodeValue::Heading(heading) => Some(heading.level),
         _ => None,
     });
-    let place = HeadingContext { top, highest: levels.min().unwrap_or(1) };
+    let highest = levels.min().unwrap_or(1);
+    // The page's level of the text's highest headings, less their own.
+    let shift = i16::from(top) - i16::from(highest);
     let mut html = String::with_capacity(text.len() + text.len() / 4);
-    format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, place).ok()?;
+    format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, shift).ok()?;
     Some(html)
 }
 
 /// Renders nodes that need special handling; comrak renders the others.
 fn write_node(
-    context: &mut Context<'_, '_, HeadingContext>,
+    context: &mut Context<'_, '_, i16>,
     node: Node<'_>,
     entering: bool,
 ) -> Result<ChildRendering, fmt::Error> {
     match &node.data().value {
         NodeValue::Heading(heading) => {
-            let level = heading.level.saturating_sub(context.user.highest).saturating_add(context.user.top).min(6);
+            let level = (i16::from(heading.level) + context.user).clamp(1, 6);
             if entering {
                 write!(context, "\n<h{level}>")?;
             } else {
@@ -187,7 +171,7 @@ fn write_node(
     }
 }
 
-fn write_pre(context: &mut Context<'_, '_, HeadingContext>, literal: &str) -> fmt::Result {
+fn write_pre(context: &mut Context<'_, '_, i16>, literal: &str) -> fmt::Result {
     context.write_str("\n<pre tabindex=\"0\"><code>")?;
     context.escape(literal)?;
     context.write_str("</code></pre>\n")
@@ -381,7 +365,7 @@ mod tests {
 
     #[test]
     fn markup_is_made_of_text_in_known_places_alone() {
-        let sources = ["page.rs", "text.rs"];
+        let sources = ["mod.rs", "text.rs"];
         let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
         let mut directories = vec![directory];
         let mut making = Vec::new();

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::report::View;
 use crate::report::block::{Audience, Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
-use crate::report::{ParticipantView, View};
 use dialectic_base::figures::UNKNOWN;
-use dialectic_record::debate::{Debate, Position, PromptOrigin, PromptSources, Settings, SummarizationSettings};
+use dialectic_record::debate::{
+    AgentSettings, Debate, Position, PromptOrigin, PromptSources, Settings, SummarizationSettings,
+};
 
 pub(crate) fn agents<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.agents.iter().collect(), view.has_sides())
@@ -23,7 +25,7 @@ pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
 }
 
 /// The column of sides is last, after the columns of older reports.
-fn table<'v>(view: &'v View<'_>, members: Vec<&'v ParticipantView>, has_sides: bool) -> TableBlock<'v> {
+fn table<'v>(view: &'v View<'_>, members: Vec<&'v AgentSettings>, has_sides: bool) -> TableBlock<'v> {
     let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
     let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
     let columns = ["Role", "Model", "Provider"].map(TableHead::words);
@@ -38,13 +40,12 @@ fn table<'v>(view: &'v View<'_>, members: Vec<&'v ParticipantView>, has_sides: b
     let rows = members.into_iter().map(|member| {
         let is_judge = member.id == view.judge.id;
         let side = if is_judge { "" } else { view.side_of(&member.id).map_or("none", Position::name) };
-        row(member, is_judge).into_iter().chain(has_sides.then(|| line![side])).collect()
+        row(member, is_judge, view.is_known(&member.id)).into_iter().chain(has_sides.then(|| line![side])).collect()
     });
     TableBlock::new("participants", "Agents and judge, with their number and colour on this page", columns, rows)
 }
 
-fn row(member: &ParticipantView, is_judge: bool) -> [Phrase<'_>; 12] {
-    let settings = member.settings.as_ref();
+fn row(member: &AgentSettings, is_judge: bool, is_known: bool) -> [Phrase<'_>; 12] {
     let is_judge = is_judge && member.role != "judge";
     [
         line![&member.id],
@@ -55,11 +56,11 @@ fn row(member: &ParticipantView, is_judge: bool) -> [Phrase<'_>; 12] {
         line![foreign(&*member.model)],
         line![foreign(&*member.provider)],
         line![figure(member.temperature)],
-        line![settings.map_or_else(|| UNKNOWN.into(), |settings| figure(settings.enabled))],
+        line![if is_known { figure(member.enabled) } else { UNKNOWN.into() }],
         // No report shows paths of the machine.
         line![UNKNOWN],
         line![UNKNOWN],
-        settings.map_or_else(|| line![UNKNOWN], |settings| summarization(&settings.summarization)),
+        if is_known { summarization(&member.summarization) } else { line![UNKNOWN] },
     ]
 }
 

@@ -8,7 +8,7 @@ use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, 
 use dialectic_base::figures::{list, percent, score};
 use dialectic_record::debate::{
     AgentId, Debate, Decision, Judgement, Ledger, PartlyFulfilled, Point, PointStatus, Position, RecheckStanding,
-    Remark, Response, Ruling, Solution, Verdict, Winner, WonBy,
+    Remark, Response, Ruling, Solution, Verdict, Winner,
 };
 
 use super::is_unchecked;
@@ -58,10 +58,10 @@ pub(crate) fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>
     let scores = Piece::Aside(if scores.len() > 1 { [line![", by "], scores].concat() } else { scores });
     let by_scores = [winner(verdict.winner.as_ref()), vec![scores]].concat();
     let won = match view.debate.winner() {
-        Some(Winner { agent_id, by: WonBy::Vote(_) }) => {
+        Some(Winner { agent_id, vote: Some(_), .. }) => {
             [line!["Winner: ", agent_id, ", by the vote; by the scores: "], by_scores, line![tie]]
         }
-        Some(Winner { by: WonBy::Scores(_), .. }) | None => [line!["Winner: "], by_scores, line![tie]],
+        Some(Winner { vote: None, .. }) | None => [line!["Winner: "], by_scores, line![tie]],
     };
     let judged = view.judged_words().several;
     let (stable, how, after) = match verdict.stable {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const STYLE: &str = include_str!("../page.css");
+const STYLE: &str = include_str!("page.css");
 /// What WCAG 2 asks of text at level AA.
 const ENOUGH: f64 = 4.5;
 

@@ -1,0 +1,263 @@
+//! The review of a change for programs: as JSON, as SARIF, and as the body of a review on a platform.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use dialectic_base::markdown::{defused_line, single_spaced};
+use dialectic_record::debate::{
+    Debate, Placed, Report, ReviewText, ReviewedFinding, Severity, Since, Stance, Status, Voices,
+};
+
+/// The path of the changed file in which a finding can be shown, and the place there; `None` if it names no changed file:
+/// no other path that a model writes is followed.
+fn shown<'a>(debate: &Debate, finding: &'a ReviewedFinding) -> Option<(&'a str, Placed)> {
+    let (place, placed) = finding.place(debate)?;
+    (placed != Placed::Elsewhere).then_some((&*place.path, placed))
+}
+
+/// Indented JSON with a final line break.
+fn pretty(value: &impl Serialize) -> String {
+    // Keys are text and numbers are integers, so writing cannot fail.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+/// The maximum number of characters of a text on the platform, with room for a closing note.
+const MOST: usize = 60_000;
+
+/// The review with a comment at each finding that the diff shows, and all others in its text.
+pub fn review_github(debate: &Debate) -> String {
+    let review = ReviewText::of(debate, debate.findings());
+    let comments: Vec<Value> = review.kept().filter_map(|finding| comment(debate, &review, finding)).collect();
+    let elsewhere = review.kept_in_words(|finding| comment(debate, &review, finding).is_none());
+    let mut body = format!("**{}**\n{}", review.verdict(), review.note());
+    for part in [elsewhere, review.dismissed_in_words(), review.receipt()] {
+        if body.chars().count() + part.chars().count() > MOST {
+            body += "\nThe rest exceeds what a review can contain; the record has all of it.\n";
+            break;
+        }
+        body += &part;
+    }
+    let reasons = debate.outcome.iter().flat_map(|outcome| &outcome.reasons).take(20);
+    body.extend(reasons.map(|reason| format!("\nNot complete: {}\n", defused_line(reason))));
+    let mut written = json!({ "event": "COMMENT", "body": body, "comments": comments });
+    if let Some(head) = debate.change.as_ref().and_then(|change| change.head.as_ref()) {
+        written["commit_id"] = json!(head);
+    }
+    pretty(&written)
+}
+
+/// The comment at a finding's place; `None` if the diff does not show it, or the platform does not accept its length.
+fn comment(debate: &Debate, review: &ReviewText<'_>, finding: &ReviewedFinding) -> Option<Value> {
+    let (path, Placed::InDiff(lines)) = shown(debate, finding)? else { return None };
+    let body: String = format!("**{}**\n\n{}", review.title(finding), review.in_words(finding));
+    if body.chars().count() > MOST {
+        return None;
+    }
+    let mut comment = json!({ "path": path, "body": body, "line": lines.last, "side": "RIGHT" });
+    if lines.first < lines.last {
+        comment["start_line"] = json!(lines.first);
+        comment["start_side"] = json!("RIGHT");
+    }
+    Some(comment)
+}
+
+/// The findings of a review with their finders, confirmations and refutations, the rulings, and the files that were
+/// read.
+pub fn review_json(debate: &Debate) -> String {
+    let voices = Voices::of(debate);
+    let findings: Vec<Value> = debate.findings().iter().map(|one| finding(debate, one, &voices)).collect();
+    let readers = debate.agents().iter().map(|agent| {
+        json!({
+            "id": agent.id, "name": agent.name, "role": agent.role, "model": agent.model, "voice": voices.name(&agent.id),
+            "hasFindings": debate.unread_parts(&agent.id).is_empty(), "opened": debate.opened_by(&agent.id),
+        })
+    });
+    pretty(&json!({
+        "id": debate.id,
+        "title": debate.given_title(),
+        "outcome": debate.outcome,
+        "answer": debate.answer_state(),
+        "note": voices.note(),
+        "readers": readers.collect::<Vec<_>>(),
+        "findings": findings,
+        "change": debate.change,
+        "costUsd": debate.total_cost(),
+    }))
+}
+
+fn finding(debate: &Debate, one: &ReviewedFinding, voices: &Voices<'_>) -> Value {
+    let (lead, place) = (one.lead(), one.place(debate));
+    let placed = place.map(|(_, placed)| match placed {
+        Placed::InDiff(_) => "diff",
+        Placed::InFile(_) | Placed::File => "file",
+        Placed::Elsewhere => "elsewhere",
+    });
+    let said = |stance: Stance| {
+        let given = one.reports.iter().flat_map(|report| report.opinions(stance).map(|said| (&report.number, said)));
+        given.map(|(of, (by, remark))| json!({ "of": of, "by": by, "reason": remark.reason })).collect::<Vec<_>>()
+    };
+    let report = |report: &Report| {
+        let Report { number, finding, .. } = report;
+        json!({
+            "number": number, "by": report.author(), "severity": finding.severity, "place": finding.place, "text": finding.text,
+            "evidence": finding.evidence,
+        })
+    };
+    let ruling = one.ruling.as_ref().map(|ruling| json!({ "decision": ruling.decision, "reason": ruling.reason }));
+    json!({
+        "number": one.number,
+        "id": one.id,
+        "since": one.since,
+        "severity": one.severity,
+        "place": place.map(|(place, _)| place),
+        "placed": placed,
+        "text": lead.text,
+        "evidence": lead.evidence,
+        "foundBy": voices.finders(&one.reports),
+        "confirmedBy": voices.names(one.confirmed_by()),
+        "confirmations": said(Stance::Confirmed),
+        "against": said(Stance::Refuted),
+        "left": said(Stance::Left),
+        "ruling": ruling,
+        "dismissed": one.is_dismissed(),
+        "reports": one.reports.iter().map(report).collect::<Vec<_>>(),
+    })
+}
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// The maximum number of characters in a message.
+const MESSAGE: usize = 4000;
+
+/// The findings that were not dismissed, as results.
+pub fn review_sarif(debate: &Debate) -> String {
+    let voices = Voices::of(debate);
+    let findings = debate.findings();
+    let kept = findings.iter().filter(|finding| finding.is_kept());
+    let results: Vec<Value> = kept.map(|finding| result(debate, finding, &voices)).collect();
+    // As results, platforms would take them for open ones.
+    let fixed = findings.iter().filter(|finding| finding.since == Some(Since::Fixed));
+    let fixed = fixed.map(|finding| ("note", format!("Fixed: {} ({})", finding.lead().text, finding.id)));
+    let rules = Severity::ALL.iter().map(|severity| {
+        json!({
+            "id": rule(*severity), "name": format!("{}Finding", capitalised(severity.name())),
+            "shortDescription": { "text": meaning(*severity) },
+            "defaultConfiguration": { "level": level(*severity) },
+        })
+    });
+    let reasons = debate.outcome.iter().flat_map(|outcome| &outcome.reasons);
+    let notices = reasons.map(|reason| ("warning", reason.clone()));
+    let left_out = debate.change.iter().flat_map(|change| &change.left_out);
+    let left_out = left_out.map(|one| ("note", format!("Not read: {} ({})", one.path, one.reason)));
+    let notices = notices.chain(left_out).chain(fixed);
+    let notices = notices.map(|(level, text)| json!({ "level": level, "message": { "text": plain(&text) } }));
+    pretty(&json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "dialectic", "version": env!("CARGO_PKG_VERSION"), "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules.collect::<Vec<_>>(),
+            } },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": matches!(debate.status, Status::Completed),
+                "toolExecutionNotifications": notices.collect::<Vec<_>>(),
+            }],
+            "results": results,
+        }],
+    }))
+}
+
+fn result(debate: &Debate, finding: &ReviewedFinding, voices: &Voices<'_>) -> Value {
+    let lead = finding.lead();
+    let shown = shown(debate, finding);
+    let mut text = lead.text.to_string();
+    if let Some(evidence) = &lead.evidence {
+        text = format!("{text}\n\nTo see it: {evidence}");
+    }
+    if let (None, Some((place, _))) = (&shown, finding.place(debate)) {
+        text = format!("{}: {text}", single_spaced(&place.to_string()));
+    }
+    let found = voices.finders(&finding.reports);
+    let confirmed = voices.names(finding.confirmed_by());
+    let reports = finding.reports.iter().map(|report| {
+        let said = |stance: Stance| voices.names(report.opinions(stance).map(|(by, _)| by));
+        json!({
+            "number": report.number, "severity": report.finding.severity, "foundBy": voices.finders([report]).concat(),
+            "confirmedBy": said(Stance::Confirmed), "refutedBy": said(Stance::Refuted),
+        })
+    });
+    let mut result = json!({
+        "ruleId": rule(finding.severity),
+        "level": level(finding.severity),
+        "message": { "text": plain(&text) },
+        "partialFingerprints": { "dialecticFinding/v1": finding.id },
+        "properties": {
+            "number": finding.number, "foundBy": found, "confirmedBy": confirmed,
+            "reports": reports.collect::<Vec<_>>(),
+            "ruling": finding.ruling.as_ref().map(|ruling| ruling.decision),
+        },
+    });
+    if let Some(since) = finding.since {
+        result["baselineState"] = json!(if since == Since::New { "new" } else { "unchanged" });
+        result["properties"]["since"] = json!(since.name());
+    }
+    if let Some((path, placed)) = shown {
+        let mut location = json!({ "artifactLocation": { "uri": uri(path) } });
+        if let Placed::InDiff(lines) | Placed::InFile(lines) = placed {
+            location["region"] = json!({ "startLine": lines.first, "endLine": lines.last });
+        }
+        result["locations"] = json!([{ "physicalLocation": location }]);
+    }
+    result
+}
+
+fn rule(severity: Severity) -> String {
+    format!("dialectic/{}", severity.name())
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Blocking => "error",
+        Severity::Major => "warning",
+        Severity::Minor => "note",
+    }
+}
+
+fn meaning(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Blocking => "The change must not be merged as it is",
+        Severity::Major => "The change fails in a case that will occur",
+        Severity::Minor => "A minor problem that the author would want to know",
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The text without links and placeholders: in messages, brackets make links, and braces mark arguments.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut letters = text.chars().take(MESSAGE).filter(|c| !c.is_control() || *c == '\n').peekable();
+    while let Some(c) = letters.next() {
+        if matches!(c, '\\' | '[' | ']') {
+            out.push('\\');
+        }
+        out.push(c);
+        if c == '{' && letters.peek().is_some_and(char::is_ascii_digit) {
+            out.push(c);
+        }
+    }
+    if out.trim().is_empty() { "-".to_owned() } else { out }
+}
+
+/// A path below the root as a relative reference.
+fn uri(path: &str) -> String {
+    let encoded = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    path.trim_start_matches('/').bytes().map(encoded).collect()
+}
