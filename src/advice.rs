@@ -378,7 +378,7 @@ impl Diagnostic for StoreError {
                 advise(General, "check permissions and free space, or name another file")
             }
             Self::Remove { .. } | Self::Fold { .. } => (General, None),
-            Self::Replica(_) => (Busy, None),
+            Self::Replica { .. } => (Busy, None),
             Self::JournalGone { .. } => {
                 advise(Arguments, "restore it; without it the debate can only be reported and evaluated")
             }

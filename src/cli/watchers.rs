@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::trace::Tracer;
-use dialectic_record::signals::{Followed, Follower, Signals, Words};
+use dialectic_record::signals::{Follower, Signals, Update, Words};
 use dialectic_record::store::JournalReader;
 use dialectic_report::display::{DisplayOptions, EventSink, EventStream, LiveView, Messages, ProgressMode, StreamEnd};
 
@@ -117,8 +117,8 @@ fn trace(mut tracer: Tracer, mut follower: Follower) -> io::Result<oneshot::Rece
             // Unreadable events end the trace without a message.
             while let Ok(Some(told)) = follower.next().await {
                 match told {
-                    Followed::Signal(signal) => tracer.see(&signal),
-                    Followed::Gap { .. } => {}
+                    Update::Signal(signal) => tracer.see(&signal),
+                    Update::Gap(_) => {}
                 }
             }
         });

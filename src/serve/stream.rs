@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use dialectic_record::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
-use dialectic_record::signals::{Followed, Follower, Words};
+use dialectic_record::signals::{Follower, Update, Words};
 use dialectic_record::store::{Entry, JournalReader};
 use dialectic_report::display::{event_line, gap_line};
 
@@ -151,11 +151,11 @@ async fn follow(
             let mut follower = Follower::new(subscription, Box::new(journal), told, recorded);
             while let Ok(Some(next)) = follower.next().await {
                 let (seq, line) = match next {
-                    Followed::Signal(signal) => {
+                    Update::Signal(signal) => {
                         let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
                         (seq, event_line(&signal).ok())
                     }
-                    Followed::Gap { missed } => (None, Some(gap_line(missed))),
+                    Update::Gap(gap) => (None, Some(gap_line(gap.missed))),
                 };
                 let Some(line) = line else { continue };
                 if let Some(seq) = seq {

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use dialectic_record::debate::{Debate, DebateId, Recorded, fold};
-use dialectic_record::store::{Replica, ReplicaError};
+use dialectic_record::store::{Replica, StoreError};
 
 use super::plan::SavedPlan;
 use super::store::{AT_ONCE, Creation, SharedStore, Store, StoreFault};
@@ -175,12 +175,12 @@ impl WriterEnd {
     /// Reported by a worker whose debate another one continues.
     const TAKEN_OVER: &str = "another worker continues it";
 
-    fn error(&self) -> ReplicaError {
+    fn error(&self) -> StoreError {
         let reason = match self {
             Self::TakenOver => Self::TAKEN_OVER.to_owned(),
             Self::Fault(fault) => in_full(fault),
         };
-        ReplicaError { reason }
+        StoreError::Replica { reason }
     }
 }
 
@@ -210,14 +210,14 @@ impl SegmentWriter {
 
     /// Stores the pending lines, even if nobody awaits the result: until then it is unknown whether the segment's name
     /// is taken.
-    fn store(&self) -> JoinHandle<Result<(), ReplicaError>> {
+    fn store(&self) -> JoinHandle<Result<(), StoreError>> {
         let writer = self.clone();
         tokio::spawn(async move { writer.0.create_next().await })
     }
 }
 
 impl Inner {
-    async fn create_next(&self) -> Result<(), ReplicaError> {
+    async fn create_next(&self) -> Result<(), StoreError> {
         let mut next = self.next.lock().await;
         if let Some(end) = self.end.get() {
             return Err(end.error());
@@ -249,8 +249,8 @@ impl Replica for SegmentWriter {
         }
     }
 
-    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
         let stored = self.store();
-        Box::pin(async { stored.await.unwrap_or_else(|died| Err(ReplicaError { reason: died.to_string() })) })
+        Box::pin(async { stored.await.unwrap_or_else(|died| Err(StoreError::Replica { reason: died.to_string() })) })
     }
 }

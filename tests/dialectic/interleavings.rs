@@ -23,7 +23,7 @@ use dialectic_record::debate::{
 };
 use dialectic_record::protocol::PROTOCOLS;
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Directory, Entry, Record, Replica, ReplicaError, read_journal};
+use dialectic_record::store::{Directory, Entry, Record, Replica, StoreError, read_journal};
 
 use crate::support::in_process::{self, answered, push_clock, reopened, task};
 
@@ -64,7 +64,7 @@ impl Replica for Copied {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
         let lines = self.0.load(Ordering::SeqCst);
         Box::pin(async move {
             for _ in 0..lines % 5 {

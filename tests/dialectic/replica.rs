@@ -17,7 +17,7 @@ use dialectic_llm::offline::OfflineProvider;
 use dialectic_llm::{CallerLimits, ChatModel, ConcurrencyLimit, FailedAttempt, Live, Reply, Request};
 use dialectic_record::debate::{DebateId, Event, PanelInfo, Recorded, Settings, default_settings};
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Directory, Entry, Record, Replica, ReplicaError, StoreError, read_journal};
+use dialectic_record::store::{Directory, Entry, Record, Replica, StoreError, read_journal};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process::{self, task};
@@ -78,13 +78,13 @@ impl Replica for Copied {
         self.lines.lock().unwrap().push(line);
     }
 
-    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>> {
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
         let seq = *self.taken.borrow();
         Box::pin(async move {
             let is_reservation = |line: &&Value| line["type"] == "cost-reserved" && line["seq"].as_u64() <= Some(seq);
             let reservations = self.lines.lock().unwrap().iter().filter(is_reservation).count();
             if reservations > self.reservations {
-                return Err(ReplicaError { reason: "another worker goes on with it".to_owned() });
+                return Err(StoreError::Replica { reason: "another worker goes on with it".to_owned() });
             }
             self.acknowledged.subscribe().wait_for(|acknowledged| *acknowledged >= seq).await.unwrap();
             Ok(())
@@ -169,7 +169,7 @@ async fn a_copy_that_takes_no_more_ends_the_run_with_nothing_more_sent() {
     for taken in [0, 1, 4, 7] {
         let went = run(&default_settings(), Copied::taking(taken), None).await;
         let error = went.ended.unwrap_err();
-        assert!(matches!(error, EngineError::Store(StoreError::Replica(_))), "{error:?}");
+        assert!(matches!(error, EngineError::Store(StoreError::Replica { .. })), "{error:?}");
         assert!(went.asked <= taken, "{} of {taken} were sent", went.asked);
         assert!(reservations(&went.events) > taken);
         let failed = |recorded: &&Recorded| matches!(recorded.event, Event::CallFailed { .. } | Event::Failed { .. });

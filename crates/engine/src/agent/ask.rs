@@ -382,7 +382,7 @@ impl Ask {
         let raw = first.text.clone();
         // Tests render this template with every value; the bare reason is a sufficient fallback.
         let reason = error.to_string();
-        let again = SECOND_CHANCE.render(&SecondChance { error: &reason }).unwrap_or_else(|_| reason.clone());
+        let again = SECOND_CHANCE.with("error", &reason).unwrap_or_else(|_| reason.clone());
         go_on(&mut self.request, &first.text, first.message.as_ref(), again);
         self.keep(first, &error);
         Ok(match self.next().await {

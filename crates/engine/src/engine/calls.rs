@@ -16,7 +16,7 @@ use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Reque
 use dialectic_record::debate::{CallDescription, CallKey, Event, Signal, StoredReply};
 use dialectic_record::protocol::{BudgetClass, Step};
 use dialectic_record::signals::Signals;
-use dialectic_record::store::{Replica, ReplicaError, StoreError};
+use dialectic_record::store::{Replica, StoreError};
 
 use super::budget::{AttemptRequest, Permission};
 use super::{Engine, EngineError};
@@ -52,7 +52,7 @@ pub(super) enum Message {
     Retries(CallKey),
     Replied(CallKey, StoredReply, CallRecord),
     /// The copy of the journal accepts no more events, so no request may be sent.
-    NotCopied(ReplicaError),
+    NotCopied(StoreError),
     Finished(CallKey, Box<Result<RequestResult, FailedCall>>),
     /// A task ended without a result: a defect that must not leave the debate waiting.
     Died(tokio::task::Id),
@@ -288,7 +288,7 @@ impl Engine {
                 self.past.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
                 self.append(Event::Replied { key, reply, call })?;
             }
-            Message::NotCopied(refusal) => return Err(StoreError::from(refusal).into()),
+            Message::NotCopied(refusal) => return Err(refusal.into()),
             Message::Finished(key, result) => return Ok(self.calls.finish_call(&key, *result)),
             Message::Died(task) => {
                 let died = self.calls.in_flight.values().find(|flying| flying.task == task);

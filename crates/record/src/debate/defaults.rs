@@ -1,4 +1,4 @@
-//! The built-in settings: the lowest layer, and what is assumed of a record without any.
+//! The built-in settings: the lowest layer, and the assumption for a record without settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -218,7 +218,7 @@ pub struct AnswerState {
 enum AnswerBasis {
     /// A judge assessed it against the requirements.
     Requirements,
-    /// Nobody did: its protocol has no assessment, or the assessment is missing.
+    /// It was not assessed: its protocol has no assessment, or the assessment is missing.
     Points,
     /// It is the review of a change.
     Change,
@@ -378,7 +378,7 @@ impl Debate {
         }
     }
 
-    /// What is missing in an incomplete run: `2 critiques missing, 1 other problem`.
+    /// The gaps in an incomplete run: `2 critiques missing, 1 other problem`.
     fn missing_in_words(&self) -> String {
         let reasons = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.reasons);
         let mut stages: Vec<(StageId, u64)> = Vec::new();

@@ -232,7 +232,7 @@ pub struct DebateSettings {
 }
 
 impl DebateSettings {
-    /// The maximum of `rounds`. A forecast for so many is still instant, and debates settle long before.
+    /// The maximum of `rounds`. A forecast for that many is still instant; debates settle long before.
     pub const MOST_ROUNDS: u32 = 100;
     /// The default of [`check`](Self::check): all lenses.
     pub const DEFAULT_CHECK: u32 = Lens::COUNT as u32;

@@ -92,7 +92,7 @@ pub struct RaisedPoint {
     /// The author of the criticised text, if the critique covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<AgentId>,
-    /// What is the same in later reviews, in a review.
+    /// The id of a finding in later reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }

@@ -56,7 +56,7 @@ pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     .into()
 }
 
-/// Texts that templates import and system texts include. None is a template itself.
+/// Texts that templates import and system texts include; they are not templates themselves.
 const PARTS: [(&str, &str); 6] = [
     ("parts.md", include_str!("../../prompts/parts.md")),
     ("system/evidence.md", include_str!("../../prompts/system/evidence.md")),

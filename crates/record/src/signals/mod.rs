@@ -135,7 +135,7 @@ pub fn now() -> Instant {
 /// The maximum warnings kept over a gap.
 const WARNINGS: usize = 100;
 
-/// The next item for a subscriber.
+/// The next item for a subscriber or a follower.
 #[derive(Debug, Clone)]
 pub enum Update {
     Signal(Arc<Signal>),
@@ -279,18 +279,6 @@ pub trait EventLog: Send {
     fn next_event(&mut self) -> io::Result<Option<Recorded>>;
 }
 
-/// The next item for a follower.
-#[derive(Debug, Clone)]
-pub enum Followed {
-    /// A signal. Events are in order and complete.
-    Signal(Arc<Signal>),
-    /// Unrecorded signals were dropped here.
-    Gap {
-        /// The number of dropped signals.
-        missed: u64,
-    },
-}
-
 /// A subscription that misses no event: it reads dropped events from the journal.
 pub struct Follower {
     subscription: Subscription,
@@ -304,25 +292,26 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows from the event after number `told`: events up to number `recorded`, which precede `subscription`, are
-    /// read from the log.
+    /// Follows the events after number `told`; those up to number `recorded`, which precede `subscription`, come from
+    /// the log.
     pub fn new(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
         Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
-    /// The next item; `None` when the run has ended and everything was delivered. May read a file.
+    /// The next item; `None` when the run has ended and everything was delivered. Events are in order and complete; a gap
+    /// lacks only other signals. May read a file.
     ///
     /// # Errors
     /// The journal cannot be read. Do not call it again after that.
-    pub async fn next(&mut self) -> io::Result<Option<Followed>> {
+    pub async fn next(&mut self) -> io::Result<Option<Update>> {
         loop {
             if self.last < self.behind {
                 let event = self.read_again()?;
                 self.last = event.seq;
-                return Ok(Some(Followed::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
+                return Ok(Some(Update::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
             }
             if let Some(warning) = self.warnings.pop_front() {
-                return Ok(Some(Followed::Signal(warning)));
+                return Ok(Some(Update::Signal(warning)));
             }
             match self.subscription.next().await {
                 None => return Ok(None),
@@ -330,13 +319,12 @@ impl Follower {
                     if let Signal::Recorded(event) = &*signal {
                         self.last = self.last.max(event.seq);
                     }
-                    return Ok(Some(Followed::Signal(signal)));
+                    return Ok(Some(Update::Signal(signal)));
                 }
-                Some(Update::Gap(gap)) => {
-                    let Gap { missed, warnings, recorded, .. } = *gap;
-                    (self.behind, self.warnings) = (recorded, warnings);
-                    if missed > 0 {
-                        return Ok(Some(Followed::Gap { missed }));
+                Some(Update::Gap(mut gap)) => {
+                    (self.behind, self.warnings) = (gap.recorded, std::mem::take(&mut gap.warnings));
+                    if gap.missed > 0 {
+                        return Ok(Some(Update::Gap(gap)));
                     }
                 }
             }

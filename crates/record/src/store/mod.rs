@@ -21,7 +21,7 @@ pub use directory::{Directory, Entry, ListedDebate, ShortNames, StateFileError, 
 pub use host::{HostRequest, HostRequests, SavedReply};
 pub use journal::{Journal, JournalContents, JournalError, JournalMark, JournalReader, LineFault, read_journal};
 pub use lock::{FileLock, is_locked, try_lock};
-pub use record::{Record, Replica, ReplicaError};
+pub use record::{Record, Replica};
 pub use saved::{AccessMode, SavedDebate};
 pub use snapshot::{Readers, directory_of, write_atomically};
 pub use verify::{Flaw, StateFileStatus, VerifiedRecord, verify};
@@ -44,8 +44,11 @@ pub enum StoreError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The copy of a journal accepts no more events.
-    #[error(transparent)]
-    Replica(#[from] ReplicaError),
+    #[error("{reason}")]
+    Replica {
+        /// The reason, as a clause.
+        reason: String,
+    },
     #[error(transparent)]
     State(#[from] StateFileError),
     /// A saved debate has no journal.

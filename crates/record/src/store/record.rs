@@ -242,7 +242,7 @@ impl Record {
         let (saved, mark) = (self.saved(), self.journal.mark().clone());
         self.saver()?.flush(saved, mark).await?;
         match &self.replica {
-            Some(replica) => Ok(replica.holds().await?),
+            Some(replica) => replica.holds().await,
             None => Ok(()),
         }
     }
@@ -294,13 +294,5 @@ pub trait Replica: fmt::Debug + Send + Sync {
 
     /// Waits until the copy contains all events so far. No request is sent before its reservation is copied, so an error
     /// keeps a run that was taken over from sending any.
-    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), ReplicaError>> + Send + '_>>;
-}
-
-/// Why a copy accepts no more events.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct ReplicaError {
-    /// The reason, as a clause.
-    pub reason: String,
+    fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>>;
 }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use dialectic_base::sanitize::escaped_json;
 use dialectic_record::debate::Signal;
-use dialectic_record::signals::{Followed, Follower};
+use dialectic_record::signals::{Follower, Update};
 
 use super::view::Messages;
 
@@ -64,8 +64,8 @@ async fn write(mut follower: Follower, mut sink: EventSink, messages: &Messages)
     loop {
         let written = match follower.next().await {
             Ok(None) => return StreamEnd::Complete,
-            Ok(Some(Followed::Signal(signal))) => sink.write(&signal),
-            Ok(Some(Followed::Gap { missed })) => sink.write_gap(missed),
+            Ok(Some(Update::Signal(signal))) => sink.write(&signal),
+            Ok(Some(Update::Gap(gap))) => sink.write_gap(gap.missed),
             Err(source) => Err(EventSinkError::Unread(source)),
         };
         match written {

@@ -91,7 +91,7 @@ pub struct ReviewedFinding {
     pub since: Option<Since>,
     /// The judge's most severe one, otherwise the most severe report's.
     pub severity: Severity,
-    /// Each reader's words for it, first those that the others repeat.
+    /// The readers' reports of it, starting with the one that the others repeat.
     pub reports: Vec<Report>,
     pub ruling: Option<FindingRuling>,
 }
