@@ -169,6 +169,8 @@ fn a_model_without_tools_reviews_without_them() {
     commit(&sandbox, &[("a.py", AFTER)]);
     let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
     assert!(run.stdout.contains("**1 finding: 1 major.**"), "{}", run.stdout);
+    // Only one reader found something for the other two to confirm.
+    assert!(run.stderr.contains("confirmations ended: 2 of 2"), "{run}");
     let refused = server.requests().into_iter().filter(|request| !request.tools().is_empty());
     let mut models: Vec<String> = refused.map(|request| request.model().to_owned()).collect();
     models.sort();
