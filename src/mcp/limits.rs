@@ -150,7 +150,55 @@ pub(super) fn of_models(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dialectic_engine::runner::note_spent;
+    use dialectic_record::debate::{CallKey, Event, Recorded, StageId, Timestamp};
+    use dialectic_record::store::Journal;
+
     use super::*;
+
+    fn usd(dollars: f64) -> Usd {
+        Usd::from_dollars(dollars)
+    }
+
+    #[test]
+    fn nobody_is_given_more_than_a_debate_and_the_day_may_cost() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = Directory::at(temporary.path());
+        let limits = Limits { debate: Some(usd(1.0)), day: Some(usd(0.5)) };
+        let given = |limits: Limits, asked| limits.leave(&directory, asked).map(|permit| permit.most);
+        assert_eq!(given(limits, None).unwrap(), Some(usd(0.5)));
+        assert_eq!(given(Limits { day: None, ..limits }, None).unwrap(), Some(usd(1.0)));
+        assert_eq!(given(limits, Some(0.25)).unwrap(), Some(usd(0.25)));
+        assert!(matches!(given(limits, Some(1.5)), Err(LimitError::TooMuch(_))));
+        for amount in [0.0, -1.0, f64::NAN] {
+            assert!(matches!(given(limits, Some(amount)), Err(LimitError::NoAmount)), "{amount}");
+        }
+        note_spent(&directory, usd(0.5)).unwrap();
+        assert!(matches!(given(limits, None), Err(LimitError::Day(_))));
+    }
+
+    #[test]
+    fn what_a_debate_has_cost_counts_when_it_goes_on_or_is_asked_about() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = Directory::at(temporary.path());
+        let id = DebateId::new("deb-20260101-000000-aaaa");
+        let key = CallKey::new(1, StageId::new("proposal"), &"a".into());
+        let event = Event::CostReserved { key, usd: usd(0.4), factor: 1.0, bytes: 1, max_tokens: None };
+        let mut journal = Journal::create(&directory.journal_path(&id)).unwrap();
+        journal.append(&Recorded { seq: 1, at: Timestamp::now(), event }).unwrap();
+        drop(journal);
+        let entry = Entry::of_state(&directory.state_path(&id));
+        let debate = Debate { id: id.clone(), ..Debate::default() };
+        let limits = |debate, day| Limits { debate: Some(usd(debate)), day: Some(usd(day)) };
+        let goes_on = |limits: Limits| limits.leave_to_go_on(&directory, &entry, &debate).map(|permit| permit.most);
+        assert!(matches!(goes_on(limits(0.4, 9.0)), Err(LimitError::Debate { .. })));
+        let noted = || std::fs::read_to_string(directory.path().join("spending.ledger")).unwrap_or_default();
+        assert!(noted().is_empty());
+        assert_eq!(goes_on(limits(9.0, 1.0)).unwrap(), Some(usd(1.0)), "0.6 on top of 0.4");
+        assert!(noted().contains("\"deb-20260101-000000-aaaa\": 1.0"), "{}", noted());
+        assert_eq!(limits(9.0, 1.0).leave_to_ask(&directory, &entry, Some(0.2)).unwrap().most, Some(usd(0.2)));
+        assert!(noted().contains("\"deb-20260101-000000-aaaa\": 0.6"), "{}", noted());
+    }
 
     #[test]
     fn nothing_in_a_text_ends_its_mark() {

@@ -474,3 +474,32 @@ impl DebateInputs {
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_limit_and_the_rest_of_the_day_bind_what_is_asked_for_and_what_goes_on() {
+        let usd = Usd::from_dollars;
+        let is_allowed = |asked: f64, left: f64| {
+            DebateInputs::check_limit(Some(usd(asked)), Some(usd(1.0)), Some(usd(left))).is_ok()
+        };
+        for (asked, left, allowed) in [(0.5, 0.5, true), (1.1, 2.0, false), (0.6, 0.5, false), (0.0, 0.0, false)] {
+            assert_eq!(is_allowed(asked, left), allowed, "{asked} of {left}");
+        }
+        let inputs = DebateInputs {
+            directory: Directory::at("debates"),
+            config: ConfigPath::None,
+            environment: Environment::default(),
+            max_cost: Some(usd(1.0)),
+            max_cost_per_day: None,
+            max_calls: None,
+        };
+        let most = |spent: f64, left: f64| inputs.most_in_all(usd(spent), Some(usd(left))).ok().flatten();
+        for (spent, left, in_all) in [(0.3, 0.5, Some(0.8)), (0.3, 2.0, Some(1.0)), (1.0, 2.0, None), (0.3, 0.0, None)]
+        {
+            assert_eq!(most(spent, left), in_all.map(usd), "{left} left after {spent}");
+        }
+    }
+}

@@ -113,6 +113,22 @@ fn prices_stated_above_the_list_keep_the_limit_and_buy_a_round_and_an_answer() {
 }
 
 #[test]
+fn a_limit_that_a_debate_is_given_when_it_goes_on_holds() {
+    let server = MockServer::with(|request| if request.index < 2 { default_reply(request) } else { Reply::hang() });
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    server.wait_for_requests(3);
+    running.signal(Signal::SIGKILL);
+    drop(running.wait());
+    server.set_script(|request| default_reply(request).usage(900, 0, 900));
+    let id = sandbox.only_debate();
+    let reserved = || sandbox.events(&id).iter().filter(|event| event["type"] == "cost-reserved").count();
+    assert_eq!(reserved(), 0);
+    sandbox.run(["resume", &id, "--max-cost", "2"]).expect_code(0);
+    assert!(reserved() > 4, "{}", reserved());
+}
+
+#[test]
 fn what_is_set_aside_is_in_the_journal_before_the_call_and_a_kill_forgets_nothing() {
     let server = MockServer::with(|_| Reply::hang());
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));

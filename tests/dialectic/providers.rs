@@ -27,6 +27,15 @@ fn openai_gets_the_key_and_nothing_of_openrouters() {
 }
 
 #[test]
+fn a_server_that_redirects_takes_no_request_elsewhere() {
+    let elsewhere = MockServer::with(short_reply);
+    let to = format!("{}/chat/completions", elsewhere.base_url());
+    let server = MockServer::with(move |_| Reply::error(307, "moved").header("location", to.clone()));
+    drop(Sandbox::new().model_server(&server).run(["debate", "Design a queue", "-r", "1"]));
+    assert!(!server.requests().is_empty() && elsewhere.requests().is_empty());
+}
+
+#[test]
 fn openai_alone_is_told_for_whom_its_key_is_used() {
     let (server, other) = (MockServer::with(short_reply), MockServer::with(short_reply));
     let mut settings = config(&["architect", "kiss"], &json!({}));

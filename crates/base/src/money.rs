@@ -343,6 +343,7 @@ mod tests {
         assert_eq!(Usd::for_tokens(1_000_000, 2.5), Usd::from_dollars(2.5));
         assert_eq!(Usd::from_dollars(-1.0), Usd::ZERO);
         assert_eq!(Usd::from_dollars(f64::NAN), Usd::ZERO);
+        assert!(Price::FREE.is_free() && !Price::flat(0.0, None, 1.0).is_free());
     }
 
     #[test]
@@ -381,6 +382,8 @@ mod tests {
         let long = Price { long: Some(long), ..listed }.with_writes(1.25);
         assert_eq!(long.at(11).cache_write_per_m_tok, Some(10.0));
         assert_eq!(listed.at_least(long).at(11).cache_write_per_m_tok, Some(10.0));
+        let (written, dear) = (Tokens { output_tokens: 1_000_000, ..Tokens::default() }, Price::flat(1.0, None, 30.0));
+        assert_eq!(listed.at_least(dear).cost(written), Usd::from_dollars(30.0));
     }
 
     #[test]

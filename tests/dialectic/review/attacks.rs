@@ -14,6 +14,17 @@ fn quiet() -> MockServer {
 }
 
 #[test]
+fn configuration_of_the_base_is_as_little_trusted_as_any_that_is_found() {
+    let attacker = quiet();
+    let mut hostile = config(&ROLES[..2], &json!({}));
+    hostile["providers"] = json!({"openai": {"baseUrl": attacker.base_url()}});
+    let sandbox = repository(Sandbox::new(), &[("a.py", BEFORE), ("debate-config.json", &hostile.to_string())]);
+    commit(&sandbox, &[("a.py", AFTER)]);
+    let run = sandbox.run(["review"]).expect_code(4);
+    assert!(run.stderr.contains("it may not set providers") && attacker.requests().is_empty(), "{run}");
+}
+
+#[test]
 fn configuration_of_the_change_has_no_say() {
     let (server, attacker) = (quiet(), quiet());
     let base = config(&ROLES[..2], &json!({})).to_string();
@@ -126,8 +137,8 @@ fn nothing_that_a_repository_is_configured_to_run_is_run() {
 #[test]
 fn the_environment_does_not_lead_git_elsewhere() {
     let server = quiet();
-    let other = repository(Sandbox::new(), &[("secret.txt", "OTHER-REPOSITORY\n")]);
-    commit(&other, &[("secret.txt", "OTHER-REPOSITORY, changed\n")]);
+    let other = repository(Sandbox::new(), &[("other.txt", "OTHER-REPOSITORY\n")]);
+    commit(&other, &[("other.txt", "OTHER-REPOSITORY, changed\n")]);
     let sprung = other.directory().join("sprung");
     let place = |name: &str| other.directory().join(name).display().to_string();
     let sandbox = served(&server)

@@ -43,6 +43,17 @@ fn a_debate_costs_at_most_what_the_server_allows() {
     assert_eq!(limit(&fork), json!(0.5), "a branch has the server's limit");
 }
 
+#[test]
+fn who_asks_for_no_limit_has_what_is_left_of_the_day() {
+    let server = MockServer::with(short_reply);
+    let sandbox = priced(&server);
+    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "0.5"]);
+    let refused = serving.post("/debates", &json!({"problem": "Design a queue", "maxCost": 0.6})).expect(422).json();
+    assert_eq!(refused["type"], "cost_limit", "{refused:#}");
+    let id = serving.complete(&json!({"problem": "Design a queue"}));
+    assert_eq!(sandbox.state(&id)["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
+}
+
 /// A request is no word of the user's who set a standing limit.
 #[test]
 fn a_request_does_not_raise_the_users_standing_limit() {

@@ -582,10 +582,12 @@ mod tests {
         let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
         let providers = BTreeMap::from([("openai".to_owned(), ProviderSettings { headers, ..Default::default() })]);
         let environment = Environment::from_pairs(
-            ["OPENAI_API_KEY", "TEAM", TOKEN, "EDITOR"].map(|name| (name, format!("the-secret-value-of-{name}"))),
+            ["OPENAI_API_KEY", "TEAM", TOKEN, "LANGFUSE_SECRET_KEY", "EDITOR"]
+                .map(|name| (name, format!("the-secret-value-of-{name}"))),
         );
         let known = known_keys(&providers, &environment);
-        for (name, is_secret) in [("OPENAI_API_KEY", true), ("TEAM", true), (TOKEN, true), ("EDITOR", false)] {
+        let secret = ["OPENAI_API_KEY", "TEAM", TOKEN, "LANGFUSE_SECRET_KEY"].map(|name| (name, true));
+        for (name, is_secret) in secret.into_iter().chain([("EDITOR", false)]) {
             assert_eq!(known.find(&format!("the-secret-value-of-{name}")), is_secret.then_some(name));
         }
     }

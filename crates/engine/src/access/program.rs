@@ -172,3 +172,18 @@ fn child_environment(
     }
     all.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_nothing_that_the_user_configured_as_a_secret() {
+        let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
+        let entry = ProviderSettings { api_key_env: Some("PASSPHRASE".to_owned()), headers, ..Default::default() };
+        let providers = BTreeMap::from([("mine".to_owned(), entry)]);
+        let environment = Environment::from_pairs(["PASSPHRASE", "TEAM", "EDITOR"].map(|name| (name, "x")));
+        let given = child_environment(&providers, &environment, &[]);
+        assert_eq!(given.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["EDITOR", "PATH"]);
+    }
+}

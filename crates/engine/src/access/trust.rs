@@ -226,3 +226,20 @@ impl UserSettings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dialectic_record::debate::default_settings;
+
+    use super::*;
+
+    /// A cost limit relies on them where programs are called.
+    #[test]
+    fn limits_of_models_are_the_users_and_not_a_records() {
+        let limits =
+            |most| BTreeMap::from([("m".to_owned(), ModelLimits { max_output: Some(most), ..Default::default() })]);
+        let recorded = Settings { models: limits(1), ..default_settings() };
+        let own = UserSettings { models: limits(100), ..UserSettings::default() };
+        assert_eq!(own.over(&recorded, &Environment::default()).models, limits(100));
+    }
+}

@@ -460,3 +460,64 @@ impl Debate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture::{call, created, pitching};
+    use crate::debate::{Clarification, Timestamp};
+
+    fn numbered(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Recorded> {
+        events.into_iter().map(|(seq, event)| Recorded { seq, at: Timestamp::now(), event }).collect()
+    }
+
+    /// The state after these events of the first round.
+    fn folded(events: impl IntoIterator<Item = Event>) -> Debate {
+        let begun = Event::RoundBegun { round: 1, stage: pitching::PITCH };
+        fold(&numbered((1..).zip([created(pitching::stages()), begun].into_iter().chain(events)))).unwrap()
+    }
+
+    #[test]
+    fn a_missing_event_is_noticed() {
+        let events = numbered([(1, created(pitching::stages())), (3, Event::Paused)]);
+        assert_eq!(fold(&events).err(), Some(FoldError::Gap { expected: 2, found: 3 }));
+    }
+
+    #[test]
+    fn a_debate_that_goes_on_waits_for_nobody_and_has_its_round_again() {
+        let asked = folded([Event::Suspended { stage: pitching::PITCH }, Event::Resumed]);
+        assert_eq!((asked.suspended_at_stage, asked.suspended_at), (None, None));
+        let failed = Event::Failed { error: "nobody answered".to_owned() };
+        let again = folded([Event::RoundTimedOut { round: 1 }, failed, Event::Resumed]);
+        assert!(!again.rounds[0].timed_out && again.error.is_none());
+    }
+
+    #[test]
+    fn a_failure_that_was_made_good_is_none() {
+        let made_good = pitching::applauded("agent-kiss", "agent-architect");
+        let key = made_good.settles().unwrap().0.clone();
+        let (error, at) = ("gone".to_owned(), Timestamp::now());
+        let failure = Failure { key, error, kind: None, server_gone: true, attempts: 1, at };
+        let failed = Event::CallFailed { failure, call: None };
+        assert_eq!(folded([failed.clone()]).failures.len(), 1);
+        assert!(folded([failed, made_good]).failures.is_empty());
+    }
+
+    #[test]
+    fn a_question_that_comes_after_their_end_is_not_waited_for() {
+        let (id, question) = ("q1".to_owned(), "Which?".to_owned());
+        let item = Clarification { id, question, answer: String::new(), answered_by: None, pass: Some(1) };
+        let (agent_id, name) = (AgentId::new("agent-kiss"), "Kiss".to_owned());
+        let key = CallKey::new(0, pitching::PITCH, &agent_id);
+        let questions = AgentClarifications { agent_id, agent_name: name.clone(), role: name, items: vec![item] };
+        let asked = Event::QuestionsAsked { key, questions, call: call(None) };
+        assert_eq!(folded([asked.clone()]).open_questions().count(), 1);
+        assert_eq!(folded([Event::QuestionsEnded { by: None }, asked]).open_questions().count(), 0);
+    }
+
+    #[test]
+    fn the_lowest_output_limit_is_the_debates() {
+        let limited = [200, 100, 300].map(|max_tokens| Event::OutputLimited { max_tokens });
+        assert_eq!(folded(limited).output_limit, Some(100));
+    }
+}

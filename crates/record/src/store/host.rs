@@ -198,6 +198,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let entry = Entry::of_state(&directory.path().join("a.json"));
         assert_eq!(entry.host_requests().unwrap(), HostRequests::default());
+        assert_ne!(HostRequest::id_of(&key("a")), HostRequest::id_of(&key("a").pass(2)));
         // An agent's id is any text.
         let requests = vec![request("../a"), request("b")];
         entry.write_host_requests(&HostRequests { is_complete: true, requests }).unwrap();

@@ -268,6 +268,17 @@ mod tests {
         let after = ledger([reserved(4.0), Event::Resumed, reserved(1.0), failed(call(Some(3), None, &json!({})))]);
         assert!(!after.is_waiting());
         assert_eq!(after.taken(), usd(5.0));
+        let mut died = ledger([reserved(4.0)]);
+        died.abandon_calls(&[key()]);
+        assert!(!died.is_waiting());
+        assert_eq!(died.taken(), usd(4.0));
+    }
+
+    #[test]
+    fn what_was_sent_before_there_was_a_limit_counts_with_its_attempts() {
+        let before = answered(call(None, Some(0.5), &json!({"attempts": 3})));
+        let taken = ledger([before, reserved(1.0)]).taken_in_all();
+        assert_eq!(taken, Amount { usd: usd(1.5), requests: 4 });
     }
 
     #[test]

@@ -556,7 +556,7 @@ impl CostRange {
 
 #[cfg(test)]
 mod tests {
-    use dialectic_record::debate::StageId;
+    use dialectic_record::debate::{ModelLimits, StageId, default_settings};
 
     use super::*;
 
@@ -591,6 +591,39 @@ mod tests {
         let answers: Vec<u32> = AnswerLength::FULL.and_below().map(|level| payee.answer(level)).collect();
         assert_eq!((answers.first(), answers.last(), answers.len()), (Some(&4096), Some(&1024), 17));
         assert!(answers.is_sorted_by(|a, b| a > b));
+    }
+
+    #[test]
+    fn a_program_is_limited_where_its_output_is_known_for_all_of_its_requests() {
+        let mut settings = default_settings();
+        settings.debate.budget.max_cost_usd = Some(Usd::from_dollars(1.0));
+        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+            (agent.provider, agent.model) = ("codex".to_owned(), "own".to_owned());
+        }
+        settings.prices.insert("own".to_owned(), Price::flat(1.0, None, 1.0));
+        assert!(matches!(check_prices(&settings), Err(BudgetError::Unbounded { .. })));
+        settings.models.insert("own".to_owned(), ModelLimits { max_output: Some(100), ..ModelLimits::default() });
+        assert!(check_prices(&settings).is_ok());
+        let payee = PricedAgent::of(&settings.judge, Price::FREE, &settings, false);
+        assert!(payee.requests > 1 && payee.overhead > 0);
+        assert_eq!(payee.answer(AnswerLength::FULL), 100 * payee.requests);
+        assert_eq!(payee.read(10), (10 + payee.overhead) * payee.requests as usize);
+    }
+
+    #[test]
+    fn the_users_own_output_limit_is_what_is_set_aside_for() {
+        let mut settings = default_settings();
+        settings.judge.max_tokens = Some(50_000);
+        let payee = PricedAgent::of(&settings.judge, Price::FREE, &settings, false);
+        assert_eq!([AnswerLength::LEAST, AnswerLength::FULL].map(|level| payee.answer(level)), [50_000; 2]);
+    }
+
+    #[test]
+    fn only_the_answer_has_a_call_set_aside_for_its_second_chance() {
+        for (cost, requests) in [(BudgetClass::Closing, 1), (BudgetClass::Round, 0), (BudgetClass::Check, 0)] {
+            let call = RehearsedCall { is_second_chance: true, cost, ..foreseen("a", 10) };
+            assert_eq!(Planned::of(&call).amount(Usd::ZERO).requests, requests, "{cost:?}");
+        }
     }
 
     #[test]

@@ -536,3 +536,29 @@ pub fn known_cost(events: &[Recorded]) -> Usd {
 pub(super) fn cost_of(event: &Event) -> Option<Usd> {
     event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
 }
+
+#[cfg(test)]
+mod tests {
+    use dialectic_record::debate::{Timestamp, default_settings};
+
+    use super::*;
+
+    #[test]
+    fn a_question_waits_for_nothing_that_an_earlier_run_sent_and_needs_a_call_of_its_own() {
+        let mut settings = default_settings();
+        settings.debate.budget.max_calls = Some(1);
+        let key = CallKey::new(1, StageId::new("proposal"), &settings.judge.id);
+        let usd = Usd::from_dollars(0.5);
+        let event = Event::CostReserved { key: key.clone(), usd, factor: 1.0, bytes: 1, max_tokens: None };
+        let past = [Recorded { seq: 1, at: Timestamp::now(), event }];
+        let budget = |own| Budget::of(&settings, &BTreeSet::new(), &past).unwrap().of_follow_up(own);
+        let cost = BudgetClass::Closing;
+        let wanted = AttemptRequest { key, cost, bytes: 1, is_second_chance: false, offers_tools: false };
+        let spent = budget(BudgetLimit::default());
+        assert!(!spent.ledger.is_waiting());
+        assert!(matches!(spent.shortfall(&wanted), Some(FollowUpError::NoCallLeft)));
+        let more = budget(BudgetLimit { usd: Some(usd), calls: Some(1) });
+        assert_eq!((more.limit.usd, more.limit.calls), (Some(usd + usd), Some(2)));
+        assert!(more.shortfall(&wanted).is_none());
+    }
+}

@@ -72,6 +72,8 @@ fn absolute_links_are_followed_where_they_lead_back_inside() {
     fs::write(place.path("ctx/.env"), "TOP SECRET").expect("written");
     symlink(place.path("ctx/.env"), place.path("ctx/settings")).expect("linked");
     assert_eq!(place.read("settings"), refused(SECRET));
+    symlink("notes.md", place.path("ctx/.netrc")).expect("linked");
+    assert_eq!(place.read(".netrc"), refused(SECRET), "the name may be the target's one day");
 }
 
 #[test]
