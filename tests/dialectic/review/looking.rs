@@ -165,7 +165,10 @@ fn a_model_without_tools_reviews_without_them() {
             Reply::error(400, "this model does not support tools")
         }
     });
-    let sandbox = repository(served(&server), &[("a.py", BEFORE)]);
+    // Calls in flight together would each be refused.
+    let config = config(&ROLES, &json!({"maxConcurrency": 1})).to_string();
+    let sandbox = Sandbox::new().model_server(&server).file("own.json", config);
+    let sandbox = repository(sandbox, &[("a.py", BEFORE)]);
     commit(&sandbox, &[("a.py", AFTER)]);
     let run = sandbox.run(["review", "-c", "own.json"]).expect_code(0);
     assert!(run.stdout.contains("**1 finding: 1 major.**"), "{}", run.stdout);
