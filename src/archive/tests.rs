@@ -283,6 +283,11 @@ fn a_new_debate_is_told_how_its_agents_did_and_what_was_decided() {
     let mut before = debate("sessions", problem, &"In Postgres. ".repeat(400));
     before["finalSolution"]["openQuestions"] = json!(["How long do they live?"]);
     debates.write("sessions", &before);
+    let mut rehearsal = debate("rehearsal", problem, "Nowhere.");
+    for agent in ["/settings/agents/0", "/settings/judge"] {
+        rehearsal.pointer_mut(agent).unwrap()["provider"] = json!("offline");
+    }
+    debates.write("rehearsal", &rehearsal);
     let agents: Vec<AgentSettings> =
         ["c", "unknown"].map(|model| serde_json::from_value(agent(model, "openai")).unwrap()).into();
     let past = PastDebates::of(&debates.directory());
@@ -295,6 +300,7 @@ fn a_new_debate_is_told_how_its_agents_did_and_what_was_decided() {
     settings.debate.memory = true;
     let material =
         past.material("Users complain that sessions get lost. Where should we keep them?", &settings).unwrap();
+    assert!(!material.iter().any(|one| one.text.contains("Nowhere.")), "a rehearsal decided it: {material:?}");
     let told = &material[0];
     assert!(told.name.contains("sessions of 2026-01-01"), "{told:?}");
     assert!(told.cut && told.text.contains("Decision:\nIn Postgres."), "{told:?}");

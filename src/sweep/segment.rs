@@ -254,3 +254,46 @@ impl Replica for SegmentWriter {
         Box::pin(async { stored.await.unwrap_or_else(|died| Err(StoreError::Replica { reason: died.to_string() })) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use futures_util::future::BoxFuture;
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+    use super::*;
+
+    /// A store that tells what it is given.
+    #[derive(Debug)]
+    struct Told(UnboundedSender<Vec<u8>>);
+
+    impl Store for Told {
+        fn create<'a>(&'a self, _: &'a str, bytes: &'a [u8]) -> BoxFuture<'a, Result<Creation, StoreFault>> {
+            drop(self.0.send(bytes.to_owned()));
+            async { Ok(Creation::Acknowledged) }.boxed()
+        }
+
+        fn get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreFault>> {
+            async { Ok(None) }.boxed()
+        }
+
+        fn list<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<String>, StoreFault>> {
+            async { Ok(Vec::new()) }.boxed()
+        }
+
+        fn place(&self) -> String {
+            "here".to_owned()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_paid_result_is_stored_at_once_with_the_lines_before_it() {
+        let (told, mut heard) = unbounded_channel();
+        let store: SharedStore = Arc::new(Told(told));
+        let writer = SegmentWriter::after(&Stored::default(), &store, &DebateId::new("d"), "w");
+        writer.take(b"unpaid\n", false);
+        writer.take(b"paid\n", true);
+        drop((writer, store));
+        assert_eq!(heard.recv().await.unwrap(), b"{\"worker\":\"w\"}\nunpaid\npaid\n");
+    }
+}

@@ -215,3 +215,19 @@ fn restore(path: &Path, journal: &[u8]) -> Result<(), Ended> {
         blame: ErrorCategory::General,
     })
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_restored_journal_is_for_its_user_only() {
+        let keep = tempfile::tempdir().unwrap();
+        let path = keep.path().join("own/deb.events.jsonl");
+        restore(&path, b"{}\n").ok().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(restore(&path, b"other").is_err());
+    }
+}

@@ -331,3 +331,23 @@ impl Engine {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dialectic_record::debate::Timestamp;
+    use dialectic_record::debate::fixture::pitching;
+
+    use super::*;
+
+    #[test]
+    fn answers_copied_into_a_fork_do_not_show_that_their_server_answers() {
+        let mut event = pitching::applauded("agent-kiss", "agent-architect");
+        for copied in [false, true] {
+            if let Event::Contributed { call: Some(call), .. } = &mut event {
+                call.copied = copied;
+            }
+            let outage = Outage::of(&[Recorded { seq: 1, at: Timestamp::now(), event: event.clone() }]);
+            assert_eq!(outage.answered.contains("openai"), !copied);
+        }
+    }
+}

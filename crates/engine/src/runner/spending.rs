@@ -310,6 +310,9 @@ fn limit_of(recorded: &Recorded) -> Option<Usd> {
 
 #[cfg(test)]
 mod tests {
+    use dialectic_record::debate::{Created, fixture};
+    use dialectic_record::store::Record;
+
     use super::*;
 
     const ID: &str = "deb-20260101-000000-aaaa";
@@ -404,6 +407,27 @@ mod tests {
         for limit in [Some(one), Some(half), None] {
             renew_limit(&directory, &id, limit).unwrap();
             assert_eq!(noted(), limit);
+        }
+    }
+
+    #[test]
+    fn a_run_counts_with_the_limit_noted_for_it_and_a_rehearsal_with_none() {
+        for (provider, limit, noted, spent) in [
+            ("openai", None, Some(0.5), 0.5),
+            ("openai", Some(1.0), None, 1.0),
+            ("openai", Some(1.0), Some(0.5), 0.5),
+            ("offline", Some(1.0), None, 0.0),
+        ] {
+            let (_keep, directory) = directory();
+            let Event::Created(mut created) = fixture::created([].into()) else { panic!("a debate begins with it") };
+            created.settings.debate.budget.max_cost_usd = limit.map(Usd::from_dollars);
+            for agent in created.settings.agents.iter_mut().chain([&mut created.settings.judge]) {
+                agent.provider = provider.to_owned();
+            }
+            let (record, _) = Record::begin(&directory, |id| Created { id, ..(*created).clone() }).unwrap();
+            let noted = noted.map(Usd::from_dollars);
+            SpendingLock::take(&directory).unwrap().note_limit(&record.debate().id, noted).unwrap();
+            assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(spent), "{provider} {limit:?} {noted:?}");
         }
     }
 }

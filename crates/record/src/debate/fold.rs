@@ -465,7 +465,7 @@ impl Debate {
 mod tests {
     use super::*;
     use crate::debate::fixture::{call, created, pitching};
-    use crate::debate::{Clarification, Timestamp};
+    use crate::debate::{Clarification, Evaluation, StageInfo, TerminationKind, Timestamp};
 
     fn numbered(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Recorded> {
         events.into_iter().map(|(seq, event)| Recorded { seq, at: Timestamp::now(), event }).collect()
@@ -519,5 +519,16 @@ mod tests {
     fn the_lowest_output_limit_is_the_debates() {
         let limited = [200, 100, 300].map(|max_tokens| Event::OutputLimited { max_tokens });
         assert_eq!(folded(limited).output_limit, Some(100));
+    }
+
+    #[test]
+    fn a_score_whose_call_failed_is_asked_for_again_with_the_call() {
+        let mut debate = folded([]);
+        let scoring = StageInfo { yields: Some(ResultKind::Score), ..debate.stages[0].clone() };
+        debate.stages = [scoring].into();
+        let (kind, threshold) = (TerminationKind::Quality, 80.0);
+        debate.rounds[0].evaluation = Some(Evaluation { kind, score: None, threshold });
+        let key = CallKey::new(1, pitching::PITCH, &AgentId::new("judge"));
+        assert_eq!(debate.reopening(&[key]).rounds[0].evaluation, None);
     }
 }

@@ -450,7 +450,7 @@ fn listed(ids: &[AgentId]) -> String {
 mod tests {
     use super::*;
     use crate::debate::fixture::{created, pitching};
-    use crate::debate::{Signal, Timestamp};
+    use crate::debate::{Signal, StopReason, Timestamp};
 
     /// A debate of a test protocol.
     fn parent() -> Vec<Recorded> {
@@ -523,5 +523,32 @@ mod tests {
         for text in ["", "critique", "2", "x.critique", "-1.critique", "2."] {
             assert_eq!(text.parse::<ForkPoint>(), Err(ForkError::NotAPoint), "{text}");
         }
+    }
+
+    #[test]
+    fn a_fork_before_the_end_of_a_stopped_debate_goes_on() {
+        let mut stopped = parent();
+        let seq = stopped.len() as u64 + 1;
+        stopped.pop();
+        let event = Event::Stopping { reason: StopReason::User };
+        stopped.push(Recorded { seq: seq - 1, event, ..stopped[0].clone() });
+        let stops = |point: &str| {
+            let kept = fork(&stopped, &point.parse().unwrap()).unwrap();
+            kept.iter().any(|event| matches!(event, Event::Stopping { .. }))
+        };
+        assert_eq!(["1.heckle", "1.ruling"].map(stops), [false, true]);
+    }
+
+    #[test]
+    fn another_protocol_gets_the_proposals_of_the_first_round_only() {
+        let mut events: Vec<Event> = parent().into_iter().map(|recorded| recorded.event).collect();
+        let is_pitch = |event: &&Event| event.settles().is_some_and(|(key, _)| key.stage == pitching::PITCH);
+        let mut second = events.iter().find(is_pitch).unwrap().clone();
+        if let Event::Contributed { key, .. } = &mut second {
+            key.round = 2;
+        }
+        events.push(second);
+        let kept = proposals_for(&events, &pitching::stages()).unwrap();
+        assert_eq!(kept.iter().filter_map(Event::settles).map(|(key, _)| key.round).collect::<Vec<_>>(), [1]);
     }
 }

@@ -296,3 +296,60 @@ pub trait Replica: fmt::Debug + Send + Sync {
     /// keeps a run that was taken over from sending any.
     fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>>;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::debate::fixture::{created, pitching};
+
+    /// A copy that gets lost: whether each line was paid for.
+    #[derive(Debug, Default)]
+    struct Lost(Mutex<Vec<bool>>);
+
+    impl Replica for Lost {
+        fn take(&self, _: &[u8], is_paid: bool) {
+            self.0.lock().unwrap().push(is_paid);
+        }
+
+        fn holds(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
+            Box::pin(async { Err(StoreError::Replica { reason: "full".to_owned() }) })
+        }
+    }
+
+    fn copied(directory: &Directory, copy: &Arc<Lost>) -> Record {
+        let Event::Created(created) = created(pitching::stages()) else { panic!("a debate begins with it") };
+        Record::begin_copied(directory, *created, copy.clone()).unwrap().0
+    }
+
+    #[tokio::test]
+    async fn paid_results_are_copied_at_once_and_a_run_ends_with_a_whole_copy() {
+        let keep = tempfile::tempdir().unwrap();
+        let copy = Arc::new(Lost::default());
+        let mut record = copied(&Directory::at(keep.path()), &copy);
+        record.append(Event::RoundBegun { round: 1, stage: pitching::PITCH }).unwrap();
+        record.append(pitching::applauded("agent-kiss", "agent-architect")).unwrap();
+        assert_eq!(*copy.0.lock().unwrap(), [false, false, true]);
+        assert!(matches!(record.flush().await, Err(StoreError::Replica { .. })));
+    }
+
+    #[test]
+    fn the_settings_of_one_run_are_not_recorded_and_what_a_killed_one_left_is_removed() {
+        let keep = tempfile::tempdir().unwrap();
+        let mut record = copied(&Directory::at(keep.path()), &Arc::default());
+        let recorded = record.debate().settings.clone();
+        let mut others = recorded.clone().unwrap();
+        others.judge.model = "another".to_owned();
+        record.run_with(others);
+        record.save().unwrap();
+        let entry = record.entry();
+        assert_eq!(read_state(&entry.state).unwrap().settings, recorded);
+        drop(record);
+        let name = entry.state.file_name().unwrap().to_str().unwrap();
+        let leftover = keep.path().join(format!(".{name}-x1.tmp"));
+        std::fs::write(&leftover, "").unwrap();
+        Record::reopen(&entry).unwrap();
+        assert!(!leftover.exists());
+    }
+}

@@ -539,9 +539,11 @@ pub(super) fn cost_of(event: &Event) -> Option<Usd> {
 
 #[cfg(test)]
 mod tests {
+    use dialectic_base::money::Price;
     use dialectic_record::debate::{Timestamp, default_settings};
 
     use super::*;
+    use crate::engine::rehearsal::RehearsedCall;
 
     #[test]
     fn a_question_waits_for_nothing_that_an_earlier_run_sent_and_needs_a_call_of_its_own() {
@@ -560,5 +562,82 @@ mod tests {
         let more = budget(BudgetLimit { usd: Some(usd), calls: Some(1) });
         assert_eq!((more.limit.usd, more.limit.calls), (Some(usd + usd), Some(2)));
         assert!(more.shortfall(&wanted).is_none());
+    }
+
+    fn wanted(agent: &AgentId, cost: BudgetClass) -> AttemptRequest {
+        let key = CallKey::new(1, StageId::new("proposal"), agent);
+        AttemptRequest { key, cost, bytes: 1, is_second_chance: false, offers_tools: false }
+    }
+
+    fn planned(wanted: &AttemptRequest) -> Vec<Planned> {
+        let AttemptRequest { key, cost, bytes, is_second_chance, offers_tools } = wanted.clone();
+        Planned::merge(&[], &[RehearsedCall { key, cost, in_round: true, is_second_chance, bytes, offers_tools }])
+    }
+
+    /// A budget, and an attempt of each of two agents in a round.
+    fn of_two_agents(limit: BudgetLimit) -> (Budget, [AttemptRequest; 2]) {
+        let mut settings = default_settings();
+        (settings.debate.budget.max_cost_usd, settings.debate.budget.max_calls) = (limit.usd, limit.calls);
+        settings.agents.truncate(2);
+        settings.agents[1].model = "other".to_owned();
+        let ids = [&settings.agents[0], &settings.agents[1]].map(|agent| {
+            settings.prices.insert(agent.model.clone(), Price::flat(1.0, None, 1.0));
+            &agent.id
+        });
+        let budget = Budget::of(&settings, &BTreeSet::new(), &[]).unwrap();
+        (budget, ids.map(|id| wanted(id, BudgetClass::Round)))
+    }
+
+    #[test]
+    fn a_round_leaves_the_call_of_the_answer() {
+        let (mut budget, [one, other]) = of_two_agents(BudgetLimit { usd: None, calls: Some(1) });
+        budget.closing = planned(&AttemptRequest { cost: BudgetClass::Closing, ..other });
+        assert!(matches!(budget.decide(&one), Permission::Refused));
+    }
+
+    #[test]
+    fn what_the_host_is_shown_counts_once() {
+        let (mut budget, [one, other]) = of_two_agents(BudgetLimit { usd: None, calls: Some(2) });
+        budget.rest = planned(&one);
+        assert!(matches!(budget.show(&one), Permission::Granted(())));
+        let extra = AttemptRequest { cost: BudgetClass::Extra, ..other };
+        assert!(matches!(budget.show(&extra), Permission::Granted(())), "nothing is kept for the first any more");
+        let third = wanted(&AgentId::from("judge-main"), BudgetClass::Extra);
+        assert!(matches!(budget.show(&third), Permission::Refused));
+    }
+
+    #[test]
+    fn a_model_that_has_not_answered_is_asked_alone_and_at_four_times_its_price() {
+        let (mut budget, [one, other]) = of_two_agents(BudgetLimit { usd: Some(Usd::from_dollars(1.0)), calls: None });
+        let Permission::Granted(grant) = budget.decide(&one) else { panic!("it fits") };
+        let payee = budget.payees.get(&one.key.agent_id).unwrap();
+        let list = budget.ledger.measures(&payee.model).bound(1, payee.answer(budget.level), payee.price);
+        assert_eq!(grant.usd, list.times(4.0));
+        let mut reserve = |usd| {
+            let event = Event::CostReserved { key: one.key.clone(), usd, factor: 4.0, bytes: 1, max_tokens: None };
+            budget.apply(&Recorded { seq: 1, at: Timestamp::now(), event });
+            [&one, &other].map(|wanted| match budget.decide(wanted) {
+                Permission::Granted(_) => "granted",
+                Permission::Later => "later",
+                Permission::Refused => "refused",
+            })
+        };
+        assert_eq!(reserve(grant.usd), ["later", "granted"]);
+        // What is in flight may cost less than was set aside.
+        assert_eq!(reserve(Usd::from_dollars(1.0)), ["later", "later"]);
+    }
+
+    #[test]
+    fn calls_copied_into_a_fork_are_no_cost_of_its_own() {
+        let cost = |copied: bool| {
+            let call = serde_json::json!({
+                "type": "replied",
+                "key": CallKey::new(1, StageId::new("proposal"), &"a".into()),
+                "reply": {"text": "yes"},
+                "call": {"model": "m", "provider": "p", "latencyMs": 0, "attempts": 1, "costUsd": 0.5, "copied": copied},
+            });
+            known_cost(&[Recorded { seq: 1, at: Timestamp::now(), event: serde_json::from_value(call).unwrap() }])
+        };
+        assert_eq!([false, true].map(cost), [Usd::from_dollars(0.5), Usd::ZERO]);
     }
 }

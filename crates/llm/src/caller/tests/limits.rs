@@ -293,3 +293,38 @@ async fn a_lost_attempt_that_costs_nothing_is_not_known_to_have_taken_nothing() 
     let silent: Vec<bool> = entered.iter().map(dialectic_base::call::CallRecord::is_silent).collect();
     assert_eq!(silent, [true, false], "what was turned away is not billed");
 }
+
+/// Notes the output limits that it is sent.
+#[derive(Default)]
+struct Noting(Mutex<Vec<Option<u32>>>);
+
+impl ChatModel for Noting {
+    fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        self.0.lock().unwrap().push(request.max_tokens);
+        Box::pin(async { Ok(text("yes")) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lower_of_the_agents_own_output_limit_and_the_granted_one_is_sent() {
+    let model = Arc::new(Noting::default());
+    let mut stage = ScriptedCall::new([]);
+    stage.caller.chat = model.clone();
+    stage.caller.account = Some(Arc::new(Books::default()));
+    for max_tokens in [None, Some(50), Some(200)] {
+        stage.caller.call(&Request { max_tokens, ..request() }).await.unwrap();
+    }
+    assert_eq!(*model.0.lock().unwrap(), [100, 50, 100].map(Some));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_sent_for_lack_of_time_gives_back_what_was_set_aside() {
+    let books = Arc::new(Books::default());
+    let mut stage = ScriptedCall::new([Act::Reply(text("never asked"))]);
+    stage.caller.account = Some(books.clone());
+    stage.caller.silence = Some(Arc::new(IdleTimeout::of_at_most(Duration::ZERO)));
+    assert_eq!(stage.call().await.unwrap_err().error, ModelError::OutOfTime);
+    let entered = books.entered.lock().unwrap();
+    let charged: Vec<_> = entered.iter().map(|call| (call.reservation, call.attempts)).collect();
+    assert_eq!(charged, [(Some(1), 0)]);
+}
