@@ -1,4 +1,4 @@
-//! Searches the rest of the repository, by name, for definitions and callers of what a change touches.
+//! What a change touches, elsewhere in the repository: definitions and callers, as far as a search by name finds them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -18,9 +18,10 @@ use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettin
 
 use super::{Change, Repository, unreadable};
 
+/// The name of the attachment.
 const USES: &str = "uses.txt";
-/// Limits: the names searched for per part, the places beyond which a called name is too common to help, and the places
-/// shown per name.
+/// The maximum number of names to look for in a part, of places where a called name tells anything, and of those shown for each
+/// name.
 const NAMES: usize = 100;
 const TELLING: usize = 40;
 const SHOWN: usize = 5;
@@ -44,25 +45,26 @@ static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
 #[expect(clippy::unwrap_used, reason = "constant patterns")]
 static CALLED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b([A-Za-z_]\w{2,})(?:::<[^()]*>)?\s*\(").unwrap());
 
+/// A place where a name occurs.
 struct Place {
     path: String,
     is_definition: bool,
     text: String,
 }
 
-/// The names in a part of the change, and where other files use them.
+/// The names in a part of the change, and where other files have them.
 #[derive(Default)]
 struct Part {
-    /// The names that it defines or removes, or whose definitions surround its hunks.
+    /// The names that it defines or removes, and those of the definitions around its hunks.
     touched: BTreeSet<String>,
     called: BTreeSet<String>,
-    /// For each name, the number of lines with it, and some of these lines.
+    /// The number of lines with each name, and some of them.
     found: BTreeMap<String, (usize, Vec<Place>)>,
 }
 
 impl Repository {
-    /// Attaches to each part the places where the repository, after the change, uses names that the part defines, edits
-    /// or calls. Also mentions the tools, which can find more.
+    /// Attaches to each part where the repository, after the change, names what that part defines, edits or calls; and
+    /// mentions the tools, which show the rest.
     ///
     /// # Errors
     /// Git or the file system fails.
@@ -101,7 +103,7 @@ impl Repository {
     }
 }
 
-/// Whether a part shows changes to a file.
+/// Whether a part shows changes of a file.
 fn has(part: Option<u32>, file: &ChangedFile) -> bool {
     part.is_none_or(|part| file.parts.contains(&part))
 }
@@ -125,7 +127,7 @@ fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: 
     Ok(())
 }
 
-/// Finds the names of all parts in one pass over the files with the extension of a changed file.
+/// Finds the names of all parts in one visit of the files that have the ending of a changed one.
 fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
     let mut wanted: HashMap<String, Vec<Option<u32>>> = HashMap::new();
     for (number, Part { touched, called, .. }) in &*parts {

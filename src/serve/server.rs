@@ -34,11 +34,13 @@ use super::settings::DebateInputs;
 const MOST_CLIENTS: usize = 100;
 
 pub struct ServeOptions {
+    /// The address to listen at.
     pub host: String,
     /// The port; 0 for a free one.
     pub port: u16,
     /// The token for API clients; random by default.
     pub token: Option<String>,
+    /// The maximum number of running debates.
     pub places: usize,
     pub inputs: DebateInputs,
 }
@@ -161,7 +163,7 @@ impl Server {
         self.address_of("/")
     }
 
-    /// The address of a page, with the one-time token.
+    /// The address of a page, likewise.
     pub fn address_of(&self, path: &str) -> String {
         format!("{}{path}?token={}", self.url, self.keys.one_time)
     }
@@ -171,7 +173,7 @@ impl Server {
         &self.keys.token
     }
 
-    /// Shows debates that run outside this server.
+    /// The host for debates of other processes.
     pub fn stage(&self) -> ServerHost {
         ServerHost(self.app.runs.clone())
     }
@@ -200,7 +202,7 @@ impl Server {
     }
 }
 
-/// Shows debates that run outside this server.
+/// The host for debates of other processes.
 pub struct ServerHost(RunRegistry);
 
 impl ServerHost {

@@ -28,13 +28,17 @@ pub enum SegmentError {
     #[error("the debate {id} in the store {place} is damaged: {fault}")]
     Damaged {
         id: DebateId,
+        /// The store.
         place: String,
         /// The fault, as a clause.
         fault: String,
     },
     /// The store belongs to another set.
     #[error("the store {place} belongs to another plan")]
-    OtherSet { place: String },
+    OtherSet {
+        /// The store.
+        place: String,
+    },
 }
 
 impl SegmentError {
@@ -43,7 +47,7 @@ impl SegmentError {
     }
 }
 
-/// Claims a store for a plan.
+/// Takes a store for a plan.
 ///
 /// # Errors
 /// It belongs to another plan, or cannot be used.
@@ -134,8 +138,7 @@ impl Stored {
     }
 }
 
-/// Creates the object with the whole journal of a completed debate. This may fail, since the segments contain the same
-/// lines.
+/// Creates the object with the whole journal of a completed debate. The segments have the same, so this may fail.
 pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
     drop(store.create(&journal_name(id), journal).await);
 }
@@ -149,8 +152,7 @@ pub(super) struct SegmentWriter(Arc<Inner>);
 struct Inner {
     store: SharedStore,
     id: DebateId,
-    /// The first line of each segment, unique to the worker: otherwise, a store would acknowledge equal bytes from two
-    /// workers to both.
+    /// The first line of each segment, unique to the worker: a store acknowledges equal bytes to both of two workers.
     header: String,
     /// Lines that are not stored yet.
     pending: Mutex<Vec<u8>>,
@@ -160,11 +162,12 @@ struct Inner {
     has_ended: CancellationToken,
 }
 
+/// Why a writer stopped.
 #[derive(Debug)]
 pub(super) enum WriterEnd {
     /// Another worker has created the next segment.
     TakenOver,
-    /// The store rejects the segment.
+    /// The store does not take it.
     Fault(StoreFault),
 }
 
@@ -195,6 +198,7 @@ impl SegmentWriter {
         }))
     }
 
+    /// Why it stopped writing.
     pub(super) fn end(&self) -> Option<&WriterEnd> {
         self.0.end.get()
     }

@@ -23,6 +23,7 @@ pub use super::status::{Ended, Tally};
 /// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";
 
+/// A worker of a set.
 pub struct Worker {
     store: SharedStore,
     machine: Machine,
@@ -87,7 +88,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates, `jobs` at once, including failed ones if `retry_failed`. They end in any order.
+    /// Runs debates, `jobs` at once, also those that have failed if `retry_failed`. They end in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,
@@ -132,7 +133,7 @@ impl Worker {
         {
             compact(store, id, &journal).await;
         }
-        // The store already has everything.
+        // Everything of it is in the store.
         drop(fs::remove_dir_all(&own));
         ended
     }

@@ -59,6 +59,7 @@ pub enum TraceConfigError {
         .0.join(", ")
     )]
     Missing(Vec<&'static str>),
+    /// A variable's value is invalid.
     #[error("the environment variable {variable} {fault}")]
     Invalid { variable: &'static str, fault: &'static str },
 }

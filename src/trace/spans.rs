@@ -19,6 +19,7 @@ use dialectic_record::debate::{
 use super::attributes as names;
 use super::generation::{CallEnd, Generation};
 
+/// The open spans of a run.
 pub(super) struct Spans {
     tracer: SdkTracer,
     debate: Debate,
@@ -74,6 +75,7 @@ impl Spans {
         }
     }
 
+    /// Ends all open spans.
     pub(super) fn close(mut self, now: SystemTime) {
         while let Some(call) = self.calls.first() {
             let key = call.key.clone();
@@ -89,7 +91,7 @@ impl Spans {
     }
 
     fn recorded(&mut self, recorded: &Recorded, now: SystemTime) {
-        // Only the creation event fails to apply, and `debate` already contains it.
+        // Only the creation does not apply, which `debate` already contains.
         drop(self.debate.apply(recorded));
         let settled = recorded.event.settles().filter(|_| !matches!(recorded.event, Event::CallFailed { .. }));
         if let Some((key, _)) = settled
@@ -110,7 +112,7 @@ impl Spans {
                 self.leave_stage(now);
             }
             Event::Suspended { .. } | Event::Paused | Event::Completed { .. } => self.leave_stage(now),
-            // Other events neither begin nor end a span.
+            // Other events begin and end no span.
             _ => {}
         }
     }

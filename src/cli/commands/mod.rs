@@ -46,6 +46,7 @@ macro_rules! commands {
         }
 
         impl Command {
+            /// Runs the command.
             pub(super) fn run(&self, terminal: &mut Terminal) -> Result<(), Error> {
                 match self {
                     $($(
@@ -106,7 +107,7 @@ commands! {
         ];
     }
     "Without a terminal" {
-        /// Wait for a debate that runs elsewhere, and exit with its exit code
+        /// Wait for the end of a debate that runs elsewhere, and exit as it did
         Wait(wait::WaitArgs) = "wait", wait::run, [
             "dialectic wait vhkp --timeout 45",
             "dialectic wait vhkp --timeout 0 --json",
@@ -116,7 +117,7 @@ commands! {
             "dialectic answer vhkp q1=\"500 a second\" q2=",
             "dialectic answer vhkp --detach --file answers.json",
         ];
-        /// Print the model calls of a `-m host` debate for you to answer
+        /// Print the model calls of a `-m host` debate that you answer
         Requests(requests::RequestsArgs) = "requests", requests::run, [
             "dialectic requests vhkp --wait 45",
             "dialectic requests vhkp 3fa9c1d2",
@@ -125,13 +126,13 @@ commands! {
         Reply(requests::ReplyArgs) = "reply", requests::reply, [
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];
-        /// Close a debate early with its current texts, even if another process runs it
+        /// Close a debate early with its current texts, even one that another process runs
         Stop(wait::StopArgs) = "stop", wait::stop, [
             "dialectic stop vhkp",
         ];
     }
     "Read" {
-        /// Play a hand-written debate in half a minute; needs no key or network
+        /// Play a hand-written debate in half a minute, without key, network or cost
         Demo(demo::DemoArgs) = "demo", demo::run, [
             "dialectic demo",
             "dialectic demo --quiet > solution.md",
@@ -194,7 +195,7 @@ commands! {
             "dialectic config check",
             "dialectic config show",
         ];
-        /// List the models you can use, with their context windows and prices
+        /// List the models you can use, with context window and price
         Models(models::ModelsArgs) = "models", models::run, [
             "dialectic models",
             "dialectic models '*mini*' --json",

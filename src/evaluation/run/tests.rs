@@ -1,4 +1,4 @@
-//! Slow and silent evaluators, under paused time.
+//! Evaluators that are slow or silent, on a clock that is pushed.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use dialectic_record::debate::AgentId;
 
 use super::*;
 
-/// How a model responds.
+/// What a model does when it is asked.
 enum Manner {
-    /// Never answers.
+    /// It says nothing, ever.
     Silent,
-    /// Sends this many words, one a second, and then its scores.
+    /// It says a word a second, that many times, and then its scores.
     Slow(u32),
 }
 

@@ -13,11 +13,12 @@ use dialectic_record::debate::{
     AgentId, AnswerFormat, Challenge, Judgement, Metadata, Observation, ParsedAnswer, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{
-    FINDINGS_AGAIN, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SECOND_CHANCE, SOLUTION_AGAIN,
+    FINDINGS_AGAIN, Listing, OPINIONS_AGAIN, POINTS_AGAIN, PromptError, SECOND_CHANCE, SOLUTION_AGAIN,
 };
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
+use super::labels::{author, word_for};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, RoundScore};
 use super::rulings::{RawRulings, Ruled};
 use super::written::without_approach;
@@ -130,8 +131,8 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestRes
 }
 
 async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResult, FailedCall> {
-    let (labels, pass) = (&call.labels, call.step.key.pass);
-    let criteria: Vec<&str> = call.criteria.iter().map(String::as_str).collect();
+    let Listing { labels, points, findings, decisions, requirements, criteria, numbered } = &call.listing;
+    let pass = call.step.key.pass;
     match &call.step.answer {
         OutputSpec::Amendment => {
             let ParsedText { text, call: record, metadata, .. } = ask.text().await?;
@@ -155,30 +156,30 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
         OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
         OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
         OutputSpec::Judgement => {
-            ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
+            ask.value(|text| RawJudgement::read(text, labels, criteria, pass), Value::Judgement).await
         }
         OutputSpec::Relations => {
-            let read = |text: &str| RawRelations::read(text, &call.decisions, &call.requirements);
+            let read = |text: &str| RawRelations::read(text, decisions, requirements);
             ask.value(read, Value::Relations).await
         }
-        OutputSpec::Challenge => ask.value(|text| RawChallenge::read(text, &call.listed), Value::Challenge).await,
-        OutputSpec::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
+        OutputSpec::Challenge => ask.value(|text| RawChallenge::read(text, &points.points), Value::Challenge).await,
+        OutputSpec::Kinds => ask.value(|text| RawKinds::read(text, numbered), Value::Kinds).await,
         OutputSpec::Scores(_) => {
-            ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
+            ask.value(|text| RawScores::read(text, labels, criteria, pass), Value::Judgement).await
         }
-        OutputSpec::FindingRulings => ask.rulings(&call.findings).await,
+        OutputSpec::FindingRulings => ask.rulings(findings).await,
         OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
             let assess = |solution: &str| call.assess.as_ref().map(|assess| assess(solution)).transpose();
             let check = |assessment: &Assessment| match (is_amended, &assessment.base) {
                 (false, _) => Ok(()),
-                (true, Some(base)) => labels.author(base).map(drop),
+                (true, Some(base)) => author(labels, base).map(drop),
                 (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
             };
             let (mut written, cut, record) = ask.written(assess, check).await?;
             let text: Arc<str> = written.solution.as_str().into();
             let rethought = written.assessment.rethought && may_rethink(call);
-            let (mut reading, mut listed) = (None, Cow::Borrowed(&call.listed));
+            let (mut reading, mut listed) = (None, Cow::Borrowed(&points.points));
             if call.step.shows == PromptContext::Draft {
                 let whole = if is_without_solution(written.missing.as_ref()) { "" } else { &*text };
                 match rewritten(call, whole, cut) {
@@ -193,8 +194,7 @@ async fn value(mut ask: Ask, call: &Call, judge: &AgentId) -> Result<RequestResu
             // Rulings on a draft do not apply to another approach.
             let standing = if rethought { &[][..] } else { &call.standing };
             let is_amended = if let Authorship::Based(base) = authorship {
-                let label = labels.iter().find(|(_, author)| **author == base.agent_id);
-                written.assessment.base = label.map(|(label, _)| label.to_owned());
+                written.assessment.base = word_for(labels, &base.agent_id).map(str::to_owned);
                 true
             } else {
                 is_amended

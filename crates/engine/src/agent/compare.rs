@@ -13,10 +13,12 @@ use dialectic_record::debate::{
     Advice, AgentId, Argument, CallKey, Challenge, Debate, Judgement, Matter, NeglectedPoint, Observation, Point,
     RelatedPair, Relation, Relations,
 };
+use dialectic_record::prompt::Label;
 
 use super::answer::unfit;
+use super::labels::{author, reveal_texts};
 use super::written::percentage;
-use super::{AnswerError, Labels, read_json};
+use super::{AnswerError, read_json};
 
 /// A row for each decision, by numbers in the prompt.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -40,10 +42,8 @@ struct RelationRow {
 impl RawRelations {
     pub(super) fn schema(has_requirements: bool) -> AnswerSchema {
         let mut answer = AnswerSchema::of::<Self>("relations");
-        let row = answer.schema.pointer_mut("/properties/decisions/items").or(None);
-        if let Some(row) = row
-            && let Some(properties) = row["properties"].as_object_mut()
-        {
+        let row = &mut answer.schema["properties"]["decisions"]["items"];
+        if let Some(properties) = row["properties"].as_object_mut() {
             if has_requirements {
                 properties.insert("requirement".to_owned(), json!({ "type": "integer", "minimum": 0 }));
             } else {
@@ -109,10 +109,6 @@ pub(super) struct RawChallenge {
 }
 
 impl RawChallenge {
-    pub(super) fn schema() -> AnswerSchema {
-        AnswerSchema::of::<Self>("challenge")
-    }
-
     pub(super) fn read(text: &str, listed: &[Point]) -> Result<Challenge, AnswerError> {
         let Self { claims, points } = read_json(text)?;
         let mut neglected: Vec<NeglectedPoint> = Vec::new();
@@ -162,9 +158,9 @@ struct CriterionScore {
 }
 
 impl RawScores {
-    pub(super) fn schema(labels: &Labels, criteria: &[&str]) -> AnswerSchema {
+    pub(super) fn schema(labels: &[Label], criteria: &[String]) -> AnswerSchema {
         let mut answer = AnswerSchema::of::<Self>("scores");
-        let candidates: Vec<&str> = labels.iter().map(|(label, _)| label).collect();
+        let candidates: Vec<&str> = labels.iter().map(|label| label.word.as_str()).collect();
         let row = &mut answer.schema["properties"]["candidates"]["items"]["properties"];
         row["candidate"] = json!({ "type": "string", "enum": candidates });
         row["scores"]["items"]["properties"]["criterion"] = json!({ "type": "string", "enum": criteria });
@@ -175,17 +171,17 @@ impl RawScores {
     }
 
     /// Every candidate needs a score on every criterion; the result is their mean.
-    pub(super) fn read(text: &str, labels: &Labels, criteria: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
+    pub(super) fn read(text: &str, labels: &[Label], criteria: &[String], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { candidates, reasoning } = read_json(text)?;
         let mut by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>> = BTreeMap::new();
         let mut missing = BTreeMap::new();
         for row in candidates {
-            let author = labels.author(&row.candidate)?.clone();
+            let author = author(labels, &row.candidate)?.clone();
             for CriterionScore { criterion, score } in &row.scores {
                 let known = criteria.iter().find(|known| known.eq_ignore_ascii_case(criterion.trim()));
                 let known = known.ok_or_else(|| unfit(format!("`{criterion}` is not one of the criteria")))?;
                 let scores = by_criterion.entry(author.clone()).or_default();
-                if scores.insert((*known).to_owned(), *score).is_some() {
+                if scores.insert(known.clone(), *score).is_some() {
                     return Err(unfit(format!("text {} has two scores on {known}", row.candidate)));
                 }
             }
@@ -195,11 +191,11 @@ impl RawScores {
                 missing.insert(author, lacks);
             }
         }
-        for (label, author) in labels.iter() {
+        for Label { word, author, .. } in labels {
             let given = by_criterion.get(author);
-            let lacking = criteria.iter().find(|known| given.is_none_or(|given| !given.contains_key(**known)));
+            let lacking = criteria.iter().find(|known| given.is_none_or(|given| !given.contains_key(*known)));
             if let Some(criterion) = lacking {
-                return Err(unfit(format!("text {label} has no score on {criterion}")));
+                return Err(unfit(format!("text {word} has no score on {criterion}")));
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "there are few criteria")]
@@ -209,7 +205,7 @@ impl RawScores {
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
-        let reasoning = labels.reveal_texts(&reasoning);
+        let reasoning = reveal_texts(labels, &reasoning);
         let (criteria, lacking, advice) = (BTreeMap::new(), Vec::new(), Advice::default());
         Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking, advice })
     }
@@ -230,10 +226,6 @@ struct KindsOf {
 }
 
 impl RawKinds {
-    pub(super) fn schema() -> AnswerSchema {
-        AnswerSchema::of::<Self>("kinds")
-    }
-
     pub(super) fn read(text: &str, shown: &[CallKey]) -> Result<Vec<Observation>, AnswerError> {
         let Self { texts } = read_json(text)?;
         let mut kinds: BTreeMap<usize, BTreeSet<Argument>> = BTreeMap::new();
@@ -307,6 +299,7 @@ pub(super) fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::labels::tests::of_texts;
     use super::*;
 
     fn decisions() -> Vec<String> {
@@ -349,14 +342,14 @@ mod tests {
         assert!(RawChallenge::read(r#"{"claims":[" "]}"#, &[]).unwrap().is_empty());
     }
 
-    fn labels() -> Labels {
-        Labels::of_texts([("1", "ann"), ("2", "bob")].map(|(number, id)| (number.to_owned(), id.into())))
+    fn labels() -> Vec<Label> {
+        of_texts([("1", "ann"), ("2", "bob")])
     }
 
     #[test]
     fn scores_are_means_and_every_one_has_to_be_there() {
         let labels = labels();
-        let criteria = ["soundness", "clarity"];
+        let criteria = ["soundness", "clarity"].map(str::to_owned);
         let answer = r#"{"candidates":[
             {"candidate":"1","scores":[{"criterion":"soundness","score":80},{"criterion":"Clarity","score":"70%"}]},
             {"candidate":"Text 2","scores":[{"criterion":"soundness","score":90},{"criterion":"clarity","score":20}],
@@ -376,7 +369,7 @@ mod tests {
 
     #[test]
     fn schemas_name_what_can_be_said() {
-        let schema = RawScores::schema(&labels(), &["soundness"]).schema.to_string();
+        let schema = RawScores::schema(&labels(), &["soundness".to_owned()]).schema.to_string();
         assert!(schema.contains(r#""enum":["1","2"]"#) && schema.contains(r#""enum":["soundness"]"#), "{schema}");
         let schema = |has| RawRelations::schema(has).schema.to_string();
         assert!(schema(true).contains("requirement") && !schema(false).contains("requirement"), "{}", schema(false));

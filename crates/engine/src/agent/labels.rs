@@ -2,8 +2,10 @@
 
 use dialectic_base::markdown::inline;
 use dialectic_record::debate::{AgentId, AgentSettings};
+use dialectic_record::prompt::Label;
 
 use super::AnswerError;
+use super::answer::unfit;
 
 /// The word before a text's number.
 pub(super) const TEXT: &str = "Text";
@@ -13,79 +15,54 @@ pub(super) const DEBATER: &str = "Debater";
 const COLOURS: [&str; 12] =
     ["Indigo", "Amber", "Teal", "Crimson", "Olive", "Violet", "Coral", "Slate", "Saffron", "Magenta", "Cobalt", "Jade"];
 
-/// Labels for authors.
-#[derive(Debug, Clone, Default)]
-pub struct Labels(Vec<Label>);
-
-#[derive(Debug, Clone)]
-struct Label {
-    word: String,
-    author: AgentId,
-    name: String,
+/// Colours for debaters, in this order.
+pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Vec<Label> {
+    let label = |(place, agent): (usize, &AgentSettings)| Label {
+        word: colour(place),
+        author: agent.id.clone(),
+        name: agent.name.clone(),
+    };
+    debaters.into_iter().enumerate().map(label).collect()
 }
 
-impl Labels {
-    pub(super) fn of_texts(numbered: impl IntoIterator<Item = (String, AgentId)>) -> Self {
-        let label = |(word, author): (String, AgentId)| Label { word, name: author.to_string(), author };
-        Self(numbered.into_iter().map(label).collect())
-    }
+/// The word that hides an author.
+pub(super) fn word_for<'l>(labels: &'l [Label], author: &AgentId) -> Option<&'l str> {
+    labels.iter().find(|label| label.author == *author).map(|label| label.word.as_str())
+}
 
-    /// Colours for debaters, in this order.
-    pub(super) fn of_debaters<'a>(debaters: impl IntoIterator<Item = &'a AgentSettings>) -> Self {
-        let label = |(place, agent): (usize, &AgentSettings)| Label {
-            word: colour(place),
-            author: agent.id.clone(),
-            name: agent.name.clone(),
-        };
-        Self(debaters.into_iter().enumerate().map(label).collect())
-    }
+/// `text` with the debaters' names replaced by labels.
+pub(super) fn hide(labels: &[Label], text: &str) -> String {
+    let names = labels.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
+    // A longer name may contain a shorter one.
+    let mut names: Vec<_> = names.filter(|(name, _)| !name.is_empty()).collect();
+    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    replaced(text, &names)
+}
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &AgentId)> {
-        self.0.iter().map(|label| (label.word.as_str(), &label.author))
-    }
+/// The judge's text with colours replaced by names in Markdown.
+pub(super) fn reveal_debaters(labels: &[Label], text: &str) -> String {
+    let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
+    let named = labels.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
+    let mut named: Vec<(String, String)> = named.collect();
+    named.sort_by_key(|(called, _)| std::cmp::Reverse(called.len()));
+    replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
+}
 
-    pub(super) fn label(&self, author: &AgentId) -> Option<&str> {
-        self.iter().find(|(_, known)| *known == author).map(|(label, _)| label)
-    }
+/// The judge's text with each author added after the label.
+pub(super) fn reveal_texts(labels: &[Label], text: &str) -> String {
+    let called: Vec<String> = labels.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
+    let pairs = called.iter().zip(labels).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
+    replaced(text, &pairs.collect::<Vec<_>>())
+}
 
-    /// `text` with the debaters' names replaced by labels.
-    pub(super) fn hide(&self, text: &str) -> String {
-        let names = self.0.iter().map(|known| (known.name.as_str(), format!("{DEBATER} {}", known.word)));
-        // A longer name may contain a shorter one.
-        let mut names: Vec<_> = names.filter(|(name, _)| !name.is_empty()).collect();
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        replaced(text, &names)
-    }
-
-    /// The judge's text with colours replaced by names in Markdown.
-    pub(super) fn reveal_debaters(&self, text: &str) -> String {
-        let called = |known: &Label| [DEBATER, "debater", ""].map(|noun| format!("{noun} {}", known.word));
-        let named =
-            self.0.iter().flat_map(|known| called(known).map(|called| (called, inline(&known.name).into_owned())));
-        let mut named: Vec<(String, String)> = named.collect();
-        named.sort_by_key(|(called, _)| std::cmp::Reverse(called.len()));
-        replaced(text, &named.iter().map(|(called, name)| (called.trim_start(), name.clone())).collect::<Vec<_>>())
-    }
-
-    /// The judge's text with each author added after the label.
-    pub(super) fn reveal_texts(&self, text: &str) -> String {
-        let called: Vec<String> = self.0.iter().map(|known| format!("{TEXT} {}", known.word)).collect();
-        let pairs =
-            called.iter().zip(&self.0).map(|(called, known)| (&**called, format!("{called} ({})", known.author)));
-        replaced(text, &pairs.collect::<Vec<_>>())
-    }
-
-    /// The author of a label: `2`, `**2**`, `Text 2`, `2: its title`.
-    ///
-    /// # Errors
-    /// Lists the valid labels if this is not exactly one of them.
-    pub(super) fn author(&self, label: &str) -> Result<&AgentId, AnswerError> {
-        let labels: Vec<&str> = self.iter().map(|(label, _)| label).collect();
-        let found = chosen(label, &labels).and_then(|place| self.0.get(place));
-        found
-            .map(|known| &known.author)
-            .ok_or_else(|| AnswerError::Unfit { message: format!("`{label}` is not one of {}", labels.join(", ")) })
-    }
+/// The author of a label: `2`, `**2**`, `Text 2`, `2: its title`.
+///
+/// # Errors
+/// Lists the valid labels if this is not exactly one of them.
+pub(super) fn author<'l>(labels: &'l [Label], label: &str) -> Result<&'l AgentId, AnswerError> {
+    let words: Vec<&str> = labels.iter().map(|known| known.word.as_str()).collect();
+    let found = chosen(label, &words).and_then(|place| labels.get(place));
+    found.map(|known| &known.author).ok_or_else(|| unfit(format!("`{label}` is not one of {}", words.join(", "))))
 }
 
 fn colour(place: usize) -> String {
@@ -153,18 +130,23 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use dialectic_record::debate::defaults;
 
+    pub(crate) fn of_texts(numbered: [(&str, &str); 2]) -> Vec<Label> {
+        let label = |(word, id): (&str, &str)| Label { word: word.into(), author: id.into(), name: id.into() };
+        numbered.map(label).into()
+    }
+
     #[test]
     fn labels_lead_back_to_authors() {
-        let labels = Labels::of_texts([("2", "x"), ("1", "y")].map(|(number, id)| (number.to_owned(), id.into())));
+        let labels = of_texts([("2", "x"), ("1", "y")]);
         for written in ["1", "Text 1", "text 1.", "**1**", "1: a durable queue"] {
-            assert_eq!(labels.author(written).map(AgentId::as_str), Ok("y"), "{written}");
+            assert_eq!(author(&labels, written).map(AgentId::as_str), Ok("y"), "{written}");
         }
-        assert_eq!(labels.author("3").unwrap_err().to_string(), "`3` is not one of 2, 1");
-        assert_eq!(labels.label(&"x".into()), Some("2"));
+        assert_eq!(author(&labels, "3").unwrap_err().to_string(), "`3` is not one of 2, 1");
+        assert_eq!(word_for(&labels, &"x".into()), Some("2"));
     }
 
     #[test]
@@ -238,29 +220,28 @@ mod tests {
         let mut agents = defaults::agents();
         agents.truncate(2);
         (agents[0].name, agents[1].name) = ("Ann".to_owned(), "Ann Lee".to_owned());
-        let labels = Labels::of_debaters(&agents);
+        let labels = of_debaters(&agents);
         for (written, hidden) in [
             ("Ann Lee's case, Ann's too.", "Debater Amber's case, Debater Indigo's too."),
             ("Anna and Joann", "Anna and Joann"),
             ("(Ann)", "(Debater Indigo)"),
         ] {
-            assert_eq!(labels.hide(written), hidden);
+            assert_eq!(hide(&labels, written), hidden);
         }
         for (written, read) in [
             ("Debater Indigo's case met Amber.", "Ann's case met Ann Lee."),
             ("debater Amber", "Ann Lee"),
             ("Indigos, SubIndigo, Débat: Debater Teal", "Indigos, SubIndigo, Débat: Debater Teal"),
         ] {
-            assert_eq!(labels.reveal_debaters(written), read);
+            assert_eq!(reveal_debaters(&labels, written), read);
         }
         assert_eq!((colour(11), colour(12)), ("Jade".to_owned(), "Indigo 2".to_owned()));
     }
 
     #[test]
     fn authors_stand_after_the_labels_of_their_texts() {
-        let labels = Labels::of_texts([("1".to_owned(), "x".into()), ("2".to_owned(), "y".into())]);
         assert_eq!(
-            labels.reveal_texts("Text 1 beats Text 2, Text 12 and Context 2."),
+            reveal_texts(&of_texts([("1", "x"), ("2", "y")]), "Text 1 beats Text 2, Text 12 and Context 2."),
             "Text 1 (x) beats Text 2 (y), Text 12 and Context 2."
         );
     }

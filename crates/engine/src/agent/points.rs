@@ -9,102 +9,86 @@ use dialectic_record::debate::{
     AgentId, Debate, Decision, Draft, Found, Ledger, Lens, PartlyFulfilled, Point, PointId, RaisedPoint, Remark,
     RemarkKind, Response, ResultKind, Ruling, Settings, Solution, Statement,
 };
-use dialectic_record::prompt::CheckedDraft;
+use dialectic_record::prompt::{CheckedDraft, PointList};
 use dialectic_record::protocol::{Authorship, Delivery, OutputSpec, PromptContext, Step};
-
-use super::texts::length;
 
 /// The maximum characters of a list, so that the cost of a call does not grow with the debate.
 const LIST: usize = 24_000;
 /// The characters of a point that already has a ruling.
 const BRIEF: usize = 160;
 
-/// Points listed in a prompt.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ListedPoints {
-    /// A line for each point, followed by its history.
-    pub(super) text: String,
-    /// The points in the order of the lines.
-    pub(super) points: Vec<Point>,
-    /// The characters missing for points that the list left out.
-    pub(super) room: usize,
+/// The points that `step` shows: a critic rechecks them, an author answers them, the judge gets the open ones.
+pub(super) fn listed(debate: &Debate, step: &Step) -> PointList {
+    let key = &step.key;
+    let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
+    let listed = match (&step.answer, &key.target_agent_id, yields) {
+        (OutputSpec::Challenge, ..) => {
+            let ledger = Ledger::of(debate);
+            let mut points = ledger.to_decide();
+            points.retain(|one| one.response().is_none());
+            list(&points, told)
+        }
+        (OutputSpec::Solution(_), ..) => {
+            let ledger = Ledger::of(debate);
+            let points = ledger.to_rule(debate);
+            let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
+            if let Some(draft) = debate.newest_draft().filter(|_| is_answered && step.shows == PromptContext::Draft) {
+                return ruled(debate, &ledger, &draft);
+            }
+            list(&points, to_judge)
+        }
+        (OutputSpec::FollowUp, ..) => {
+            let ledger = Ledger::of(debate);
+            list(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
+        }
+        (OutputSpec::Text, Some(target), Some(ResultKind::Critique)) => {
+            let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
+            list(&ledger.to_recheck(&key.agent_id, target), told)
+        }
+        (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
+            let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
+            list(&ledger.to_answer(&key.agent_id), told)
+        }
+        _ => return PointList::default(),
+    };
+    if listed.points.is_empty() { PointList::default() } else { listed }
 }
 
-impl ListedPoints {
-    /// The points that `step` shows: a critic rechecks them, an author answers them, the judge gets the open ones.
-    pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
-        let key = &step.key;
-        let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
-        let listed = match (&step.answer, &key.target_agent_id, yields) {
-            (OutputSpec::Challenge, ..) => {
-                let ledger = Ledger::of(debate);
-                let mut points = ledger.to_decide();
-                points.retain(|one| one.response().is_none());
-                Self::new(&points, told)
-            }
-            (OutputSpec::Solution(_), ..) => {
-                let ledger = Ledger::of(debate);
-                let points = ledger.to_rule(debate);
-                let is_answered = matches!(step.answer, OutputSpec::Solution(Authorship::Judge));
-                if let Some(draft) = debate.newest_draft().filter(|_| is_answered && step.shows == PromptContext::Draft)
-                {
-                    return Self::ruled(debate, &ledger, &draft);
-                }
-                Self::new(&points, to_judge)
-            }
-            (OutputSpec::FollowUp, ..) => {
-                let ledger = Ledger::of(debate);
-                Self::new(&ledger.objections.iter().collect::<Vec<_>>(), |one| with_names(debate, one))
-            }
-            (OutputSpec::Text, Some(target), Some(ResultKind::Critique)) => {
-                let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
-                Self::new(&ledger.to_recheck(&key.agent_id, target), told)
-            }
-            (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
-                let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, &step.inputs);
-                Self::new(&ledger.to_answer(&key.agent_id), told)
-            }
-            _ => return None,
-        };
-        (!listed.points.is_empty()).then_some(listed)
-    }
+/// The points ruled on in a draft, with their rulings, except those that the final text answers.
+fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> PointList {
+    let answered = answered_at_the_end(ledger, draft);
+    let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
+    let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
+    let is_meant = |one: &&Point| {
+        (one.is_undecided() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
+    };
+    let mut points: Vec<&Point> = ledger.objections.iter().filter(is_meant).collect();
+    let number = debate.text_numbers();
+    points.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
+    let shown = list(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
+    // A point that does not fit keeps its ruling.
+    let points: Vec<Point> = points.into_iter().cloned().collect();
+    if points.is_empty() { PointList::default() } else { PointList { points, ..shown } }
+}
 
-    /// The points ruled on in a draft, with their rulings, except those that the final text answers.
-    fn ruled(debate: &Debate, ledger: &Ledger, draft: &Draft<'_>) -> Option<Self> {
-        let answered = answered_at_the_end(ledger, draft);
-        let rulings = debate.draft.iter().flat_map(|draft| &draft.rulings);
-        let standing: BTreeMap<_, _> = rulings.map(|ruling| (&ruling.point, ruling)).collect();
-        let is_meant = |one: &&Point| {
-            (one.is_undecided() || standing.contains_key(&one.id)) && !answered.iter().any(|other| other.id == one.id)
-        };
-        let mut points: Vec<&Point> = ledger.objections.iter().filter(is_meant).collect();
-        let number = debate.text_numbers();
-        points.sort_by_key(|one| (one.draft, number(&one.target_id), one.point.severity));
-        let shown = Self::new(&points, |one| with_ruling(one, standing.get(&one.id).copied()));
-        // A point that does not fit keeps its ruling.
-        let points: Vec<Point> = points.into_iter().cloned().collect();
-        (!points.is_empty()).then_some(Self { points, ..shown })
+/// As many points as fit, preferring severe and new ones, in the given order.
+fn list(points: &[&Point], entry: impl Fn(&Point) -> String) -> PointList {
+    let mut by_weight: Vec<usize> = (0..points.len()).collect();
+    by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
+    let (mut room, mut kept) = (LIST, Vec::new());
+    for place in by_weight {
+        let entry = entry(points[place]);
+        let Some(left) = room.checked_sub(entry.chars().count()) else { break };
+        room = left;
+        kept.push((place, entry));
     }
-
-    /// As many points as fit, preferring severe and new ones, in the given order.
-    pub(super) fn new(points: &[&Point], entry: impl Fn(&Point) -> String) -> Self {
-        let mut by_weight: Vec<usize> = (0..points.len()).collect();
-        by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
-        let (mut room, mut kept) = (LIST, Vec::new());
-        for place in by_weight {
-            let entry = entry(points[place]);
-            let Some(left) = room.checked_sub(entry.chars().count()) else { break };
-            room = left;
-            kept.push((place, entry));
-        }
-        kept.sort_unstable_by_key(|(place, _)| *place);
-        let left_out = points.len() - kept.len();
-        let entries = kept.iter().map(|(_, entry)| entry.clone());
-        let more = (left_out > 0).then(|| format!("And {left_out} more, which are older or weigh less."));
-        let text = entries.chain(more).collect::<Vec<_>>().join("\n");
-        let room = if left_out > 0 { room } else { 0 };
-        Self { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect(), room }
-    }
+    kept.sort_unstable_by_key(|(place, _)| *place);
+    let left_out = points.len() - kept.len();
+    let entries = kept.iter().map(|(_, entry)| entry.clone());
+    let more = (left_out > 0).then(|| format!("And {left_out} more, which are older or weigh less."));
+    let text = entries.chain(more).collect::<Vec<_>>().join("\n");
+    let room = if left_out > 0 { room } else { 0 };
+    PointList { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect(), room }
 }
 
 /// A verbatim point and its history, a line for each event.
@@ -209,66 +193,31 @@ fn said(remark: &Remark) -> Option<String> {
         RemarkKind::Checked(found) => format!("check: {}", found.name()),
         RemarkKind::Opinion(stance) => format!("reader: {}", stance.name()),
     };
+    Some(format!("{} {what}{}", remark.at, section_and_reason(remark)))
+}
+
+fn section_and_reason(remark: &Remark) -> String {
     let section = remark.section().map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
     let reason = remark.reason().map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
-    Some(format!("{} {what}{section}{reason}", remark.at))
+    section + &reason
 }
 
-/// A draft, and lists of points about it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct DraftTexts {
-    text: String,
-    assessment: String,
-    lens: Option<Lens>,
-    /// Accepted points that a checker should find, or did not find.
-    pub(super) accepted: ListedPoints,
-    points: String,
-    may_rethink: bool,
-}
-
-impl DraftTexts {
-    /// The newest draft as `step` shows it.
-    pub(super) fn of(debate: &Debate, step: &Step) -> Option<Self> {
-        let draft = debate.newest_draft()?;
-        let text = draft.text.without_answers().into_owned();
-        let assessment = debate.draft.as_ref().map(assessment).unwrap_or_default();
-        let shown = Self { text, assessment, ..Self::default() };
-        if let OutputSpec::Check(lens) = step.answer {
-            let accepted = if lens == Lens::Requirements { accepted(debate) } else { ListedPoints::default() };
-            return Some(Self { lens: Some(lens), accepted, ..shown });
-        }
-        if matches!(step.answer, OutputSpec::Amendment | OutputSpec::Solution(_)) {
-            let ledger = Ledger::of(debate);
-            return Some(Self {
-                points: points(&ledger, &draft),
-                accepted: not_found(&ledger, &draft),
-                may_rethink: step.delivery == Delivery::DraftIfRethought,
-                ..shown
-            });
-        }
-        Some(shown)
+/// The newest draft as `step` shows it.
+pub(super) fn checked_draft(debate: &Debate, step: &Step) -> Option<CheckedDraft> {
+    let draft = debate.newest_draft()?;
+    let text = draft.text.without_answers().into_owned();
+    let assessment = debate.draft.as_ref().map(assessment).unwrap_or_default();
+    let shown = CheckedDraft { text, assessment, ..CheckedDraft::default() };
+    if let OutputSpec::Check(lens) = step.answer {
+        let accepted = if lens == Lens::Requirements { accepted(debate) } else { PointList::default() };
+        return Some(CheckedDraft { lens: lens.name(), accepted, ..shown });
     }
-
-    pub(super) fn length(&self) -> usize {
-        [&self.text, &self.assessment, &self.accepted.text, &self.points].into_iter().map(|text| length(text)).sum()
+    if !matches!(step.answer, OutputSpec::Amendment | OutputSpec::Solution(_)) {
+        return Some(shown);
     }
-
-    /// The characters missing for accepted points that the list left out.
-    pub(super) fn room(&self) -> usize {
-        self.accepted.room
-    }
-
-    /// The draft as shown in a prompt.
-    pub(super) fn shown(&self) -> CheckedDraft<'_> {
-        CheckedDraft {
-            text: &self.text,
-            assessment: Some(&*self.assessment).filter(|list| !list.is_empty()),
-            lens: self.lens.map_or("", Lens::name),
-            accepted: Some(&*self.accepted.text).filter(|list| !list.is_empty()),
-            points: Some(&*self.points).filter(|list| !list.is_empty()),
-            may_rethink: self.may_rethink,
-        }
-    }
+    let ledger = Ledger::of(debate);
+    let may_rethink = step.delivery == Delivery::DraftIfRethought;
+    Some(CheckedDraft { points: points(&ledger, &draft), accepted: not_found(&ledger, &draft), may_rethink, ..shown })
 }
 
 /// The draft's assessment as lists.
@@ -293,16 +242,12 @@ fn assessment(draft: &Solution) -> String {
 }
 
 /// The accepted points of the debate in full, each with its author's changes.
-fn accepted(debate: &Debate) -> ListedPoints {
+fn accepted(debate: &Debate) -> PointList {
     let ledger = Ledger::of(debate);
-    ListedPoints::new(&ledger.to_verify(debate), |one| {
-        let answer = one.answer();
-        let section = answer.and_then(Remark::section);
-        let section = section.map(|section| format!(" ({})", single_spaced(section))).unwrap_or_default();
-        let reason = answer.and_then(Remark::reason);
-        let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
+    list(&ledger.to_verify(debate), |one| {
+        let said = one.answer().map(section_and_reason).unwrap_or_default();
         let response = one.response().map_or("unanswered", Response::name);
-        format!("- {} {} - {response}{section}{reason}", one.number(), whole(&one.point))
+        format!("- {} {} - {response}{said}", one.number(), whole(&one.point))
     })
 }
 
@@ -315,12 +260,12 @@ fn points(ledger: &Ledger, draft: &Draft<'_>) -> String {
 }
 
 /// The accepted points that the check did not find in the draft, each with the checker's remark.
-fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> ListedPoints {
+fn not_found(ledger: &Ledger, draft: &Draft<'_>) -> PointList {
     let readings = draft.checks.iter().filter_map(|one| one.reading.as_ref());
     let missing = readings.flat_map(|reading| &reading.verifications).filter(|one| one.verdict == Found::NotFound);
     let missing: BTreeMap<&PointId, &Statement<Found>> = missing.map(|one| (&one.point, one)).collect();
     let points: Vec<_> = ledger.objections.iter().filter(|one| missing.contains_key(&one.id)).collect();
-    ListedPoints::new(&points, |one| {
+    list(&points, |one| {
         let reason = missing.get(&one.id).and_then(|missing| missing.reason.as_deref());
         let reason = reason.map(|reason| format!(": {}", single_spaced(reason))).unwrap_or_default();
         format!("- {} {} - not found{reason}", one.number(), whole(&one.point))

@@ -1,7 +1,6 @@
 //! JSON answers: their schemas and parsers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,11 +8,12 @@ use serde_json::json;
 
 use dialectic_llm::AnswerSchema;
 use dialectic_record::debate::{Advice, AgentId, Decision, Judgement};
+use dialectic_record::prompt::Label;
 
 use super::answer::unfit;
-use super::labels::chosen;
+use super::labels::{author, chosen, reveal_debaters};
 use super::written::{percentage, percentage_if_any};
-use super::{AnswerError, Labels, read_json};
+use super::{AnswerError, read_json};
 
 /// An agent's questions. Their ids are ignored, since they are unique only within one answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -43,10 +43,6 @@ struct QuestionSchema {
 }
 
 impl Questions {
-    pub(super) fn schema() -> AnswerSchema {
-        AnswerSchema::of::<Self>("questions")
-    }
-
     /// The texts of the questions, without blank ones.
     pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
         let questions: Self = read_json(text)?;
@@ -70,10 +66,6 @@ pub(super) struct RoundScore {
 }
 
 impl RoundScore {
-    pub(super) fn schema() -> AnswerSchema {
-        AnswerSchema::of::<Self>("evaluation")
-    }
-
     pub(super) fn read(text: &str) -> Result<f64, AnswerError> {
         Ok(read_json::<Self>(text)?.confidence)
     }
@@ -104,22 +96,18 @@ pub struct Cast<T> {
 const LONG_REASON: u64 = 8000;
 
 impl Ballot {
-    pub(super) fn schema() -> AnswerSchema {
-        AnswerSchema::of::<Self>("ballot")
-    }
-
     /// The schema of a ballot for one of `words`.
     pub(super) fn schema_of(words: &[&str]) -> AnswerSchema {
-        let mut answer = Self::schema();
+        let mut answer = AnswerSchema::of::<Self>("ballot");
         answer.schema["properties"]["choice"] = json!({ "type": "string", "enum": words });
         answer.schema["properties"]["reason"]["maxLength"] = json!(LONG_REASON);
         answer
     }
 
     /// Parses the choice of a text by its label.
-    pub(super) fn read(text: &str, labels: &Labels) -> Result<Cast<AgentId>, AnswerError> {
+    pub(super) fn read(text: &str, labels: &[Label]) -> Result<Cast<AgentId>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
-        Ok(Cast { choice: labels.author(&choice)?.clone(), confidence, reason })
+        Ok(Cast { choice: author(labels, &choice)?.clone(), confidence, reason })
     }
 
     /// Parses the choice of a word.
@@ -176,9 +164,9 @@ struct DebaterScore {
 const NOBODY: &str = "none";
 
 impl RawJudgement {
-    pub(super) fn schema(labels: &Labels, criteria: &[&str]) -> AnswerSchema {
+    pub(super) fn schema(labels: &[Label], criteria: &[String]) -> AnswerSchema {
         let mut answer = AnswerSchema::of::<Self>("judgement");
-        let debaters: Vec<&str> = labels.iter().map(|(label, _)| label).collect();
+        let debaters: Vec<&str> = labels.iter().map(|label| label.word.as_str()).collect();
         let winners: Vec<&str> = debaters.iter().copied().chain([NOBODY]).collect();
         let properties = &mut answer.schema["properties"];
         properties["criteria"]["items"]["properties"]["name"] = json!({ "type": "string", "enum": criteria });
@@ -189,33 +177,32 @@ impl RawJudgement {
 
     /// Every debater needs one score. Only statements on `asked` criteria count; missing ones are noted. The winner
     /// follows from the scores, regardless of the stated one, so that the record cannot contradict itself.
-    pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
+    pub(super) fn read(text: &str, labels: &[Label], asked: &[String], pass: u8) -> Result<Judgement, AnswerError> {
         let Self { criteria: assessed, scores: given, reasoning, adopt_if, reject_if, measure, winner: _ } =
             read_json(text)?;
         let mut scores = BTreeMap::new();
         for DebaterScore { debater, score } in &given {
-            if scores.insert(labels.author(debater)?.clone(), *score).is_some() {
+            if scores.insert(author(labels, debater)?.clone(), *score).is_some() {
                 return Err(unfit(format!("`scores` lists debater {debater} twice")));
             }
         }
         let mut criteria = BTreeMap::new();
         for RawCriterion { name, assessment } in &assessed {
             let Some(known) = asked.iter().find(|known| known.eq_ignore_ascii_case(name.trim())) else { continue };
-            if criteria.insert((*known).to_owned(), assessment.as_str()).is_some() {
+            if criteria.insert(known.clone(), assessment.as_str()).is_some() {
                 return Err(unfit(format!("`criteria` has {known} twice")));
             }
         }
-        if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
-            return Err(unfit(format!("`scores` lacks debater {label}")));
+        if let Some(label) = labels.iter().find(|label| !scores.contains_key(&label.author)) {
+            return Err(unfit(format!("`scores` lacks debater {}", label.word)));
         }
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
-        let named = |text: &str| labels.reveal_debaters(text.trim());
+        let named = |text: &str| reveal_debaters(labels, text.trim());
         let advice = |text: &str| Some(named(text)).filter(|text| !text.is_empty());
         let advice = Advice { adopt_if: advice(&adopt_if), reject_if: advice(&reject_if), measure: advice(&measure) };
-        let lacking = asked.iter().filter(|known| !criteria.contains_key(**known)).map(|known| (*known).to_owned());
-        let lacking = lacking.collect();
+        let lacking = asked.iter().filter(|known| !criteria.contains_key(*known)).cloned().collect();
         let criteria = criteria.into_iter().map(|(name, assessment)| (name, named(assessment))).collect();
         let reasoning = named(&reasoning);
         let (by_criterion, missing) = (BTreeMap::new(), BTreeMap::new());
@@ -280,7 +267,7 @@ struct RulingSchema {
 }
 
 /// The schema of a separate assessment, with the base of an amended text, and rulings if there are open points.
-pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema> {
+pub(super) fn assessment(is_amended: bool, has_points: bool) -> AnswerSchema {
     let mut answer = AnswerSchema::of::<AssessmentSchema>(if is_amended { "merge_assessment" } else { "assessment" });
     if let Some(properties) = answer.schema["properties"].as_object_mut() {
         for (key, _) in [("base", is_amended), ("rulings", has_points)].into_iter().filter(|(_, is_asked)| !is_asked) {
@@ -289,7 +276,7 @@ pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema
         let names: Vec<String> = properties.keys().cloned().collect();
         answer.schema["required"] = json!(names);
     }
-    Arc::new(answer)
+    answer
 }
 
 #[cfg(test)]
@@ -301,7 +288,7 @@ mod tests {
         let mut agents = dialectic_record::debate::defaults::agents();
         agents.truncate(2);
         (agents[0].id, agents[1].id) = (AgentId::new("ann"), AgentId::new("bob"));
-        let labels = Labels::of_debaters(&agents);
+        let labels = super::super::labels::of_debaters(&agents);
         let read = |scores: &[(&str, u32)], criteria: &[&str]| {
             let scores = scores.iter().map(|(debater, score)| json!({"debater": debater, "score": score}));
             let criteria = criteria.iter().map(|name| json!({"name": name, "assessment": format!("{name} of Indigo")}));
@@ -309,7 +296,8 @@ mod tests {
                 "scores": scores.collect::<Vec<_>>(), "criteria": criteria.collect::<Vec<_>>(), "reasoning": "",
                 "winner": "Indigo", "adoptIf": "Indigo is right.", "measure": " ",
             });
-            RawJudgement::read(&answer.to_string(), &labels, &["logic", "charm"], 1).map_err(|error| error.to_string())
+            RawJudgement::read(&answer.to_string(), &labels, &["logic", "charm"].map(str::to_owned), 1)
+                .map_err(|error| error.to_string())
         };
         let both = [("Indigo", 10), ("Amber", 20)];
         let judgement = read(&both, &["Logic", "charm ", "vibes"]).unwrap();

@@ -1,7 +1,6 @@
 //! The findings of a review as prompts list them, and the judge's rulings on them.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,37 +13,30 @@ use dialectic_record::debate::{
     AgentId, Debate, Decision, FindingDecision, FindingRuling, Point, RaisedPoint, Remark, Report, Response, Ruling,
     Severity, Solution, Statement, clean_title, describe_review,
 };
+use dialectic_record::prompt::{PointList, Values};
 use dialectic_record::protocol::{OutputSpec, Step};
 
 use super::answer::unfit;
+use super::texts::length;
 use super::{AnswerError, Assessment, read_json};
 
-/// The findings that a step shows.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ListedFindings {
-    /// The findings as the prompt shows them.
-    pub(super) text: String,
-    /// The numbers that can be named.
-    pub(super) numbers: Vec<String>,
-}
-
-impl ListedFindings {
-    /// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
-    pub(super) fn of(debate: &Debate, step: &Step) -> Self {
-        let is_ruling = step.answer == OutputSpec::FindingRulings;
-        let author = step.key.target_agent_id.as_ref();
-        let reports = match author {
-            _ if is_ruling => debate.reports(),
-            Some(author) => debate.findings_of(author, step.key.round).unwrap_or_default(),
-            None => Vec::new(),
-        };
-        let shown = |report: &Report| {
-            let opinions = report.opinions.iter().filter(|_| is_ruling).map(|one| opinion(debate, one));
-            item(&report.number, &report.finding) + &opinions.collect::<String>()
-        };
-        let text = reports.iter().map(shown).collect();
-        Self { text, numbers: reports.into_iter().map(|report| report.number).collect() }
-    }
+/// The judge sees all findings with the opinions on them; a reader sees the findings of one other reader.
+pub(super) fn show_findings(values: &mut Values<'_>, debate: &Debate, step: &Step) {
+    let is_ruling = step.answer == OutputSpec::FindingRulings;
+    let author = step.key.target_agent_id.as_ref();
+    let reports = match author {
+        _ if is_ruling => debate.reports(),
+        Some(author) => debate.findings_of(author, step.key.round).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let shown = |report: &Report| {
+        let opinions = report.opinions.iter().filter(|_| is_ruling).map(|one| opinion(debate, one));
+        item(&report.number, &report.finding) + &opinions.collect::<String>()
+    };
+    let text: String = reports.iter().map(shown).collect();
+    values.length = length(&text);
+    values.listing.points = PointList { text: text.trim_end().to_owned(), ..PointList::default() };
+    values.listing.findings = reports.into_iter().map(|report| report.number).collect();
 }
 
 fn item(number: &str, finding: &RaisedPoint) -> String {
@@ -93,13 +85,13 @@ struct RawRuling {
 }
 
 impl RawRulings {
-    pub(super) fn schema() -> Arc<AnswerSchema> {
+    pub(super) fn schema() -> AnswerSchema {
         let mut answer = AnswerSchema::of::<Self>("rulings");
         let names = |names: Vec<&str>| json!({ "type": "string", "enum": names });
         let properties = &mut answer.schema["properties"]["rulings"]["items"]["properties"];
         properties["decision"] = names(FindingDecision::ALL.iter().map(|one| one.name()).collect());
         properties["severity"] = names(Severity::ALL.iter().map(|one| one.name()).collect());
-        Arc::new(answer)
+        answer
     }
 
     /// At least one ruling must name one of these findings and a decision; of several rulings on a finding, the last

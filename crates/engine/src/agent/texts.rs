@@ -2,7 +2,6 @@
 //! ones as their points, or all cut to one length.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dialectic_base::figures::thousands;
@@ -11,10 +10,10 @@ use dialectic_record::debate::{
     AgentId, AgentSettings, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position,
     ResultKind, Round, Summary,
 };
-use dialectic_record::prompt::{Authored, OwnRound, TitledText};
+use dialectic_record::prompt::{Authored, Label, OwnRound, Titled};
 use dialectic_record::protocol::side;
 
-use super::labels::{DEBATER, Labels, TEXT};
+use super::labels::{DEBATER, TEXT, hide, word_for};
 
 /// Longer critiques of the final round are reduced to their points.
 const LONGEST_CRITIQUE: usize = 3000;
@@ -91,18 +90,10 @@ fn open_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> impl Doub
     debate.rounds.iter().filter(move |one| (covered..round).contains(&one.round_number))
 }
 
-/// An agent's own texts from the finished rounds that its newest summary does not cover. `numbers` are all authors'
-/// numbers.
-pub(super) fn own_rounds<'a>(
-    debate: &'a Debate,
-    agent: &AgentId,
-    round: u32,
-    numbers: &'a BTreeMap<AgentId, String>,
-) -> Vec<OwnRound<'a>> {
-    let authored = |one: &'a Contribution| Authored {
-        author: numbers.get(&one.agent_id).map_or(one.agent_id.as_str(), String::as_str),
-        text: &one.content,
-    };
+/// An agent's own texts from the finished rounds that its newest summary does not cover.
+pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<OwnRound<'a>> {
+    let authored =
+        |one: &'a Contribution| Authored { author: number(debate, &one.agent_id), text: Cow::Borrowed(&one.content) };
     let rounds = open_rounds(debate, agent, round).enumerate().map(|(index, one)| {
         let mut part = OwnRound { proposal: None, critiques: Vec::new(), refinement: None };
         for contribution in one.contributions.iter().filter(|one| debate.is_own_text(one, agent)) {
@@ -126,14 +117,14 @@ pub(super) fn own_rounds<'a>(
 }
 
 /// An agent's history in the finished rounds that its newest summary does not cover, newest first, if the settings
-/// include it; and its maximum length.
-pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> (Vec<Titled<'a>>, usize) {
+/// include it.
+pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> Vec<Titled<'a>> {
+    if !wants_histories(debate) {
+        return Vec::new();
+    }
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);
     let limit = settings.map_or(DebateSettings::DEFAULT_HISTORY_LIMIT, |settings| settings.history_limit);
-    if settings.is_some_and(|settings| !settings.include_full_history) {
-        return (Vec::new(), limit);
-    }
-    (open_rounds(debate, agent, round).rev().flat_map(|one| concerning(debate, one, agent)).collect(), limit)
+    bounded(open_rounds(debate, agent, round).rev().flat_map(|one| concerning(debate, one, agent)).collect(), limit)
 }
 
 /// An agent's part in a round: its final text, critiques of it, its critiques of others, and its first text.
@@ -192,10 +183,10 @@ pub(super) fn speeches(debate: &Debate) -> Vec<Titled<'_>> {
 
 /// All speeches with labels instead of names. Successive speeches keep their order, since later ones answer earlier
 /// ones; simultaneous ones are ordered by label.
-pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &Labels) -> Vec<Titled<'a>> {
-    let place = |id: &AgentId| labels.iter().position(|(_, known)| known == id).unwrap_or(usize::MAX);
+pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &[Label]) -> Vec<Titled<'a>> {
+    let place = |id: &AgentId| labels.iter().position(|label| label.author == *id).unwrap_or(usize::MAX);
     let name = |id: &AgentId| {
-        let label = labels.label(id).map_or_else(|| id.to_string(), |label| format!("{DEBATER} {label}"));
+        let label = word_for(labels, id).map_or_else(|| id.to_string(), |label| format!("{DEBATER} {label}"));
         label + side_of(debate, id)
     };
     let mut all = Vec::new();
@@ -207,7 +198,7 @@ pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, labels: &Labels) -> V
         });
         all.extend(texts.into_iter().map(|one| {
             let title = format!("Round {}: {}", round.round_number, speech_title(debate, one, name));
-            Titled::new(title, labels.hide(&one.content))
+            Titled::new(title, hide(labels, &one.content))
         }));
     }
     all
@@ -314,20 +305,6 @@ pub(super) fn wants_histories(debate: &Debate) -> bool {
     debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history)
 }
 
-/// The length in characters of the last round and all earlier texts in the judge's prompt.
-pub(super) fn whole_length(debate: &Debate) -> usize {
-    let histories = wants_histories(debate);
-    let earlier = if let Some(summary) = &debate.judge_summary {
-        length(&summary.summary)
-    } else if histories {
-        let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
-        total(&earlier_texts(debate, Earlier::Whole)).min(limit)
-    } else {
-        0
-    };
-    total(&final_texts(debate, histories)) + earlier
-}
-
 /// The characters shown of a text that is only mentioned.
 const SKETCH: usize = 120;
 /// The maximum number of texts that are mentioned; older ones are only counted, or the cost would grow with the square
@@ -335,23 +312,6 @@ const SKETCH: usize = 120;
 const MOST_LINES: usize = 40;
 /// The title of mentioned texts.
 const OVERVIEW: &str = "Older texts, one line each";
-
-/// A text with a title.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Titled<'a> {
-    pub(super) title: String,
-    pub(super) text: Cow<'a, str>,
-}
-
-impl<'a> Titled<'a> {
-    pub(super) fn new(title: impl Into<String>, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { title: title.into(), text: text.into() }
-    }
-
-    pub(super) fn entry(&self) -> TitledText<'_> {
-        TitledText { title: &self.title, text: &self.text }
-    }
-}
 
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()

@@ -8,10 +8,12 @@ use serde_json::{Map, Value};
 use dialectic_record::debate::{
     ASSESSMENT, AgentId, PartlyFulfilled, Point, Ruling, Solution, clean_title, limited_confidence,
 };
+use dialectic_record::prompt::Label;
 
+use super::AnswerError;
 use super::answer::{MOST_CANDIDATES, object, object_length};
+use super::labels::author;
 use super::rulings::{RawPointRuling, under_the_solution, unmet};
-use super::{AnswerError, Labels};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
@@ -453,20 +455,20 @@ impl Written {
     pub fn into_amended_solution(
         self,
         judge: &AgentId,
-        labels: &Labels,
+        labels: &[Label],
         listed: &[Point],
         standing: &[Ruling],
     ) -> Solution {
-        let base = self.assessment.base.as_deref().and_then(|label| labels.author(label).ok().cloned());
+        let base = self.assessment.base.as_deref().and_then(|label| author(labels, label).ok().cloned());
         let mut solution = self.into_solution(judge, listed, standing);
         if !solution.description.ends_with("\n\n") {
             solution.description.push_str("\n\n");
         }
         solution.description.push_str(CANDIDATES);
-        for (label, author) in labels.iter() {
+        for Label { word, author, .. } in labels {
             let is_base = if base.as_ref() == Some(author) { " (the base)" } else { "" };
             // Writing to a string cannot fail.
-            let _ = writeln!(solution.description, "- Text {label}: {author}{is_base}");
+            let _ = writeln!(solution.description, "- Text {word}: {author}{is_base}");
         }
         solution.description.push('\n');
         Solution { base, ..solution }

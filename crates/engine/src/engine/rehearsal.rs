@@ -247,7 +247,7 @@ impl<'a> Rehearsal<'a> {
             ];
             self.foresee(step, stage, request_bytes(&call.request) + room, true, false);
         }
-        Ok(call.listed)
+        Ok(call.listing.points.points)
     }
 
     /// The event of a call that is answered with filler.

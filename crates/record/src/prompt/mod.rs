@@ -40,20 +40,16 @@ use step::{SYSTEM, TEMPLATES, USER};
 
 pub use role::{Role, RoleError};
 pub use step::{
-    ASSESS, AnsweredQuestion, Asker, Assess, Authored, BEGINNING, Beginning, Candidate, CheckedDraft,
-    EVALUATOR_CLARIFICATIONS, EvaluatorValues, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, MaterialPart,
-    OPINIONS_AGAIN, OWN_HISTORY, OwnHistory, OwnRound, PLAIN_CLARIFICATIONS, POINTS_AGAIN, Prompt, SECOND_CHANCE,
-    SOLUTION_AGAIN, SOLUTION_PLACEHOLDER, TitledText, Values, evaluator_system, evaluator_user, pairwise_checklist,
-    pairwise_ruling, pairwise_system,
+    ASSESS, AnsweredQuestion, Asker, Assess, Authored, BEGINNING, Beginning, CheckedDraft, EVALUATOR_CLARIFICATIONS,
+    EvaluatorValues, FINDINGS_AGAIN, Focus, FocusedRole, HISTORY, Label, Listing, MaterialPart, OPINIONS_AGAIN,
+    OWN_HISTORY, OwnRound, PLAIN_CLARIFICATIONS, POINTS_AGAIN, PointList, Prompt, SECOND_CHANCE, SOLUTION_AGAIN,
+    SOLUTION_PLACEHOLDER, Titled, Values, evaluator_system, evaluator_user, pairwise_checklist, pairwise_ruling,
+    pairwise_system,
 };
 
 /// A request's prompt: the shared beginning, the history if any, and the call's body, separated by blank lines.
 pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
-    match history {
-        Some(history) => [beginning, history, body].join("\n\n"),
-        None => [beginning, body].join("\n\n"),
-    }
-    .into()
+    [Some(beginning), history, Some(body)].into_iter().flatten().collect::<Vec<_>>().join("\n\n").into()
 }
 
 /// Texts that templates import and system texts include; they are not templates themselves.

@@ -1,13 +1,14 @@
 //! The prompts of calls and of evaluators, and the values that they show.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use minijinja::Environment;
 use minijinja::value::Serde;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::debate::{Attachment, Clarification};
+use crate::debate::{AgentId, Attachment, CallKey, Clarification, Point};
 use dialectic_base::markdown::fenced;
 
 use super::{PromptError, environment};
@@ -39,53 +40,101 @@ pub enum Focus {
     Clarify,
 }
 
-/// The possible contents of a prompt. Values that do not apply are empty.
-#[derive(Debug, Clone, Serialize)]
+/// What a call shows. A template reads the fields that it needs; those that do not apply are empty.
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Values<'a> {
     /// The called agent's role.
     pub role: FocusedRole<'a>,
     /// The available texts of the step's inputs, in order. Critiques only if their points are not listed.
     pub inputs: Vec<Authored<'a>>,
-    /// The same texts without authors, shuffled.
-    pub candidates: Vec<Candidate<'a>>,
+    /// The same texts without authors, shuffled, under their numbers.
+    #[serde(serialize_with = "labelled")]
+    pub candidates: Vec<Titled<'a>>,
     /// The agent's own newest summary.
     pub own_summary: Option<&'a str>,
     /// The agent's own part of the finished rounds.
     pub rounds: Vec<OwnRound<'a>>,
     /// Texts under their own headings: a transcript, earlier rounds.
-    pub entries: Vec<TitledText<'a>>,
+    pub entries: Vec<Titled<'a>>,
     /// The texts of the whole debate in parts.
     pub material: Vec<MaterialPart<'a>>,
-    /// Critics' points as a numbered list: for a critic those to recheck, for an author those to answer, for the judge
-    /// the open ones. `None` without any.
-    pub points: Option<&'a str>,
     /// Points accepted in the last round whose changes were not verified.
-    pub claims: Option<&'a str>,
+    pub claims: String,
     /// Reviewers' remarks that reject whole approaches.
-    pub approaches: Option<&'a str>,
+    pub approaches: String,
     /// A draft of the answer to check or rewrite.
-    pub draft: Option<CheckedDraft<'a>>,
+    pub draft: Option<CheckedDraft>,
     /// The user's question about the finished debate.
     pub question: Option<&'a str>,
     /// The disputed matters.
-    pub dispute: Option<&'a str>,
-    /// The decisions of the texts, each wording once.
-    pub decisions: Vec<&'a str>,
-    /// The major requirements found in the problem, if decisions are shown.
-    pub requirements: Vec<String>,
+    pub dispute: Option<String>,
+    #[serde(flatten)]
+    pub listing: Listing,
     /// The number of the text on which a solution is built.
-    pub base: Option<&'a str>,
+    pub base: Option<String>,
     /// The agent's side: `for`, `against` or `neutral`.
     pub side: &'static str,
     /// The display name of the call's target.
     pub target: Option<&'a str>,
-    /// The labels of the debaters who are judged.
-    pub debaters: Vec<&'a str>,
-    /// The judge's criteria.
-    pub criteria: Vec<&'a str>,
     pub max_questions: u32,
     /// The maximum number of words in a summary.
     pub max_words: usize,
+    /// The characters of the debate's texts that it shows without shortening.
+    #[serde(skip)]
+    pub length: usize,
+}
+
+/// What an answer names by the label or number that its prompt gave it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Listing {
+    /// The authors of the candidates, or the debaters who are judged.
+    #[serde(rename = "debaters")]
+    pub labels: Vec<Label>,
+    /// Critics' points: for a critic those to recheck, for an author those to answer, for the judge the open ones. Or
+    /// findings.
+    pub points: PointList,
+    /// The numbers of the findings.
+    #[serde(skip)]
+    pub findings: Vec<String>,
+    /// The decisions of the texts, each wording once.
+    pub decisions: Vec<String>,
+    /// The major requirements found in the problem, if decisions are shown.
+    pub requirements: Vec<String>,
+    /// The judge's criteria.
+    pub criteria: Vec<String>,
+    /// The calls whose texts are numbered in order.
+    #[serde(skip)]
+    pub numbered: Vec<CallKey>,
+}
+
+/// A label that hides an author's name.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct Label {
+    pub word: String,
+    #[serde(skip)]
+    pub author: AgentId,
+    #[serde(skip)]
+    pub name: String,
+}
+
+/// Points as a list, which templates read as its text.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(transparent)]
+pub struct PointList {
+    /// A line for each point, followed by its history.
+    pub text: String,
+    /// The points in the order of the lines.
+    #[serde(skip)]
+    pub points: Vec<Point>,
+    /// The characters missing for points that the list left out.
+    #[serde(skip)]
+    pub room: usize,
+}
+
+/// Candidates as templates read them, which call a title a label.
+fn labelled<S: Serializer>(candidates: &[Titled<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(candidates.iter().map(|one| BTreeMap::from([("label", &*one.title), ("text", &*one.text)])))
 }
 
 impl Prompt {
@@ -167,27 +216,19 @@ pub struct Beginning<'a> {
     /// The directory for file tools.
     pub context_dir: Option<&'a str>,
     /// The collected material.
-    pub gathered: &'a [TitledText<'a>],
+    pub gathered: &'a [Titled<'a>],
     /// The user's answered questions.
     pub clarifications: &'a [AnsweredQuestion<'a>],
-}
-
-/// The texts of an agent's own history, for a user's summary prompt with a placeholder.
-#[derive(Debug, Clone, Serialize)]
-pub struct OwnHistory<'a> {
-    /// The agent's own part of the finished rounds.
-    pub rounds: &'a [OwnRound<'a>],
-    /// The summary that the new one replaces.
-    pub own_summary: Option<&'a str>,
 }
 
 /// Body: assess a solution without an assessment. Answers are JSON with the keys of an assessment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Assess<'a> {
     /// The texts that it merges, if any.
-    pub candidates: &'a [Candidate<'a>],
+    #[serde(serialize_with = "labelled")]
+    pub candidates: &'a [Titled<'a>],
     /// The numbered open points, if any.
-    pub points: Option<&'a str>,
+    pub points: &'a str,
     /// Whether authors could answer them.
     pub answered: bool,
     pub solution: &'a str,
@@ -195,7 +236,7 @@ pub struct Assess<'a> {
 }
 
 /// The speaker and its focus in this phase.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct FocusedRole<'a> {
     pub title: &'a str,
     /// The role's concerns and way of thinking.
@@ -205,26 +246,25 @@ pub struct FocusedRole<'a> {
 }
 
 /// A text with its author's number.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Authored<'a> {
     /// The number of the author's own text in prompts.
-    pub author: &'a str,
-    pub text: &'a str,
+    pub author: String,
+    pub text: Cow<'a, str>,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct TitledText<'a> {
-    /// The title, one line.
-    pub title: &'a str,
-    pub text: &'a str,
+/// A text with a title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Titled<'a> {
+    /// One line.
+    pub title: String,
+    pub text: Cow<'a, str>,
 }
 
-/// A text to choose from.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Candidate<'a> {
-    /// The number in prompts.
-    pub label: &'a str,
-    pub text: &'a str,
+impl<'a> Titled<'a> {
+    pub fn new(title: impl Into<String>, text: impl Into<Cow<'a, str>>) -> Self {
+        Self { title: title.into(), text: text.into() }
+    }
 }
 
 /// An agent and its questions to the user.
@@ -255,22 +295,22 @@ pub struct OwnRound<'a> {
 #[derive(Debug, Clone, Serialize)]
 pub struct MaterialPart<'a> {
     /// The heading, such as `The final round`.
-    pub heading: &'a str,
-    pub entries: Vec<TitledText<'a>>,
+    pub heading: &'static str,
+    pub entries: Vec<Titled<'a>>,
 }
 
 /// A draft of the answer for its checkers and its author.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct CheckedDraft<'a> {
-    pub text: &'a str,
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CheckedDraft {
+    pub text: String,
     /// The information for the user that accompanies the text.
-    pub assessment: Option<&'a str>,
+    pub assessment: String,
     /// The lens of the check: `requirements`, `execute` or `facts`; empty for its author.
     pub lens: &'static str,
     /// For the first lens, the accepted points; for the author, those that the check did not find.
-    pub accepted: Option<&'a str>,
+    pub accepted: PointList,
     /// The numbered points of its checkers.
-    pub points: Option<&'a str>,
+    pub points: String,
     /// Whether its author may abandon its approach.
     pub may_rethink: bool,
 }

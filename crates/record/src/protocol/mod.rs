@@ -44,7 +44,7 @@ pub use questions::{ANSWER, CLARIFY, all_clear, answers, clarification, follow_u
 pub use review::REVIEW;
 pub use roundtable::ROUNDTABLE;
 pub use step::{Authorship, BudgetClass, Delivery, OutputSpec, PromptContext, Step};
-pub use verdict::{criteria, criteria_or};
+pub use verdict::criteria_or;
 
 /// The protocols of this program, the default one first.
 pub const PROTOCOLS: &[&Protocol] =

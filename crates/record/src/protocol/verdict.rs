@@ -26,11 +26,6 @@ pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clari
 /// Scores closer than this are equal, since means are inexact.
 pub(super) const EQUAL: f64 = 1e-9;
 
-/// The judge's criteria.
-pub fn criteria(settings: &Settings) -> Vec<&str> {
-    criteria_or(settings, &DEFAULT_CRITERIA)
-}
-
 /// The judge's criteria, or `default` without `judge.criteria`.
 pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
     match settings.judge.criteria.as_deref() {

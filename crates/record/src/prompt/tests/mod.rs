@@ -41,6 +41,10 @@ fn prompt(file: &str) -> &'static Prompt {
     prompts().into_iter().find(|prompt| prompt.file == file).unwrap()
 }
 
+fn label(word: &str) -> Label {
+    Label { word: word.to_owned(), author: word.into(), name: String::new() }
+}
+
 /// What a call shows, each text being what `text` makes of its name.
 struct Texts {
     named: Vec<String>,
@@ -68,13 +72,13 @@ impl Texts {
 
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
         let at = |place: usize| self.named[place].as_str();
-        let authored = |author, place| Authored { author, text: at(place) };
-        let entries =
-            vec![TitledText { title: "title-1, for", text: at(3) }, TitledText { title: "title-2", text: at(4) }];
+        let authored = |author: &str, place| Authored { author: author.to_owned(), text: at(place).into() };
+        let entries = vec![Titled::new("title-1, for", at(3)), Titled::new("title-2", at(4))];
+        let points = || PointList { text: self.points.clone(), ..PointList::default() };
         Values {
             role,
             inputs: vec![authored("author-1", 0), authored("author-2", 1), authored("author-3", 2)],
-            candidates: vec![Candidate { label: "AA", text: at(3) }, Candidate { label: "BB", text: at(4) }],
+            candidates: vec![Titled::new("AA", at(3)), Titled::new("BB", at(4))],
             own_summary: Some(&self.summary),
             rounds: vec![OwnRound {
                 proposal: Some(authored("author", 5)),
@@ -83,28 +87,32 @@ impl Texts {
             }],
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
-            points: Some(&self.points),
-            claims: Some("2.7 (Storage)"),
-            approaches: Some(&self.points),
+            claims: "2.7 (Storage)".to_owned(),
+            approaches: self.points.clone(),
             draft: Some(CheckedDraft {
-                text: &self.draft,
-                assessment: Some(&self.assessment),
+                text: self.draft.clone(),
+                assessment: self.assessment.clone(),
                 lens: "requirements",
-                accepted: Some(&self.points),
-                points: Some(&self.points),
+                accepted: points(),
+                points: self.points.clone(),
                 may_rethink: true,
             }),
             question: Some(&self.question),
-            dispute: Some(&self.dispute),
-            decisions: vec![at(3), at(4)],
-            requirements: vec!["requirement".to_owned()],
-            base: Some("AA"),
+            dispute: Some(self.dispute.clone()),
+            listing: Listing {
+                labels: ["A", "B"].map(label).into(),
+                points: points(),
+                decisions: [at(3), at(4)].map(str::to_owned).into(),
+                requirements: vec!["requirement".to_owned()],
+                criteria: vec!["logic".to_owned()],
+                ..Listing::default()
+            },
+            base: Some("AA".to_owned()),
             side: "for",
             target: Some("target"),
-            debaters: vec!["A", "B"],
-            criteria: vec!["logic"],
             max_questions: 9,
             max_words: 2345,
+            length: 0,
         }
     }
 }
@@ -128,6 +136,10 @@ fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 
+fn authored<'a>(author: &str, text: &'a str) -> Authored<'a> {
+    Authored { author: author.to_owned(), text: text.into() }
+}
+
 fn asked(id: &str, question: &str, answer: &str) -> Clarification {
     let [id, question, answer] = [id, question, answer].map(str::to_owned);
     Clarification { id, question, answer, answered_by: None, pass: None }
@@ -145,12 +157,12 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
     let groups = [Asker { agent: "asker", role: "role", items }];
     let attachments =
         [&Attachment { name: "notes.md".to_owned(), sha256: "abcd".to_owned(), text: (*attached).into(), part: None }];
-    let entries = vec![TitledText { title: "title-1", text: &first }, TitledText { title: "title-2", text: &second }];
-    let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
+    let entries = vec![Titled::new("title-1", &*first), Titled::new("title-2", &*second)];
+    let candidates = [Titled::new("AA", &*first), Titled::new("BB", &*second)];
     let own = [OwnRound {
-        proposal: Some(Authored { author: "author", text: &first }),
-        critiques: vec![Authored { author: "critic", text: &second }],
-        refinement: Some(Authored { author: "refiner", text: &solution }),
+        proposal: Some(authored("author", &first)),
+        critiques: vec![authored("critic", &second)],
+        refinement: Some(authored("refiner", &solution)),
     }];
     let fixed = [
         sample(
@@ -164,12 +176,12 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
             },
         ),
         sample(&HISTORY, &BTreeMap::from([("entries", &entries)])),
-        sample(&OWN_HISTORY, &OwnHistory { rounds: &own, own_summary: Some(&summary) }),
+        sample(&OWN_HISTORY, &serde_json::json!({ "rounds": own, "own_summary": summary })),
         sample(
             &ASSESS,
             &Assess {
                 candidates: &candidates,
-                points: Some(&points),
+                points: &points,
                 answered: true,
                 solution: &solution,
                 role: judge.focusing(Focus::None),
@@ -193,22 +205,18 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<PromptS
 
 /// The fixed templates with optional values, each without them.
 fn bare(role: &Role) -> Vec<PromptSample> {
-    let own = [OwnRound {
-        proposal: None,
-        critiques: vec![],
-        refinement: Some(Authored { author: "author", text: "refinement" }),
-    }];
+    let own = [OwnRound { proposal: None, critiques: vec![], refinement: Some(authored("author", "refinement")) }];
     vec![
         sample(
             &BEGINNING,
             &Beginning { problem: "problem", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] },
         ),
-        sample(&OWN_HISTORY, &OwnHistory { rounds: &own, own_summary: None }),
+        sample(&OWN_HISTORY, &serde_json::json!({ "rounds": own, "own_summary": null })),
         sample(
             &ASSESS,
             &Assess {
                 candidates: &[],
-                points: None,
+                points: "",
                 answered: true,
                 solution: "solution",
                 role: role.focusing(Focus::None),
@@ -307,7 +315,7 @@ fn absent_values_leave_no_heading_behind() {
     ] {
         let prompt = prompt(file);
         let all = texts.values(role.focusing(prompt.focus));
-        let values = Values { inputs: all.inputs[..1].to_vec(), own_summary: None, points: None, ..all };
+        let values = Values { inputs: all.inputs[..1].to_vec(), own_summary: None, listing: Listing::default(), ..all };
         assert_eq!(headings(&prompt.render(&values).unwrap()), expected, "{file}");
     }
 }
@@ -367,21 +375,21 @@ fn what_is_paid_on_every_call_stays_short() {
 
 #[test]
 fn critique_refinement_and_summary_begin_alike() {
-    let proposal = Authored { author: "b", text: "The proposal of b." };
-    let critiques = ["a", "c"].map(|author| Authored { author, text: "1. A point." });
+    let proposal = authored("b", "The proposal of b.");
+    let critiques = ["a", "c"].map(|author| authored(author, "1. A point."));
     let [mine, other] = ["security", "kiss"].map(|name| Role::built_in(name).unwrap());
     let texts = Texts::of(&str::to_owned);
     let render = |file: &str, role: &Role, inputs: Vec<Authored<'_>>, rounds: Vec<OwnRound<'_>>, own_summary| {
         let prompt = prompt(file);
         prompt.render(&Values { inputs, own_summary, rounds, ..texts.values(role.focusing(prompt.focus)) }).unwrap()
     };
-    let inputs = [proposal, critiques[0], critiques[1]].to_vec();
+    let inputs = [&[proposal.clone()][..], &critiques].concat();
     let refine = render("phases/refine.md", &mine, inputs, Vec::new(), Some("What b knows."));
-    let critique = render("phases/critique.md", &other, vec![proposal], Vec::new(), Some("What c knows."));
-    let shared = format!("# Text b\n\n{}\n\n", fenced("text", proposal.text));
+    let critique = render("phases/critique.md", &other, vec![proposal.clone()], Vec::new(), Some("What c knows."));
+    let shared = format!("# Text b\n\n{}\n\n", fenced("text", &proposal.text));
     assert!(refine.starts_with(&shared) && critique.starts_with(&shared));
 
-    let refinement = Some(Authored { author: "b", text: "Better." });
+    let refinement = Some(authored("b", "Better."));
     let round = OwnRound { proposal: Some(proposal), critiques: critiques.to_vec(), refinement };
     let summarize = render("phases/summarize.md", &mine, Vec::new(), vec![round], None);
     assert!(summarize.starts_with(&shared));
@@ -389,7 +397,7 @@ fn critique_refinement_and_summary_begin_alike() {
 
 #[test]
 fn prompts_begin_alike_with_and_without_history() {
-    let entries = [TitledText { title: "Proposal of a", text: "x" }];
+    let entries = [Titled::new("Proposal of a", "x")];
     let values = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] };
     let beginning = BEGINNING.render(&values).unwrap();
     let history = HISTORY.with("entries", &entries).unwrap();

@@ -58,7 +58,7 @@ proptest! {
         let role = Role::built_in("kiss").unwrap();
         let (texts, prompt) = (Texts::of(&str::to_owned), prompt("phases/critique.md"));
         let lines = |author: &str| {
-            let inputs = vec![Authored { author, text: "x" }];
+            let inputs = vec![authored(author, "x")];
             let values = Values { inputs, ..texts.values(role.focusing(prompt.focus)) };
             prompt.render(&values).unwrap().lines().count()
         };

@@ -1,6 +1,6 @@
 //! Who speaks when and hears what, and what a debate on a motion comes to.
 
-use super::super::motion::{criteria, debaters, side};
+use super::super::motion::{DEFAULT_CRITERIA, debaters, side};
 use super::super::*;
 use super::course::{Course, ScriptedReply, first, good, settings};
 use crate::debate::{AgentId, Contribution, Polls, Position, ResultKind, Status, StopReason};
@@ -327,11 +327,11 @@ fn what_failed_is_tried_again_when_the_debate_is_resumed() {
 #[test]
 fn criteria_are_the_judges_or_the_usual_ones() {
     let mut settings = settings(&OXFORD, 2, 2);
-    assert_eq!(criteria(&settings), ["logic", "evidence", "rebuttal", "clarity"]);
+    assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA), ["logic", "evidence", "rebuttal", "clarity"]);
     settings.judge.criteria = Some(Vec::new());
-    assert_eq!(criteria(&settings).len(), 4);
+    assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA).len(), 4);
     settings.judge.criteria = Some(vec!["charm".to_owned()]);
-    assert_eq!(criteria(&settings), ["charm"]);
+    assert_eq!(criteria_or(&settings, &DEFAULT_CRITERIA), ["charm"]);
 }
 
 /// A debate before an audience that votes so, `-` being a ballot that failed, before and after.
