@@ -1,5 +1,4 @@
-//! What the program says of each error besides its message: who caused it, which determines the exit code, and what the
-//! user can do.
+//! Advice for each error: its cause, which determines the exit code, and what the user can do.
 
 use rusqlite::ErrorCode;
 
@@ -29,7 +28,7 @@ use ErrorCategory::{Arguments, Busy, Configuration, General, Provider};
 
 type Advice = (ErrorCategory, Option<String>);
 
-const USE_A_NEWER_VERSION: &str = "use a version of the program at least as new as the one that wrote it";
+const USE_A_NEWER_VERSION: &str = "use the version of the program that wrote it, or a newer one";
 const CHECK_DEBATES: &str = "debates are saved in `debates` in the working directory: make sure that it is a \
                              directory and can be read and written";
 
@@ -37,7 +36,7 @@ fn advise(category: ErrorCategory, hint: impl Into<String>) -> Advice {
     (category, Some(hint.into()))
 }
 
-/// Errors whose message says all.
+/// Implements [`Diagnostic`] for errors that need no hint.
 macro_rules! without_hint {
     ($($error:ty => $category:ident,)+) => {
         $(impl Diagnostic for $error {
@@ -84,7 +83,7 @@ impl Diagnostic for ConfigError {
             Self::Missing(_) => "check the path, or write a file with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
-                "JSON has no comments; keys named `$comment` or `//` are ignored and can contain remarks"
+                "JSON has no comments; put remarks in keys named `$comment` or `//`, which are ignored"
             }
             Self::WrongType { expected, found, .. } if found == "a string" && expected == "a number" => {
                 "write the number without quotes"
@@ -106,7 +105,7 @@ impl Diagnostic for ConfigError {
 }
 
 impl Diagnostic for EvaluatorsError {
-    // The file of evaluators is an argument of the command.
+    // The evaluators' file is a command-line argument.
     fn advice(&self) -> Advice {
         match self {
             // The hints for a debate's configuration name commands that do not apply here.
@@ -135,7 +134,7 @@ impl Diagnostic for NoKey {
     fn advice(&self) -> Advice {
         let hint = format!(
             "set one of {} in the environment or a `.env` file; or rehearse with `--offline`, which needs no key; or run \
-             `dialectic init`. With the program `claude` or `codex`, `-m claude` and `-m codex` need no key either",
+             `dialectic init`. If `claude` or `codex` is installed, `-m claude` or `-m codex` needs no key",
             self.variables().join(", ")
         );
         advise(Configuration, hint)
@@ -202,9 +201,7 @@ impl Diagnostic for SpendingError {
                 "restore it from a backup, or delete it: spending of removed debates will no longer count",
             ),
             Self::Newer { .. } => advise(General, "use that version of the program, or a newer one"),
-            Self::Held(_) => {
-                advise(Busy, "try again; check whether another server, or a program that removes debates, hangs")
-            }
+            Self::Held(_) => advise(Busy, "try again; check whether another server or `dialectic rm` hangs"),
             Self::Unreadable { .. } | Self::Lock { .. } => {
                 advise(General, "make sure that it is a readable and writable file")
             }
@@ -232,7 +229,7 @@ impl Diagnostic for BudgetError {
             Self::Unpriced { .. } => advise(
                 Configuration,
                 "give each model a price under `prices` in the configuration (docs/configuration.md); a saved debate \
-                 has the prices of the configuration that you name",
+                 takes its prices from the configuration that you name",
             ),
             Self::Unbounded { .. } => advise(
                 Configuration,
@@ -241,10 +238,10 @@ impl Diagnostic for BudgetError {
             ),
             Self::TooLow(purchase) if purchase.limit.usd.is_some_and(|limit| limit < purchase.one_round.usd) => advise(
                 Arguments,
-                "a limit must cover the maximum cost of a round: raise it, use fewer agents, or cheaper models",
+                "the limit must cover the maximum cost of a round: raise it, or use fewer agents or cheaper models",
             ),
             Self::TooLow(_) => {
-                advise(Arguments, "a limit must cover the calls of a round: raise it, or use fewer agents")
+                advise(Arguments, "the limit must cover the calls of one round: raise it, or use fewer agents")
             }
         }
     }
@@ -288,7 +285,7 @@ impl Diagnostic for ProviderAccessError {
     fn advice(&self) -> Advice {
         let hint = match self {
             Self::Unknown(_) => Some(
-                "a saved debate's providers come from your own configuration: name the file that defines it (--config \
+                "a saved debate's providers come from your own configuration: name the file that defines this one (--config \
                  <path>), or trust it once (dialectic config trust <path>)"
                     .to_owned(),
             ),
@@ -338,9 +335,10 @@ impl Diagnostic for JournalError {
     fn advice(&self) -> Advice {
         match self {
             Self::Newer { .. } => advise(Arguments, USE_A_NEWER_VERSION),
-            Self::EndMissing { .. } => {
-                advise(Arguments, "restore the whole journal, or remove the state file to continue from the rest")
-            }
+            Self::EndMissing { .. } => advise(
+                Arguments,
+                "restore the whole journal, or remove the state file to continue from what is left of the journal",
+            ),
             Self::Line { .. } | Self::Altered { .. } | Self::End { .. } => advise(
                 Arguments,
                 "a damaged journal cannot be continued; `dialectic verify` shows which parts are intact",
@@ -400,7 +398,7 @@ impl Diagnostic for TraceConfigError {
                 "set {}=... in the environment or a `.env` file, or remove `trace` from the configuration",
                 variables.join("=... and ")
             ),
-            Self::Invalid { .. } => "see docs/automation.md for what each variable holds".to_owned(),
+            Self::Invalid { .. } => "docs/automation.md describes each variable".to_owned(),
         };
         advise(Configuration, hint)
     }
@@ -435,7 +433,9 @@ impl Diagnostic for PlanError {
             Self::Line { .. } | Self::Empty { .. } => {
                 advise(Arguments, "write it with `dialectic sweep plan`, and do not edit it: its ids are hashes")
             }
-            Self::Prompts { .. } => advise(Configuration, "run it with the program that planned it, or plan it again"),
+            Self::Prompts { .. } => {
+                advise(Configuration, "run it with the version of the program that planned it, or plan it again")
+            }
             Self::Unpacked { .. } => advise(General, "check permissions and free space"),
         }
     }
@@ -444,10 +444,10 @@ impl Diagnostic for PlanError {
 impl Diagnostic for StoreFault {
     fn advice(&self) -> Advice {
         if self.is_lasting() {
-            let hint = "make sure that it exists and that you may read and write there; its contents are kept";
+            let hint = "make sure that it exists and that you can read and write it; its contents are unchanged";
             advise(Configuration, hint)
         } else {
-            advise(Busy, "its contents are kept; run the same command again when the store works")
+            advise(Busy, "its contents are unchanged; run the same command again when the store works")
         }
     }
 }

@@ -43,36 +43,24 @@ impl std::error::Error for Box<dyn Diagnostic> {
 /// The exit code after an interrupt.
 pub const INTERRUPTED: u8 = 130;
 
-/// Why the program fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error of another module.
     #[error(transparent)]
     Diagnosed(Box<dyn Diagnostic>),
-    /// The debate was interrupted and saved.
     #[error("interrupted; the debate {0} is saved as paused")]
     Interrupted(DebateId),
-    /// The user declined.
     #[error("Nothing was started.")]
     Declined,
     /// Any other end with its own exit code.
     #[error("{said}")]
-    Coded {
-        code: u8,
-        said: String,
-        /// The advice for the user.
-        hint: Option<String>,
-    },
-    /// A file cannot be written.
+    Coded { code: u8, said: String, hint: Option<String> },
     #[error("cannot write {path}")]
     Output { path: PathBuf, source: std::io::Error },
-    /// A file already exists.
     #[error("{0} already exists")]
     Exists(PathBuf),
-    /// Standard output cannot be written.
     #[error("cannot write to standard output")]
     Stdout(#[source] std::io::Error),
-    /// Answers cannot be read.
     #[error("cannot read the answers from standard input")]
     Stdin(#[source] std::io::Error),
     /// The event stream is incomplete, which was already reported.
@@ -81,13 +69,11 @@ pub enum Error {
     /// Standard output was closed; nothing is reported.
     #[error("standard output was closed")]
     PipeClosed,
-    /// A detached run cannot be started.
     #[error("the debate cannot be detached")]
     Detach(#[source] std::io::Error),
     /// The child process has already reported its error.
     #[error("the debate did not start")]
     Said { code: u8 },
-    /// The runtime cannot be started.
     #[error("cannot start")]
     Runtime(#[source] std::io::Error),
 }
@@ -112,12 +98,12 @@ impl UserError {
         Self::of(ErrorCategory::Arguments, message)
     }
 
-    /// With advice for the user.
+    /// Adds advice for the user.
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// With the reason.
+    /// Adds the cause.
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }
@@ -148,15 +134,15 @@ impl<E: Diagnostic> From<E> for Error {
 }
 
 impl Error {
-    /// The user interrupted something, which had this end.
+    /// The user interrupted the program; `said` describes the outcome.
     pub fn stopped(said: impl Into<String>) -> Self {
         Self::Coded { code: INTERRUPTED, said: said.into(), hint: None }
     }
 
-    /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict` or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again later
-    /// (a server is unreachable, or another process or none runs the debate), 124 still running, 130 interrupted
-    /// (`docs/automation.md`).
+    /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under `--strict`
+    /// or in a review, 6 a review has findings under `--fail-on`, 7 the debate has questions, 75 try again later (a
+    /// server is unreachable, or the debate is paused, interrupted or running in another process), 124 still running,
+    /// 130 interrupted (`docs/automation.md`).
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),

@@ -5,17 +5,17 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
+//! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no debate logic |
 //! | [`change`] | a change to review, from git or a diff, none of which is trusted |
 //! | [`evaluation`] | scores the solutions of saved debates, or compares two of them |
-//! | [`sweep`] | sets of debates: plans, a store that many machines share, and what a worker does |
+//! | [`sweep`] | sets of debates: plans, a store that many machines share, and the worker |
 //! | [`mcp`] | serves debates to coding agents over the Model Context Protocol |
 //! | [`serve`] | serves debates to browsers, with an API for programs |
 //! | [`archive`] | results of past debates: ratings of models, and a memory of decisions |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`status`] | the status of a saved debate |
 //! | [`error`] | all errors and their exit codes |
-//! | `advice` | what the program says of each error: its category and a hint |
+//! | `advice` | the category and the hint of each error |
 //!
 //! A program that wants to run debates starts at [`dialectic_engine::runner`]; one that wants its own protocol, at
 //! [`dialectic_record::protocol`].

@@ -34,7 +34,7 @@ pub fn load(entry: &Entry) -> Result<Debate, StoreError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// A process runs it.
+    /// A process is running the debate.
     Running,
     /// The debate is saved with open questions, or requests to the host.
     Asking,
@@ -70,7 +70,7 @@ impl Presence {
 }
 
 impl Standing {
-    /// The status by the debate's files. A running debate without a process is interrupted.
+    /// Derives the status from the debate's files. A running debate without a process is interrupted.
     ///
     /// `before` is the presence before the files were read, since a process that ended in the meantime wrote more.
     pub fn of(entry: &Entry, debate: &Debate, before: Presence) -> Self {
@@ -97,7 +97,8 @@ impl Standing {
         }
     }
 
-    /// The name of the status in lists and reports, where a debate with questions is paused, as in its state file.
+    /// The name of the status in lists and reports, where a debate with open questions counts as paused, as in its
+    /// state file.
     pub(crate) fn listed(entry: &Entry, debate: &Debate) -> &'static str {
         match Self::of(entry, debate, Presence::default()) {
             Self::Asking => Self::Paused.name(),
@@ -154,7 +155,7 @@ impl OpenQuestion {
 pub struct OpenRequest {
     /// The id within the debate.
     pub id: String,
-    /// Who is to write what.
+    /// The agent that is asked, and the text that it should write.
     pub about: String,
 }
 
@@ -177,8 +178,8 @@ pub fn is_told_to_stop(entry: &Entry) -> bool {
     entry.stop_path().symlink_metadata().is_ok()
 }
 
-/// Whether it is worth waiting for a debate: a process works on it, and the host cannot answer yet all that it can
-/// answer at once.
+/// Whether it is worth waiting for a debate: a process works on it, and it is stopping or may open more requests to the
+/// host.
 pub fn is_worth_waiting(entry: &Entry) -> bool {
     let is_all_shown = || entry.host_requests().is_ok_and(|open| open.is_complete && !open.requests.is_empty());
     entry.is_at_work() && (is_told_to_stop(entry) || !is_all_shown())
@@ -251,7 +252,7 @@ pub struct DebateStatus {
     /// Whether the run is complete, in words, once it has ended.
     #[serde(skip)]
     pub run: Option<String>,
-    /// What the answer does not achieve.
+    /// The answer's faults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerState>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,6 @@ const DISSENT: usize = 600;
 /// The maximum number of characters shown of a problem.
 const PROBLEM: usize = 400;
 
-/// The past debates of a directory.
 #[derive(Debug, Clone)]
 pub struct PastDebates {
     directory: Directory,
@@ -40,7 +39,7 @@ impl PastDebates {
         Ok(archive)
     }
 
-    /// Whether there can be any. Must not create the directory.
+    /// Whether past debates can exist. Does not create the directory.
     fn is_there(&self) -> bool {
         self.directory.path().is_dir()
     }
@@ -68,12 +67,13 @@ impl PastDebates {
         if !settings.debate.memory || !self.is_there() {
             return Ok(Vec::new());
         }
-        // A rehearsal's decision is not a model's, and must not be built on.
+        // No model made a rehearsal's decision, so new debates must not build on it.
         let memories = self.archive()?.search(problem, is_rehearsal(settings), DEBATES)?;
         Ok(memories.iter().map(told).collect())
     }
 
-    /// The names of the state files whose remembered problem, decision, objections or dissent have every word of `text`.
+    /// Returns the names of state files whose remembered problem, decision, objections or dissent contain every word of
+    /// `text`.
     ///
     /// # Errors
     /// The archive cannot be used.
@@ -105,7 +105,6 @@ fn with_cause(error: &ArchiveError) -> String {
     format!("{error}{}", cause.unwrap_or_default())
 }
 
-/// A memory as text for agents.
 fn told(memory: &Memory) -> Material {
     let mut text = String::new();
     let mut cut = false;
@@ -132,16 +131,15 @@ fn told(memory: &Memory) -> Material {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct PastDecision {
     pub(super) problem: String,
-    /// The decision as written.
     pub(super) decision: String,
-    /// Confirmed objections, met or upheld, a line each.
+    /// Objections that were fixed or upheld, one per line.
     pub(super) evidence: String,
-    /// Dissent, a line each.
+    /// Dissent, one item per line.
     pub(super) dissent: String,
 }
 
 impl PastDecision {
-    /// The decision of a debate; `None` without an answer.
+    /// Returns `None` if the debate has no answer.
     pub(super) fn of(debate: &Debate) -> Option<Self> {
         let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
         let ledger = Ledger::of(debate);
@@ -191,7 +189,6 @@ fn with_reason(what: &str, why: Option<&str>) -> String {
     }
 }
 
-/// A line of a list.
 fn line(text: &str) -> String {
     format!("- {}\n", single_spaced(text))
 }

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use super::{Archive, ArchiveError};
 
-/// The maximum number of search terms, the rarest words of a subject.
+/// The maximum number of search terms; the rarest words are used.
 const TERMS: usize = 16;
 /// The maximum number of words considered.
 const CONSIDERED: usize = 100;
-/// A word in more than one of this many memories is too common.
+/// A word found in more than one in this many memories is too common to use.
 const COMMON: usize = 5;
-/// With fewer memories no word counts as common.
+/// With fewer memories, no word counts as common.
 const FEW: usize = 20;
 /// The number of shared terms that makes a memory relevant.
 const SHARED: usize = 3;
@@ -23,11 +23,9 @@ const STOP_WORDS: &str = "a about above after again against all also am an and a
     some such than that the their them then there these they this those through to too under until up very \
     was we were what when where which while who whom why will with would you your";
 
-/// The memory of a debate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     pub debate: String,
-    /// The end of the debate.
     pub finished_at: String,
     pub problem: String,
     pub decision: String,
@@ -38,8 +36,8 @@ pub struct Memory {
 }
 
 impl Archive {
-    /// The memories that are probably about the same subject, because they share several distinctive words: best first, at
-    /// most `most`. Omits rehearsals unless requested.
+    /// Finds at most `most` memories that share several distinctive words with `subject`, best match first. Omits
+    /// rehearsals unless requested.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -68,7 +66,7 @@ impl Archive {
                 evidence: row.get(5)?,
                 dissent: row.get(6)?,
             };
-            // A file may be a copy of another one.
+            // Two files may hold the same debate.
             let is_new = found.iter().all(|other| other.debate != memory.debate);
             if found.len() < most && is_new && self.shares(row.get(0)?, &terms)? >= SHARED.min(words.len()) {
                 found.push(memory);
@@ -77,7 +75,7 @@ impl Archive {
         Ok(found)
     }
 
-    /// The names of the state files whose memory has every word of `text`; none for a text without words.
+    /// Returns the names of state files whose memory contains every word of `text`; empty if `text` has no words.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -95,13 +93,13 @@ impl Archive {
     }
 
     pub(super) fn memories(&self) -> Result<usize, ArchiveError> {
-        // The index's table of lengths; counting the memories would read all texts.
+        // Counts in the index's table of lengths, because counting memories would read all texts.
         let count = "SELECT count(*) FROM memories_docsize";
         let count: i64 = self.connection.query_row(count, [], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// The distinctive words of a subject: the terms in the fewest memories.
+    /// The subject's words that occur in the fewest memories.
     fn telling(&self, words: &[String]) -> Result<Vec<String>, ArchiveError> {
         let too_many = i64::try_from((self.memories()? / COMMON).max(FEW)).unwrap_or(i64::MAX);
         let count = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE memories MATCH ? LIMIT ?)";
@@ -113,12 +111,12 @@ impl Archive {
         known.retain(|(frequency, _)| *frequency > 0);
         known.sort();
         let rare = known.iter().take_while(|(frequency, _)| *frequency < too_many).count();
-        // If all words are common, a few of them must suffice.
+        // If every word is common, use the few rarest.
         known.truncate(if rare > 0 { rare.min(TERMS) } else { SHARED });
         Ok(known.into_iter().map(|(_, word)| word.clone()).collect())
     }
 
-    /// The number of terms in a memory.
+    /// How many of the terms a memory contains.
     fn shares(&self, number: i64, terms: &[String]) -> Result<usize, ArchiveError> {
         let holds = "SELECT EXISTS (SELECT 1 FROM memories WHERE memories MATCH ? AND rowid = ?)";
         let mut holds = self.connection.prepare_cached(holds)?;
@@ -130,14 +128,14 @@ impl Archive {
     }
 }
 
-/// The distinct words of a text in order, without common ones.
+/// The distinct words of a text in order, without stop words.
 fn words(text: &str) -> Vec<String> {
     let mut passed_over: HashSet<String> = STOP_WORDS.split(' ').map(str::to_owned).collect();
     let words = text.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| word.chars().count() > 1 && passed_over.insert(word.clone())).collect()
 }
 
-/// A quoted term of the query language.
+/// Quotes a term for the query language.
 fn phrase(term: &str) -> String {
     format!("\"{term}\"")
 }

@@ -1,8 +1,8 @@
 //! Results of past debates: the ratings of models by role, and decisions by subject.
 //!
-//! Both are in one `SQLite` file next to the debates. It is a cache that is updated from the debates whenever it is
-//! used ([`Archive::update`]). So a run killed after its last event loses nothing, and no debate counts twice, even
-//! with concurrent programs.
+//! Both live in a `SQLite` file next to the debates, a cache that is updated from them before each use
+//! ([`Archive::update`]). A run killed after its last event therefore loses nothing, and no debate counts twice, even
+//! with concurrent processes.
 
 mod known;
 mod memory;
@@ -29,14 +29,14 @@ pub use ratings::{Player, Rating};
 
 /// The file's name in the debates directory.
 pub const FILE: &str = "archive.sqlite";
-/// The version of the tables.
+/// The schema version.
 const VERSION: u32 = 3;
-/// How long a directory must be unchanged to count as unchanged: a change within the resolution of file times leaves no
-/// trace.
+/// A directory counts as unchanged only this long after its last modification, since file times are too coarse to show
+/// a second change soon after the first.
 const SETTLED: Duration = Duration::from_secs(2);
-/// The time limit for another program's write.
+/// How long to wait for another process's write.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The debates read per transaction, which bounds memory and the waiting of others.
+/// The debates read per transaction. Bounds memory, and how long other processes wait.
 const BATCH: usize = 100;
 
 /// The ratings and memories of a debates directory.
@@ -45,13 +45,10 @@ pub struct Archive {
     directory: Directory,
 }
 
-/// Why the archive cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The file cannot be opened.
     #[error("cannot use {path}")]
     Unusable { path: PathBuf, source: rusqlite::Error },
-    /// A query failed.
     #[error("cannot look up past debates")]
     Failed(#[from] rusqlite::Error),
     /// A later version of the program wrote it.
@@ -69,7 +66,7 @@ struct StateRead {
 }
 
 impl Archive {
-    /// Opens the archive of a directory; creates its file if it is missing.
+    /// Opens a directory's archive, creating its file if missing.
     ///
     /// # Errors
     /// The file cannot be used.
@@ -101,8 +98,7 @@ impl Archive {
         transaction.commit().map_err(unusable)
     }
 
-    /// Applies changes since the last update: new finished debates are counted and remembered, removed ones forgotten.
-    /// Returns the number of changed files.
+    /// Adds debates that finished since the last update and forgets removed ones. Returns the number of changed files.
     ///
     /// # Errors
     /// The directory cannot be read, or the file cannot be written.
@@ -144,7 +140,7 @@ impl Archive {
         Ok(changed.len() + gone.len())
     }
 
-    /// The directory's time at the last complete update; `None` if unknown.
+    /// The directory's modification time at the last complete update; `None` if unknown.
     fn looked(&self) -> Result<Option<i64>, ArchiveError> {
         Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
     }
@@ -156,7 +152,7 @@ impl Archive {
     }
 
     fn read(&self, file: &ListedDebate) -> StateRead {
-        // An unreadable file is no debate; `list` says so.
+        // Skips unreadable files; `list` reports them.
         let debate = read_state(&self.directory.path().join(&file.name)).ok();
         let finished = debate.filter(|debate| debate.status == Status::Completed);
         StateRead { file: file.clone(), debate: finished.map(Box::new) }
@@ -166,7 +162,7 @@ impl Archive {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    // Data lost in a power failure is read from the debates again.
+    // Data lost in a power failure can be rebuilt from the debates.
     connection.pragma_update(None, "synchronous", "OFF")?;
     // Creating and deleting a journal would change the directory's time.
     connection.pragma_update(None, "journal_mode", "TRUNCATE")?;
@@ -178,7 +174,7 @@ fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// Detects changes of a file.
+/// A file's time and size, to detect changes.
 fn stamp(file: &ListedDebate) -> (i64, i64) {
     (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
 }
@@ -188,7 +184,7 @@ fn nanoseconds(time: SystemTime) -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Whether no agent or judge is a real model.
+/// Whether the offline provider plays all agents and the judge.
 fn is_rehearsal(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }

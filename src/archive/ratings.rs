@@ -9,7 +9,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, Contribution, Debate, Res
 
 use super::{Archive, ArchiveError};
 
-/// The rated protocol.
+/// The protocol whose debates are rated.
 const RATED: &str = "arena";
 
 /// A rated player: a model in a role.
@@ -20,7 +20,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// The player of an agent. The offline provider is not credited to the agent's model.
+    /// The agent's player. Results of the offline provider are not credited to the agent's model.
     pub fn of(agent: &AgentSettings) -> Self {
         let model = if agent.provider == OFFLINE { OFFLINE } else { &agent.model };
         Self { model: model.to_owned(), role: agent.role.clone() }
@@ -31,13 +31,13 @@ impl Player {
 pub struct Rating {
     pub player: Player,
     pub rating: f64,
-    /// The mean distance of its ballots' confidence from whether the judge put their candidate first: 0 is best, 1 worst;
-    /// `None` without ballots.
+    /// The mean gap between its ballots' confidence and whether the judge ranked their candidate first: 0 is best, 1
+    /// worst; `None` without ballots.
     pub calibration: Option<f64>,
     pub debates: u32,
 }
 
-/// Counts a debate with scored proposals. Has no effect the second time.
+/// Records a debate's scores, unless they are already recorded.
 pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestamp) -> rusqlite::Result<()> {
     let Some(verdict) = &debate.verdict else { return Ok(()) };
     let id = debate.id.as_str();
@@ -61,7 +61,7 @@ pub(super) fn count(transaction: &Transaction<'_>, debate: &Debate, at: Timestam
     Ok(())
 }
 
-/// The calibration of each agent's ballots. Empty if the judge has no first.
+/// The calibration of each agent's ballots. Empty if the judge ranked no candidate first.
 fn calibrations<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentId, Vec<f64>> {
     let mut scores: HashMap<&AgentId, Vec<f64>> = HashMap::new();
     let Some(winner) = &verdict.winner else { return scores };
@@ -73,13 +73,11 @@ fn calibrations<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentI
     scores
 }
 
-/// The agents' ballots on texts.
 pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions).map(AsRef::as_ref);
     said.filter(|one| debate.yield_of(one) == Some(ResultKind::Ballot))
 }
 
-/// An agent's result in a debate.
 struct AgentScore {
     player: Player,
     points: f64,
@@ -87,7 +85,6 @@ struct AgentScore {
     calibration: f64,
 }
 
-/// A player's running totals.
 #[derive(Default)]
 struct Sum {
     change: f64,
@@ -97,7 +94,7 @@ struct Sum {
 }
 
 impl Archive {
-    /// Whether the protocol's debates are rated: their scores must concern the debaters' own solutions, not assigned
+    /// Whether a protocol's debates are rated, which requires scores of the debaters' own solutions, not of assigned
     /// sides.
     pub fn rates(protocol: &str) -> bool {
         protocol == RATED
@@ -149,7 +146,6 @@ impl Archive {
     }
 }
 
-/// Adds the results of a debate.
 fn add(sums: &mut BTreeMap<Player, Sum>, scores: &[AgentScore]) {
     let before = |player: &Player| START + sums.get(player).map_or(0.0, |sum| sum.change);
     let players: Vec<(f64, f64)> = scores.iter().map(|one| (before(&one.player), one.points)).collect();
@@ -173,7 +169,6 @@ fn rating(player: Player, sum: &Sum) -> Rating {
     }
 }
 
-/// The initial rating.
 pub(super) const START: f64 = 1500.0;
 /// The maximum effect of one debate on a rating.
 const K: f64 = 32.0;
@@ -182,8 +177,8 @@ const SCALE: f64 = 400.0;
 /// Scores closer than this are equal, since means are inexact.
 const EQUAL: f64 = 1e-9;
 
-/// The change of each rating by a debate, from the ratings before it and the judge's scores. All pairs count, and the sum
-/// over the pairs is divided by the number of opponents.
+/// How a debate changes each rating, given the ratings before it and the judge's scores. Every pair counts, and a
+/// player's sum is divided by the number of opponents.
 pub(super) fn changes(players: &[(f64, f64)]) -> Vec<f64> {
     let Some(opponents) = players.len().checked_sub(1).filter(|opponents| *opponents > 0) else {
         return vec![0.0; players.len()];
@@ -207,7 +202,8 @@ pub(super) fn changes(players: &[(f64, f64)]) -> Vec<f64> {
     (0..players.len()).map(change).collect()
 }
 
-/// The distance of a ballot's confidence, 0 to 100, from whether the judge put its candidate first: 0 is best, 1 worst.
+/// The gap between a ballot's confidence (0 to 100) and whether the judge ranked its candidate first: 0 is best, 1
+/// worst.
 pub(super) fn calibration(confidence: f64, won: bool) -> f64 {
     (confidence / 100.0 - if won { 1.0 } else { 0.0 }).abs()
 }

@@ -1,25 +1,25 @@
--- What is here can be taken from the debates again: tables of an older version are made anew.
+-- Everything here can be rebuilt from the debates, so tables of an older version are dropped.
 DROP TABLE IF EXISTS files;
 DROP TABLE IF EXISTS memories;
 DROP TABLE IF EXISTS scores;
 DROP TABLE IF EXISTS looked;
 
--- State files as they were last read; one that is there no more is forgotten.
+-- State files as last read; removed files are forgotten.
 CREATE TABLE files (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     modified INTEGER NOT NULL,
     size INTEGER NOT NULL,
-    -- The debate in it, where it holds one that is finished.
+    -- The debate's id, if it is finished.
     debate TEXT,
     finished_at TEXT,
     rehearsed INTEGER NOT NULL DEFAULT 0
 );
 
--- What is remembered of a file's debate; the rows have the numbers of the files.
+-- What is remembered of each file's debate; `rowid` is `files.number`.
 CREATE VIRTUAL TABLE memories USING fts5(problem, decision, evidence, dissent, tokenize = 'porter unicode61');
 
--- The judge's score of each agent in a debate, and how well its ballots' confidence was calibrated: the source of ratings.
+-- The source of ratings: the judge's score of each agent in a debate, and how well calibrated its ballots were.
 CREATE TABLE scores (
     debate TEXT NOT NULL,
     agent TEXT NOT NULL,
@@ -35,6 +35,6 @@ CREATE TABLE scores (
 
 CREATE INDEX scores_in_order ON scores (finished_at, debate);
 
--- The time of the directory when all debates in it were looked at last, in one row; nothing where that is not known.
+-- One row: the directory's modification time when all its debates were last read; NULL if unknown.
 CREATE TABLE looked (modified INTEGER);
 INSERT INTO looked VALUES (NULL);

@@ -13,7 +13,7 @@ struct Debates {
     keep: tempfile::TempDir,
 }
 
-/// An agent's model, the judge's score of it, whom it voted for and how sure it was.
+/// An agent's model, the judge's score, the agent's vote and its confidence.
 type Entrant<'a> = (&'a str, f64, &'a str, f64);
 
 impl Debates {
@@ -35,7 +35,7 @@ impl Debates {
         self.replace(id, &debate.to_string());
     }
 
-    /// As the program saves: a file is replaced, not written to.
+    /// Replaces the file, as the program does when it saves.
     fn replace(&self, id: &str, text: &str) {
         let fresh = self.keep.path().join(format!(".{id}.new"));
         fs::write(&fresh, text).unwrap();
@@ -66,7 +66,7 @@ impl Debates {
         self.write(id, &debate);
     }
 
-    /// Four debates whose ratings are worked out in `four_debates_come_to_what_they_do_by_hand`.
+    /// Four debates whose ratings `four_debates_come_to_what_they_do_by_hand` computes by hand.
     fn four(&self) {
         self.contest("one", 1, "a", &[("a", 80.0, "a", 90.0), ("b", 70.0, "a", 60.0), ("c", 60.0, "c", 70.0)]);
         self.contest("two", 2, "b", &[("a", 75.0, "b", 80.0), ("b", 75.0, "b", 50.0), ("c", 50.0, "b", 100.0)]);
@@ -116,7 +116,7 @@ fn figures(archive: &Archive) -> Vec<(String, f64, u32, Option<f64>)> {
 
 fn assert_four(archive: &Archive) {
     let found = figures(archive);
-    // Worked out apart from this program, from the formulas alone.
+    // Computed independently from the formulas.
     let expected = [
         ("a", 1_521.335_120_514_096_2, 3, (0.1 + 0.2 + 0.4) / 3.0),
         ("b", 1_504.700_650_423_112_2, 4, (0.4 + 0.5 + 0.1 + 0.2) / 4.0),
@@ -170,7 +170,7 @@ fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
     };
     changed(SystemTime::now() - hour);
     archive.update().unwrap();
-    // No program saves like that: it shows that nobody looks.
+    // No program saves like this, so only skipping the directory can miss it.
     touch();
     assert_eq!(archive.update().unwrap(), 0);
     // A recent change may have been followed by another with the same timestamp.

@@ -1,5 +1,5 @@
-//! What a change must not decide about its own review: the configuration comes from the base revision, the paths from
-//! the user.
+//! Keeps a change from influencing its own review: the configuration comes from the base revision, the paths from the
+//! user.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,8 +17,8 @@ use super::unreadable;
 /// The directory of a project's prompts and roles, next to its configuration.
 const PROMPTS: &str = "prompts";
 
-/// Copies the configuration of `directory` at that commit to a separate directory, with its prompts: the named ones and
-/// those next to it.
+/// Copies the configuration that `directory` has at `commit` to a separate directory, with the prompts that it names or
+/// that lie next to it.
 pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option<PathBuf>, Error> {
     let prefix = directory.strip_prefix(git.root()).unwrap_or(Path::new(""));
     let below = |name: &str| plain(&prefix.join(name));
@@ -49,7 +49,7 @@ pub(super) fn config(git: &Git, commit: &str, directory: &Path) -> Result<Option
     Ok(Some(place.join(DEFAULT_PATH.trim_start_matches("./"))))
 }
 
-/// The texts in a configuration that can be paths below its directory.
+/// Strings in a configuration that could be paths below its directory.
 fn named(config: &[u8]) -> BTreeSet<String> {
     fn collect(value: &Value, found: &mut BTreeSet<String>) {
         match value {
@@ -71,8 +71,8 @@ fn named(config: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// A directory for this commit, with each file at its path in the repository. A resumed debate rereads its prompts
-/// there.
+/// The directory for the files of this commit, at their paths in the repository. A resumed debate reads its prompts
+/// from it.
 fn place(commit: &str) -> Result<PathBuf, Error> {
     if let Some(cache) = cache_directory() {
         return Ok(cache.join("review").join(commit));
@@ -82,12 +82,12 @@ fn place(commit: &str) -> Result<PathBuf, Error> {
     Ok(path.keep())
 }
 
-/// The files to review: all, or those at or below some paths.
+/// The files to review: all, or only some files and directories.
 #[derive(Debug, Default)]
 pub struct Wanted(Vec<String>);
 
 impl Wanted {
-    /// Parses paths typed in `directory`, relative to `root`.
+    /// Resolves paths typed in `directory` relative to `root`.
     pub fn of(paths: &[PathBuf], directory: &Path, root: Option<&Path>) -> Self {
         let prefix = root.and_then(|root| directory.strip_prefix(root).ok()).unwrap_or(Path::new(""));
         Self(paths.iter().map(|path| plain(&prefix.join(relative(path, root)))).collect())
@@ -106,7 +106,7 @@ fn relative<'p>(path: &'p Path, root: Option<&Path>) -> &'p Path {
     root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
 }
 
-/// A path without `.` and `..`, with slashes.
+/// Normalizes a path: no `.` or `..`, and forward slashes.
 pub(super) fn plain(path: &Path) -> String {
     let mut names: Vec<String> = Vec::new();
     for component in path.components() {

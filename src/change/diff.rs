@@ -11,27 +11,24 @@ const CONTEXT: usize = 3;
 /// The maximum bytes of a hunk's header.
 const HUNK_HEADER: usize = 100;
 
-/// The change of a file, as a diff describes it.
+/// A file's change, as described by a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileDiff {
     /// The old path; `None` if the file is new.
     pub(super) old_path: Option<String>,
     /// The new path; `None` if the file was deleted.
     pub(super) new_path: Option<String>,
-    /// The beginnings of the old and the new content's hashes, if the diff contains them.
+    /// The abbreviated hashes of the old and new content, if the diff has them.
     old_hash: Option<String>,
     pub(super) new_hash: Option<String>,
-    /// The kind of change, if it is not a change of text.
     pub(super) kind: Kind,
-    /// The number of old versions, each with a column of marks.
+    /// The number of old versions; each has a column of markers.
     pub(super) parents: usize,
     /// The line ranges of the changed file that the diff shows.
     pub(super) hunks: Vec<Lines>,
-    /// The diff, including its header.
     pub(super) text: String,
 }
 
-/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -45,16 +42,15 @@ impl FileDiff {
         self.new_path.as_deref().or(self.old_path.as_deref()).unwrap_or_default()
     }
 
-    /// The file's old and new paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.old_path.as_deref().into_iter().chain(self.new_path.as_deref())
     }
 
-    /// Adds a later patch of the file.
+    /// Merges a later patch of the same file.
     fn follow(&mut self, later: &Self) {
         let lines: Vec<&str> = later.text.split_inclusive('\n').collect();
         let stretches = stretches(&lines);
-        // Where a line of this version is in the later one.
+        // Maps a line of this version to its position in the later one.
         let moved = |line: u32| {
             let mut at = i64::from(line);
             for Stretch { old, new } in &stretches {
@@ -81,8 +77,8 @@ impl FileDiff {
 }
 
 impl FileDiff {
-    /// The change in texts that are no longer than `room`, except single lines: by its hunks, and within them by their
-    /// lines. Each begins with the header.
+    /// Splits the change into pieces of at most `room` bytes (longer only for a single long line), at hunks, then at
+    /// lines. Each piece begins with the header.
     pub(super) fn pieces(&self, room: usize) -> Vec<String> {
         let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
         let start = lines.iter().position(|line| stretch(line).is_some()).unwrap_or(lines.len());
@@ -152,7 +148,7 @@ pub(super) fn between(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> O
     Some(FileDiff { old_path, new_path, old_hash: None, new_hash: None, kind: Kind::Text, parents: 1, hunks, text })
 }
 
-/// Puts a path on one line, so that it cannot begin another line of a diff.
+/// Keeps a path on one line, so that it cannot forge further lines of the diff.
 pub(super) fn one_line(path: &str) -> String {
     path.replace(char::is_control, "\u{FFFD}")
 }
@@ -199,12 +195,11 @@ fn push(text: &mut String, mark: char, line: &str) {
     }
 }
 
-/// The changes of files in a diff from elsewhere, in the format of git or `diff -u`, also among the texts of `git show`
-/// or of mails with patches. Several patches of a file are one change, in the order of their hashes: `git log` begins
-/// with the last.
+/// Parses a diff from git or `diff -u`, which may be part of `git show` output or of patch mails. Several patches of a
+/// file become one change, ordered by their hashes, since `git log` puts the last one first.
 pub(super) fn read(text: &str) -> Vec<FileDiff> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    // Each with the number of its last patch.
+    // Each file with the number of its last patch.
     let mut found: Vec<(FileDiff, usize)> = Vec::new();
     let (mut at, mut now) = (0, 0);
     while at < lines.len() {
@@ -243,7 +238,8 @@ pub(super) fn read(text: &str) -> Vec<FileDiff> {
     found.into_iter().map(|(file, _)| file).collect()
 }
 
-/// The end of a file's section. Counts the lines of each hunk, so that no line can imitate the start of another file.
+/// Finds the end of a file's section. Counts the lines of each hunk, so that no line can imitate the start of another
+/// file.
 fn end_of(lines: &[&str], start: usize) -> usize {
     let mut at = start + 1;
     let mut has_hunks = false;
@@ -262,7 +258,7 @@ fn end_of(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// The start and length of a hunk in each version, before and after.
+/// The start and length of a hunk in each old version and in the new one.
 #[derive(Debug, Clone, Default)]
 struct Stretch {
     old: Vec<(u32, u32)>,
@@ -279,12 +275,12 @@ impl std::fmt::Display for Stretch {
 }
 
 impl Stretch {
-    /// Its beginning, without lines.
+    /// The empty range at its start.
     fn begun(&self) -> Self {
         Self { old: self.old.iter().map(|(from, _)| (*from, 0)).collect(), new: (self.new.0, 0) }
     }
 
-    /// What begins after it, without lines.
+    /// The empty range at its end.
     fn rest(&self) -> Self {
         let end = |(from, count): (u32, u32)| (from.saturating_add(count), 0);
         Self { old: self.old.iter().copied().map(end).collect(), new: end(self.new) }
@@ -298,13 +294,12 @@ impl Stretch {
         self.new.1 += before.new.1 - after.new.1;
     }
 
-    /// Whether the hunk has more lines.
     fn has_lines(&self) -> bool {
         self.new.1 > 0 || self.old.iter().any(|(_, count)| *count > 0)
     }
 
-    /// Counts a line. It has a mark for each old version: `-` if the line was removed from it, `+` if it lacks the
-    /// line.
+    /// Counts a line, which has a marker for each old version: `-` if it was removed from that version, `+` if that
+    /// version lacks it.
     fn pass(&mut self, line: &str) {
         if line.starts_with('\\') {
             return;
@@ -412,7 +407,7 @@ fn file(lines: &[&str]) -> FileDiff {
     file
 }
 
-/// The hunks of a diff. A line of the file may look like the header of one.
+/// Finds the hunks of a diff. A line of the file may itself look like a hunk header.
 fn stretches(lines: &[&str]) -> Vec<Stretch> {
     let (mut found, mut left) = (Vec::new(), Stretch::default());
     for line in lines {
@@ -446,8 +441,8 @@ struct Sides {
 }
 
 impl Sides {
-    /// Git writes prefixes. Without its header they are part of the paths, except the pair of `a/` and `b/`, which other
-    /// tools write too.
+    /// Only git writes prefixes, apart from the pair `a/` and `b/`, which other tools write too. Without git's header,
+    /// any other prefix is part of the path.
     fn of(lines: &[&str]) -> Self {
         if lines[0].starts_with("diff ") {
             return Self { old: &OLD_SIDES, new: &NEW_SIDES };
@@ -485,13 +480,13 @@ fn both_paths(text: &str) -> (Option<String>, Option<String>) {
 }
 
 fn path_of(text: &str, sides: &[&str]) -> Option<String> {
-    // Some tools write a time after it.
+    // Some tools append a timestamp.
     let path = unquoted(text.split('\t').next().unwrap_or(text));
     let bare = sides.iter().find_map(|side| path.strip_prefix(side));
     (path != "/dev/null").then(|| bare.map_or_else(|| path.clone(), str::to_owned))
 }
 
-/// A path in quotation marks, with the escapes of C.
+/// Decodes a quoted path with C escapes.
 fn unquoted(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else { return text.to_owned() };
     let (mut bytes, mut rest) = (Vec::new(), inner.bytes());
@@ -553,7 +548,7 @@ mod tests {
         };
         let joined: Vec<String> = pieces.iter().flat_map(|piece| lines(piece)).collect();
         assert_eq!(joined, lines(&whole.text));
-        // The numbers go on where the piece before ended.
+        // The line numbers continue from the previous piece.
         for (number, line) in new.lines().enumerate().filter(|(_, line)| line.starts_with("row")) {
             let number = u32::try_from(number).unwrap() + 1;
             let holds = |piece: &&FileDiff| piece.hunks.iter().any(|hunk| hunk.first <= number && number <= hunk.last);

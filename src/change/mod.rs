@@ -1,7 +1,7 @@
 //! A change to review, from a repository or from a given diff.
 //!
-//! All of it may be hostile. It is read but never followed: git runs nothing for it, files are read through the
-//! sandbox, files that may hold secrets are withheld, and everything withheld is listed with the reason.
+//! A change may be hostile. It is read but never obeyed: git runs no programs for it, files are read through the
+//! sandbox, and files that may hold secrets are withheld. Everything withheld is listed with the reason.
 
 mod base;
 mod diff;
@@ -33,11 +33,11 @@ pub use base::Wanted;
 use base::plain;
 use diff::{FileDiff, Kind};
 
-/// The attachment names of the lists of withheld files, of all files of a change in parts, and of earlier findings.
+/// Attachment names: the withheld files, all files of a change in several parts, and earlier findings.
 const LEFT_OUT: &str = "left-out.txt";
 const ALL_FILES: &str = "all-files.txt";
 const EARLIER: &str = "earlier-findings.txt";
-/// The default bases, in this order.
+/// The default bases, in order of preference.
 const BASES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -45,25 +45,22 @@ const BASES: [&str; 5] = [
     "refs/heads/main",
     "refs/heads/master",
 ];
-/// The number of hexadecimal digits of a hash that identify a diff's file.
+/// How many hexadecimal digits of a hash identify a file in a diff.
 const TELLING: usize = 7;
 /// The bytes reserved for the list of withheld files.
 const SHARE: usize = 2000;
-/// The bytes around an attachment, and after a path in the list of all files.
+/// The overhead in bytes of an attachment, and of a path in the list of all files.
 const FRAME: usize = 200;
 const IN_PART: usize = 20;
 
-/// Why a file is left out if only its permissions changed.
 const ONLY_PERMISSIONS: &str = "only its permissions changed";
 
-/// The result of looking for a change.
 #[derive(Debug)]
 pub enum Found {
-    /// Something to read.
+    /// There is something to review.
     Change(Box<Change>),
-    /// Nothing changed.
     Nothing,
-    /// Only permissions changed, so there is nothing to read.
+    /// Only permissions changed, so there is nothing to review.
     OnlyPermissions,
 }
 
@@ -81,14 +78,13 @@ fn reasons(left_out: &[LeftOut]) -> String {
 #[derive(Debug)]
 pub struct Repository {
     git: Git,
-    /// The base commit.
     base: String,
     /// The head commit; `None` for the working tree.
     head: Option<String>,
     of: String,
 }
 
-/// A change, ready for its readers.
+/// A change, ready for review.
 #[derive(Debug)]
 pub struct Change {
     pub problem: String,
@@ -98,10 +94,10 @@ pub struct Change {
 }
 
 impl Change {
-    /// Has the findings of an earlier review ruled on again.
+    /// Has the findings of an earlier review judged again.
     ///
     /// # Errors
-    /// They contain a key.
+    /// The findings contain a key.
     pub fn since(mut self, earlier: &Debate, settings: &Settings, environment: &Environment) -> Result<Self, Error> {
         let review = earlier_review(earlier, &self.attachments);
         let findings = &review.findings;
@@ -127,7 +123,7 @@ impl Change {
     }
 }
 
-/// The findings that an earlier review kept, at the lines where these attachments have their code.
+/// The findings that an earlier review kept, at the current lines of their code in these attachments.
 fn earlier_review(earlier: &Debate, attachments: &[Attachment]) -> EarlierReview {
     let kept = earlier.findings().into_iter().filter(ReviewedFinding::is_kept);
     let finding = |kept: ReviewedFinding| {
@@ -156,8 +152,8 @@ impl Files {
 }
 
 impl Repository {
-    /// Prepares a comparison in the repository that contains `directory`: the working tree, or `head`, with the commit
-    /// at which it left `base`.
+    /// Prepares to compare the working tree, or `head`, with the commit where it branched off `base`, in the repository
+    /// that contains `directory`.
     ///
     /// # Errors
     /// There is no repository or no such commit.
@@ -182,7 +178,7 @@ impl Repository {
         let end = match head {
             Some(head) => commit(head)?,
             None => git.commit("HEAD")?.ok_or_else(|| {
-                UserError::input("the repository has no commit yet").with_hint("commit something first")
+                UserError::input("the repository has no commits yet").with_hint("commit something first")
             })?,
         };
         let (name, start) = if let Some(base) = base {
@@ -212,16 +208,16 @@ impl Repository {
         self.git.root()
     }
 
-    /// Copies the configuration of `directory` at the base, with its prompts, to a separate directory; `None` if there
-    /// was none.
+    /// Copies the configuration of `directory` at the base, with its prompts, to a separate directory; `None` if the
+    /// base has none.
     ///
     /// # Errors
-    /// Git cannot read it, or it cannot be written.
+    /// Git cannot read the configuration, or the copy cannot be written.
     pub fn base_config(&self, directory: &Path) -> Result<Option<PathBuf>, Error> {
         base::config(&self.git, &self.base, directory)
     }
 
-    /// Whether a file in the working tree is not part of the change: it is untracked or unchanged since the base.
+    /// Whether a file in the working tree is outside the change, because it is untracked or unchanged since the base.
     ///
     /// # Errors
     /// Git fails.
@@ -247,8 +243,8 @@ impl Repository {
         stored && !path.is_symlink() && self.git.tracks(&inside).is_ok_and(|tracks| !tracks)
     }
 
-    /// The change, limited to `wanted`. `own` is the debates directory. A change of the working tree has files that git
-    /// neither tracks nor ignores, unless it `is_tracked_only`.
+    /// Reads the change, limited to `wanted` and without the debates directory `own`. A change in the working tree
+    /// includes files that git neither tracks nor ignores, unless `is_tracked_only`.
     ///
     /// # Errors
     /// Git or the file system fails, or none of the change can be shown.
@@ -264,7 +260,7 @@ impl Repository {
             Some(head) => (self.git.between(&self.base, head)?, Vec::new()),
             None => (self.since_base()?, self.git.untracked()?),
         };
-        // Records of debates belong to no change.
+        // Debate records are not part of a change.
         let own = own.strip_prefix(self.git.root()).map(plain).unwrap_or_default();
         untracked.retain(|path| own.is_empty() || !Path::new(path).starts_with(&own));
         if !is_tracked_only {
@@ -289,7 +285,8 @@ impl Repository {
         assemble(files, set, settings, environment)
     }
 
-    /// A review that finds no change any more: what became of an earlier one's findings in the `wanted` files.
+    /// The result of a review when no change is left: what became of an earlier review's findings in the `wanted`
+    /// files.
     ///
     /// # Errors
     /// Git or the file system fails.
@@ -301,7 +298,7 @@ impl Repository {
         environment: &Environment,
     ) -> Result<Debate, Error> {
         let base = Some(self.base.clone());
-        // On the same base, the change was undone; otherwise the base may have it.
+        // With the same base, the change was undone; otherwise the base may already contain it.
         let is_undone = earlier.change.as_ref().is_some_and(|change| change.base == base);
         let set = ChangeSet { of: self.of.clone(), base, head: self.head.clone(), ..ChangeSet::default() };
         let directory = Tree::of(&self.git, environment, settings)?.directory;
@@ -349,7 +346,7 @@ impl Repository {
             } else {
                 Mode::File
             };
-            // A file of the base that git no longer tracks is listed as deleted.
+            // A file of the base that git no longer tracks was listed as deleted.
             if let Some(entry) = entries.iter_mut().find(|entry| entry.path == path) {
                 entry.new = new;
             } else {
@@ -425,7 +422,7 @@ impl Repository {
     }
 }
 
-/// `origin/main`
+/// Shortens a ref name, as in `origin/main`.
 fn short(name: &str) -> String {
     name.trim_start_matches("refs/").trim_start_matches("remotes/").trim_start_matches("heads/").to_owned()
 }
@@ -468,12 +465,12 @@ impl Tree {
 
 fn secret(text: &str, keys: &KnownKeys) -> Option<String> {
     if holds_private_key(text) {
-        return Some("it holds a private key".to_owned());
+        return Some("it contains a private key".to_owned());
     }
-    keys.find(text).map(|variable| format!("it holds the value of {variable}"))
+    keys.find(text).map(|variable| format!("it contains the value of {variable}"))
 }
 
-/// The lines of a diff as they are in the files.
+/// The lines of a diff without markers.
 fn without_marks(diff: &FileDiff) -> String {
     let bare = |line: &str| {
         let marks = line.bytes().take(diff.parents).take_while(|byte| b"+- ".contains(byte)).count();
@@ -500,7 +497,8 @@ fn withheld<'p>(paths: impl IntoIterator<Item = &'p String>) -> Option<&'static 
     })
 }
 
-/// The change in a given diff. Reads full files in the repository that contains `directory` if the diff's hashes match.
+/// Reads the change from a given diff, and full files from the repository that contains `directory` if the diff's
+/// hashes match.
 ///
 /// # Errors
 /// The input is not a diff, or none of it can be shown.
@@ -569,14 +567,15 @@ pub fn paths_of(bytes: &[u8]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The change of a file, or a piece of one that exceeds a part.
+/// A file's change, or a piece of it if it does not fit into one part.
 struct Piece {
     path: String,
     text: String,
     whole: Option<String>,
 }
 
-/// The lengths of runs of `pieces` that belong together: directories if they fit into `room`, otherwise their contents.
+/// Groups consecutive `pieces`, by directory if it fits into `room`, otherwise by its contents. Returns the groups'
+/// lengths.
 fn together(pieces: &[Piece], depth: usize, room: usize) -> Vec<usize> {
     let [first, .., last] = pieces else { return vec![pieces.len()] };
     if first.path == last.path {
@@ -596,7 +595,7 @@ impl Piece {
     }
 }
 
-/// Distributes pieces over parts of at most `room` bytes, in the order of their paths.
+/// Distributes pieces over parts of at most `room` bytes, ordered by path.
 fn in_parts(mut pieces: Vec<Piece>, room: usize) -> Vec<Vec<Piece>> {
     pieces.sort_by(|one, other| one.path.cmp(&other.path));
     let mut parts: Vec<Vec<Piece>> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a change touches, elsewhere in the repository: definitions and callers, as far as a search by name finds them.
+//! Searches the rest of the repository, by name, for definitions and callers of what a change touches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -18,10 +18,9 @@ use dialectic_record::debate::{ChangeSet, ChangedFile, DIFF_ENDING, DebateSettin
 
 use super::{Change, Repository, unreadable};
 
-/// The name of the attachment.
 const USES: &str = "uses.txt";
-/// The maximum number of names to look for in a part, of places where a called name tells anything, and of those shown for each
-/// name.
+/// Limits: the names searched for per part, the places beyond which a called name is too common to help, and the places
+/// shown per name.
 const NAMES: usize = 100;
 const TELLING: usize = 40;
 const SHOWN: usize = 5;
@@ -45,26 +44,25 @@ static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
 #[expect(clippy::unwrap_used, reason = "constant patterns")]
 static CALLED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b([A-Za-z_]\w{2,})(?:::<[^()]*>)?\s*\(").unwrap());
 
-/// A place where a name occurs.
 struct Place {
     path: String,
     is_definition: bool,
     text: String,
 }
 
-/// The names in a part of the change, and where other files have them.
+/// The names in a part of the change, and where other files use them.
 #[derive(Default)]
 struct Part {
-    /// The names that it defines or removes, and those of the definitions around its hunks.
+    /// The names that it defines or removes, or whose definitions surround its hunks.
     touched: BTreeSet<String>,
     called: BTreeSet<String>,
-    /// The number of lines with each name, and some of them.
+    /// For each name, the number of lines with it, and some of these lines.
     found: BTreeMap<String, (usize, Vec<Place>)>,
 }
 
 impl Repository {
-    /// Attaches to each part where the repository, after the change, names what that part defines, edits or calls; and
-    /// mentions the tools, which show the rest.
+    /// Attaches to each part the places where the repository, after the change, uses names that the part defines, edits
+    /// or calls. Also mentions the tools, which can find more.
     ///
     /// # Errors
     /// Git or the file system fails.
@@ -103,7 +101,7 @@ impl Repository {
     }
 }
 
-/// Whether a part shows changes of a file.
+/// Whether a part shows changes to a file.
 fn has(part: Option<u32>, file: &ChangedFile) -> bool {
     part.is_none_or(|part| file.parts.contains(&part))
 }
@@ -127,7 +125,7 @@ fn add_edited(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: 
     Ok(())
 }
 
-/// Finds the names of all parts in one visit of the files that have the ending of a changed one.
+/// Finds the names of all parts in one pass over the files with the extension of a changed file.
 fn find(parts: &mut BTreeMap<Option<u32>, Part>, set: &ChangeSet, source: &Source) -> Result<(), Error> {
     let mut wanted: HashMap<String, Vec<Option<u32>>> = HashMap::new();
     for (number, Part { touched, called, .. }) in &*parts {

@@ -1,4 +1,4 @@
-//! The arguments of the program, and those that several commands share. The others are beside their commands.
+//! The global arguments, and those that several commands share. Each command defines its own others.
 
 use std::path::PathBuf;
 
@@ -25,20 +25,20 @@ pub(super) struct Cli {
     pub(super) command: Command,
 
     /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
-    // Ordered after every command's own options: without a fixed order its place would depend on the number of
+    // Sorted after every command's own options; without a fixed order, its position would depend on the number of
     // commands.
     #[arg(long, global = true, value_parser = choice(COLORS), value_name = "WHEN", display_order = 900)]
     pub(super) color: Option<ColorMode>,
 }
 
-/// When to use colour, with the descriptions in the help.
+/// The values of `--color`, with their help texts.
 pub(super) const COLORS: &[(&str, &str, ColorMode)] = &[
     ("auto", "On a terminal", ColorMode::Auto),
     ("always", "Always", ColorMode::Always),
     ("never", "Never", ColorMode::Never),
 ];
 
-/// A parser of names that have descriptions and values.
+/// Parses one of several named values with help texts.
 pub(super) fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -47,12 +47,11 @@ pub(super) fn choice<T: Copy + Send + Sync + 'static>(
     )
 }
 
-/// Selects the models.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Who debates")]
 pub(super) struct ModelArgs {
-    /// The model of all agents and the judge: a name, `provider/model`, the program `claude` or `codex`, or `host`: you
-    /// answer (`dialectic requests`)
+    /// The model for all agents and the judge: a name, `provider/model`, the program `claude` or `codex`, or `host` to
+    /// answer yourself (`dialectic requests`)
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
@@ -70,7 +69,7 @@ pub(super) struct RunArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write a report when the debate ends: a page if the file ends in `.html`, otherwise Markdown
+    /// Write a report when the debate ends: an HTML page if the file ends in `.html`, otherwise Markdown
     #[arg(long, value_name = "PATH")]
     pub(super) report: Option<PathBuf>,
 
@@ -78,7 +77,7 @@ pub(super) struct RunArgs {
     #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
-    /// Print the participants and the usage of each call, on standard error
+    /// Print the participants and the usage of each call to standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
 
@@ -90,8 +89,7 @@ pub(super) struct RunArgs {
     #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
-    /// Print the debate's id once it has started, and let it run in the background: `dialectic wait <id>` waits for its
-    /// end
+    /// Print the debate's id and run it in the background; `dialectic wait <id>` waits for its end
     #[arg(long)]
     pub(super) detach: bool,
 
@@ -104,7 +102,7 @@ pub(super) struct RunArgs {
     pub(super) quiet: bool,
 }
 
-/// The permissions that the user grants to a record that may come from someone else.
+/// Permissions for a record that may come from someone else.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
@@ -131,7 +129,6 @@ pub(super) struct ContinueArgs {
     pub(super) vouch: VouchArgs,
 }
 
-/// Parses a dollar amount.
 pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     match text.strip_prefix('$').unwrap_or(text).parse() {
         Ok(dollars) if f64::is_finite(dollars) && dollars > 0.0 => Ok(Usd::from_dollars(dollars)),
@@ -139,7 +136,6 @@ pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     }
 }
 
-/// Limits of requests.
 #[derive(Debug, Args)]
 pub(super) struct CallsArgs {
     /// The maximum number of model calls, including retries
@@ -147,7 +143,6 @@ pub(super) struct CallsArgs {
     pub(super) max_calls: Option<u32>,
 }
 
-/// A debate.
 #[derive(Debug, Args)]
 pub(super) struct DebateArg {
     /// The debate: a state file, an id, a unique prefix or suffix of one, or `latest`
@@ -155,7 +150,6 @@ pub(super) struct DebateArg {
     pub(super) debate: String,
 }
 
-/// A debate, by default the newest.
 #[derive(Debug, Args)]
 pub(super) struct NewestArg {
     /// The debate: a state file, an id, or a unique prefix or suffix of one [default: latest]
@@ -163,7 +157,7 @@ pub(super) struct NewestArg {
     pub(super) debate: Option<String>,
 }
 
-/// What a debate that continues may use.
+/// The keys for continuing a debate.
 #[derive(Debug, Args)]
 pub(super) struct KeyArgs {
     /// The environment file with the keys [default: .env, if it exists]

@@ -1,6 +1,6 @@
 //! Shell completions of commands, options, debates, roles, protocols and stages.
 //!
-//! A shell asks the program each time, with an environment variable that its script sets.
+//! The shell's script calls the program for each completion, with an environment variable set.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +24,7 @@ use dialectic_record::store::{AccessMode, Entry, ShortNames, read_state};
 
 use super::session::debates as directory;
 
-/// The variable by which a shell asks for completions.
+/// The variable with which a shell requests completions.
 pub(super) const VARIABLE: &str = "DIALECTIC_COMPLETE";
 /// The maximum number of debates shown with their problem: reading more would be slow.
 const DESCRIBED: usize = 50;
@@ -33,7 +33,7 @@ const PROBLEM: usize = 60;
 /// The rounds offered for `fork` if their number is unknown.
 const ROUNDS: u32 = 3;
 
-/// Answers a shell's request for completions, and ends the program then.
+/// Answers a shell's completion request, if there is one, and exits.
 pub(super) fn answer() {
     CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
 }
@@ -57,7 +57,7 @@ fn is_plain(text: &str) -> bool {
     sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
 }
 
-/// Debates, newest first, by short name, or by id if the user began to type one; and files.
+/// Debates, newest first, and files. Debates have their short name, or their id if the user began to type it.
 fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
@@ -100,7 +100,7 @@ fn named_debate(command: &str) -> Option<Debate> {
     Some(entry.load(AccessMode::State).ok()?.debate)
 }
 
-/// The fork points: `start`, and before each stage with calls in each round.
+/// The fork points: `start`, and each round's stages that make calls.
 fn places(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     let debate = named_debate("fork");

@@ -27,19 +27,17 @@ use super::terminal::Terminal;
 /// The exit codes of an incomplete run or an answer with a fault, and of a review with findings under `--fail-on`.
 const UNCLEAN: u8 = 5;
 const FINDINGS: u8 = 6;
-/// The kind of failure for which to check the key.
+/// The kind of failure that suggests checking the key.
 const REFUSED_KEY: &str = "unauthorized";
 
-/// The files of a run.
 pub(super) struct Files<'a> {
     pub(super) saved_to: &'a Path,
     /// The path of the report, if wanted.
     pub(super) report: Option<&'a Path>,
     /// Whether this is the directory's first debate: new users get no pager.
     pub(super) is_first: bool,
-    /// Whether the debate was begun before.
+    /// Whether the debate was started earlier.
     pub(super) is_continued: bool,
-    /// How a review ends.
     pub(super) review: Option<ReviewEnd>,
 }
 
@@ -47,12 +45,10 @@ pub(super) struct Files<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReviewEnd {
     pub(super) format: ReviewFormat,
-    /// The minimum severity that fails.
     pub(super) fail_on: Option<Severity>,
 }
 
 impl ReviewEnd {
-    /// Prints or writes the review.
     pub(super) fn print(self, debate: &Debate, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
         let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
         let written = match self.format {
@@ -131,7 +127,7 @@ pub(super) fn conclude(
     match (finish(&debate, ending, files, args, terminal), reported) {
         (Err(error), reported) => {
             if let Err(unreported) = reported {
-                terminal.warning(&format!("the report is missing: {unreported}"));
+                terminal.warning(&format!("the report was not written: {unreported}"));
             }
             Err(error)
         }
@@ -147,7 +143,7 @@ pub(super) fn conclude(
     }
 }
 
-/// Prints the result, and the reasons for a lesser outcome.
+/// Prints the result, and why it is not full.
 fn finish(
     debate: &Debate,
     ending: RunEnding,
@@ -209,7 +205,7 @@ pub(super) fn verdict(entry: &Entry, debate: &Debate, before: Presence, is_stric
     }
 }
 
-/// The run is incomplete, or the answer has a fault, under `--strict` or in a review.
+/// The error for an incomplete run or an answer with a fault, under `--strict` or in a review.
 fn unclean(debate: &Debate) -> Error {
     let id = &debate.id;
     let answer = debate.answer_state().filter(|answer| !answer.is_clean());
@@ -218,30 +214,30 @@ fn unclean(debate: &Debate) -> Error {
     Error::Coded { code: UNCLEAN, said, hint: Some(format!("`dialectic show {id}` shows why")) }
 }
 
-/// The debate waits for answers.
+/// The error for a debate that waits for answers.
 fn asks(id: &DebateId) -> Error {
     let hint = format!("answer to continue: dialectic answer {id} q1=\"...\"");
     Error::Coded { code: ASKS, said: format!("the debate {id} has questions for you"), hint: Some(hint) }
 }
 
-/// Requests of the debate wait for the host.
+/// The error for a debate whose requests wait for the host.
 pub(super) fn asks_host(id: &DebateId) -> Error {
     let hint = format!("read them: dialectic requests {id}");
     Error::Coded { code: ASKS, said: format!("the debate {id} has requests for you"), hint: Some(hint) }
 }
 
-/// The time limit for waiting was reached.
+/// The error for reaching the time limit of a wait.
 pub(super) fn still_running(id: &DebateId) -> Error {
     let hint = format!("keep waiting: dialectic wait {id}");
     Error::Coded { code: STILL_RUNS, said: format!("the debate {id} is still running"), hint: Some(hint) }
 }
 
-/// A required server is unreachable; the debate is saved.
+/// The error for an unreachable server; the debate is saved.
 pub(super) fn server_gone(id: &DebateId) -> Error {
     to_resume(format!("server unreachable; the debate {id} is saved as paused"), "when the server is back", id)
 }
 
-/// The debate is saved as paused.
+/// The error for a debate that was saved as paused.
 pub(super) fn paused(id: &DebateId) -> Error {
     to_resume(format!("the debate {id} is paused"), "continue with", id)
 }
@@ -255,7 +251,6 @@ pub(super) fn texts_are_saved(id: &DebateId) -> String {
     format!("all texts are saved; when the cause is fixed: dialectic resume {id}")
 }
 
-/// Why a recorded debate failed.
 fn failure(debate: &Debate) -> Error {
     let Some(at) = without_room_to_close(debate) else { return failed(debate, true) };
     let id = &debate.id;
@@ -274,7 +269,7 @@ fn reason(debate: &Debate) -> String {
     debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
 }
 
-/// The failure of a debate, with the error of its calls if that is the cause.
+/// The error for a failed debate, with the error of its calls if that is the cause.
 fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = &debate.id;
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);

@@ -23,7 +23,6 @@ const LOCK_ATTEMPTS: u32 = 20;
 #[cfg(unix)]
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// The flag of the detached process.
 const DETACHED: &str = "--detached";
 
 /// Starts the program with the same arguments, and returns when its debate has begun and the id is printed. The child
@@ -66,11 +65,9 @@ fn this() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(Error::Detach)
 }
 
-/// The beginning of a detached process.
 enum Begun {
-    /// It runs the debate with this id.
     Runs(String),
-    /// It ended before, with this exit code, and has said why.
+    /// It ended before that, with this exit code, and has reported why.
     Ended(u8),
 }
 
@@ -87,7 +84,7 @@ fn begun(command: &mut Command) -> Result<Begun, Error> {
     Ok(Begun::Ended(ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
-/// Refuses what needs detached runs on Windows, where a process cannot exchange its standard streams for a log.
+/// Fails on Windows, where a process cannot redirect its standard streams to a log.
 ///
 /// # Errors
 /// Runs cannot be detached here.
@@ -119,7 +116,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     };
     let failed = |source| Error::Output { path: path.clone(), source };
     let (log, lock) = (open().map_err(failed)?, open().map_err(failed)?);
-    // Another process may be testing the lock, or an earlier run finishing; neither is waited for long.
+    // Another process may be testing the lock, or an earlier run may be finishing; both take only a moment.
     for _ in 0..LOCK_ATTEMPTS {
         if lock.try_lock().is_ok() {
             break;
@@ -136,7 +133,7 @@ pub(super) fn leave(ready: &Ready, terminal: &mut Terminal) -> Result<(), Error>
     Ok(())
 }
 
-/// No process gets here: see [`check`].
+/// Never called: see [`check`].
 #[cfg(windows)]
 pub(super) fn leave(_: &Ready, _: &mut Terminal) -> Result<(), Error> {
     Ok(check()?)

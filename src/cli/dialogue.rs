@@ -1,4 +1,4 @@
-//! Questions to the user on the terminal, consent to a cost among them, and answers in an editor.
+//! Asks the user questions on the terminal, including consent to costs, and opens an editor for answers.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::{Command, Stdio};
@@ -19,15 +19,12 @@ use super::terminal::Terminal;
 /// Why a question could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAsked {
-    /// There is no terminal.
     #[error("{0} needs a terminal for its questions")]
     Nobody(&'static str),
-    /// The user left.
     #[error("nothing was changed")]
     Left,
 }
 
-/// A dialogue with the user.
 pub(super) struct Dialogue {
     lines: LineReader,
 }
@@ -42,14 +39,14 @@ impl Dialogue {
         }
     }
 
-    /// The answer to `question`, or `proposal` if it is empty. Ctrl-D and Ctrl-C end the program.
+    /// Asks `question`, and returns the answer, or `proposal` if it is empty. Ctrl-D and Ctrl-C end the program.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
         let answer = self.line(&format!("{question}{shown}: "))?.ok_or(NotAsked::Left)?;
         Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
     }
 
-    /// Whether the answer to `question` is yes; repeats it until the answer is clear. An empty answer is `proposal`;
+    /// Asks `question` until the answer is yes or no, and returns whether it is yes. An empty answer means `proposal`;
     /// Ctrl-D and Ctrl-C mean no.
     pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
         let mut prompt = format!("{question} [{}] ", if proposal { "Y/n" } else { "y/N" });
@@ -65,7 +62,7 @@ impl Dialogue {
         }
     }
 
-    /// A trimmed line; `None` at Ctrl-D and Ctrl-C.
+    /// Reads a trimmed line; `None` at Ctrl-D and Ctrl-C.
     fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
         match self.lines.read(prompt) {
             Ok(TypedLine::Line(line) | TypedLine::Editor(line)) => Ok(Some(line.trim().to_owned())),
@@ -75,7 +72,7 @@ impl Dialogue {
         }
     }
 
-    /// One of `choices`, by its number or its text.
+    /// Lets the user pick one of `choices` by number or text.
     pub(super) fn choose(
         &mut self,
         question: &str,
@@ -96,7 +93,7 @@ impl Dialogue {
         }
     }
 
-    /// A text that is typed without echo.
+    /// Reads text without echoing it.
     #[expect(clippy::unused_self, reason = "only the caller that began a dialogue may ask")]
     pub(super) fn secret(&mut self, question: &str, terminal: &mut Terminal) -> Result<String, Error> {
         terminal.notice(question);
@@ -144,7 +141,7 @@ pub(super) fn agree(
     if limit.is_some() || is_automated(&environment) || most.is_some_and(|most| most <= above) {
         return Ok(true);
     }
-    // Without a terminal the command proceeds, as always.
+    // Without a terminal, the command proceeds.
     let Ok(mut dialogue) = Dialogue::begin("this command") else { return Ok(true) };
     dialogue.confirm(question, false)
 }
@@ -157,7 +154,7 @@ pub(super) fn is_automated(environment: &Environment) -> bool {
 /// Text below this line is ignored. Lines that begin with `#` are kept, since they are Markdown headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// Lets the user edit `text`. `note` follows it and is not part of it.
+/// Lets the user edit `text`. `note` is shown below it and is not part of the result.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, UserError> {
     let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };

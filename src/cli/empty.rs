@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 
-/// The arguments without options whose path is empty: they count as absent. An empty limit or list of roles is kept and
-/// causes an error, since it was intended to set something.
+/// Drops options whose path is empty. An empty limit or list of roles is kept and causes an error, since it was meant
+/// to set something.
 pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut command = command;
     let mut arguments = arguments.into_iter();
@@ -37,7 +37,7 @@ pub(super) fn without_empty(command: &Command, arguments: impl IntoIterator<Item
     kept
 }
 
-/// Whether `option` is one of the command's options, on its own, that takes one path.
+/// Whether `option`, given without a value, is an option of the command that takes one path.
 fn takes_path(command: &Command, option: &str) -> bool {
     let is_named = |argument: &Arg| match option.strip_prefix("--") {
         Some(long) => {

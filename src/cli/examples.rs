@@ -7,7 +7,6 @@ use clap::builder::Styles;
 
 use super::commands::GROUPS;
 
-/// The end of a command's help.
 pub(super) fn examples(lines: &[&str]) -> String {
     lines.iter().fold("Examples:".to_owned(), |text, line| text + "\n  " + line)
 }
@@ -15,7 +14,7 @@ pub(super) fn examples(lines: &[&str]) -> String {
 /// Common options, described in the program's own help.
 const COMMON: [&str; 2] = ["color", "version"];
 
-/// The command, whose subcommands hide the common options.
+/// Hides the common options in the help of subcommands.
 pub(super) fn without_common(command: Command) -> Command {
     command.mut_subcommands(hiding_common)
 }
@@ -28,10 +27,9 @@ fn hiding_common(command: Command) -> Command {
     command.mut_subcommands(hiding_common)
 }
 
-/// The maximum width of the help.
 const WIDTH: usize = 100;
 
-/// The command with its subcommands in groups.
+/// Lists the subcommands in groups.
 pub(super) fn grouped(command: Command) -> Command {
     let columns = console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns).min(WIDTH));
     let text = listed(&command, columns);

@@ -1,4 +1,4 @@
-//! Ctrl-C, Ctrl-Z, the signal to terminate, and the end of the terminal.
+//! Handles Ctrl-C, Ctrl-Z, termination signals and hangups.
 
 #[cfg(unix)]
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     cancel.cancel();
     interrupts.next().await;
     view.leave();
-    // A stopped terminal keeps its block.
+    // A stopped terminal still shows its block.
     drop(timeout(TO_LEAVE, view.ended()).await);
     keys::restore();
     end_all();
@@ -53,7 +53,7 @@ pub(super) fn end_on_interrupt(heard: Option<Interrupts>) {
     });
 }
 
-/// Runs work that hears interrupts. From its end on, an interrupt ends the program.
+/// Runs work that handles interrupts. Afterwards, an interrupt ends the program.
 pub(super) fn run_with_interrupts<T>(work: impl AsyncFnOnce(&mut Interrupts) -> Result<T, Error>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let (done, interrupts) = runtime.block_on(async {
@@ -77,7 +77,7 @@ pub(super) fn survive_file_limit() {
     drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
 }
 
-/// Other systems send no such signal.
+/// Other systems do not send this signal.
 #[cfg(not(unix))]
 pub(super) fn survive_file_limit() {}
 
@@ -97,15 +97,15 @@ static ENDS_WITH_TERMINAL: LazyLock<bool> = LazyLock::new(|| {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
-        // The lowest bit is that of the first signal, SIGHUP.
+        // The lowest bit stands for the first signal, SIGHUP.
         Some(mask) => mask & 1 == 0,
         // If the system does not report it: a program started by `nohup` has no terminal to write to.
         None => std::io::IsTerminal::is_terminal(&std::io::stderr()),
     }
 });
 
-/// Ctrl-C and what else asks the program to end: SIGTERM and SIGHUP; on Windows, Ctrl-Break, and the end of the console,
-/// of the session or of the system, after which it has about five seconds.
+/// The signals that ask the program to end: Ctrl-C, SIGTERM and SIGHUP; on Windows, Ctrl-Break and the end of the
+/// console, session or system, which leaves the program about five seconds.
 pub(super) struct Interrupts(system::Signals);
 
 impl Interrupts {
@@ -150,7 +150,7 @@ mod system {
                 () = received(&mut self.interrupt) => {}
                 () = received(&mut self.terminate) => {}
                 () = received(&mut self.hangup) => {
-                    // The shell sends one, and the system may send another: both mean the same.
+                    // The shell may send one hangup and the system another; they count once.
                     self.hangup = None;
                 }
             }

@@ -1,7 +1,7 @@
-//! The keys during a debate, and their terminal.
+//! Reads keys while a debate runs.
 //!
-//! A thread reads them. It releases the terminal for questions, while the program is suspended, and at the end. Without
-//! a terminal on standard input, or in the background, the debate runs without keys.
+//! A thread reads the keys. It releases the terminal for questions, while the program is suspended, and at the end.
+//! Without a terminal on standard input, or in the background, the debate runs without keys.
 
 use std::io::{IsTerminal, stdin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-/// A key with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     /// Pause or continue.
@@ -20,7 +19,6 @@ pub(super) enum Key {
     MoreOrLess,
     /// Toggle the list of keys.
     Help,
-    /// Leave.
     Quit,
 }
 
@@ -74,7 +72,7 @@ impl Keyboard {
     /// Releases the terminal in its original modes.
     pub(super) fn off(&self) -> Off {
         self.0.off.fetch_add(1, Ordering::SeqCst);
-        // Once this is acquired, no one is reading.
+        // Once this lock is acquired, no thread is reading.
         drop(self.0.reading.lock().unwrap_or_else(PoisonError::into_inner));
         restore();
         Off(self.clone())
@@ -171,7 +169,7 @@ mod unix {
         let mut kept = match FOUND.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
-            // A panic interrupted the holder, which will restore them.
+            // A panic interrupted the holder, which will restore the modes.
             Err(TryLockError::WouldBlock) => return,
         };
         if is_in_foreground()

@@ -14,7 +14,6 @@ use super::commands::show::DebatePart;
 use super::session::debates;
 use super::terminal::Terminal;
 
-/// The name for the newest debate.
 pub(super) const LATEST: &str = "latest";
 
 /// The debate with that name, by default the newest.
@@ -29,7 +28,7 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
         return or_latest(name);
     }
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        let message = format!("no debate is named to {what}, and there is no terminal to show which one is the newest");
+        let message = format!("no debate is named to {what}, and there is no terminal to confirm the newest one");
         let hint = format!("name it; the newest is: dialectic {what} {LATEST} ...");
         return Err(UserError::input(message).with_hint(hint).into());
     }
@@ -43,8 +42,8 @@ pub(super) fn or_latest_said(name: Option<&str>, what: &'static str, terminal: &
     Ok(entry)
 }
 
-/// Whether a single argument of `ask` is a debate: `latest`, a file, a whole id or the ending of exactly one. Otherwise
-/// it is a question.
+/// Whether the only argument of `ask` is a debate: `latest`, a file, a whole id or a unique end of one. Otherwise it is
+/// a question.
 pub(super) fn is_debate(word: &str, directory: &Directory) -> Result<bool, Error> {
     let path = Path::new(word);
     let is_file = path.is_file()

@@ -10,7 +10,6 @@ use std::io;
 
 use console::{Key, Term, measure_text_width};
 
-/// The user's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TypedLine {
     Line(String),
@@ -27,7 +26,6 @@ pub(super) struct LineReader {
     earlier: Vec<String>,
 }
 
-/// The line being edited.
 #[derive(Debug, Default)]
 struct EditedLine {
     text: Vec<char>,
@@ -37,7 +35,6 @@ struct EditedLine {
     back: usize,
 }
 
-/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Pressed {
     Edited,
@@ -50,7 +47,7 @@ impl LineReader {
     /// Reads a line after `prompt`, key by key, on standard error and from the terminal.
     ///
     /// # Errors
-    /// The terminal cannot be read or written; of the kind `Interrupted` at Ctrl-C, which is also raised as a signal.
+    /// The terminal cannot be read or written. Ctrl-C gives `Interrupted`, and is also raised as a signal.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<TypedLine> {
         let term = Term::stderr();
         let mut line = EditedLine::default();
@@ -127,7 +124,7 @@ impl EditedLine {
         (self.back, self.cursor) = (back, self.text.len());
     }
 
-    /// Redraws prompt and line, whose cursor was in that row. Returns the cursor's new row.
+    /// Redraws the prompt and the line. Takes the cursor's old row and returns the new one.
     fn draw(&self, term: &Term, prompt: &str, cursor_row: usize) -> io::Result<usize> {
         let (drawn, row) = self.drawn(prompt, cursor_row, usize::from(term.size().1).max(2));
         term.write_str(&drawn)?;
@@ -140,7 +137,7 @@ impl EditedLine {
         let (row, column) = place(&format!("{prompt}{before}"), columns);
         let (last_row, last_column) = place(&format!("{prompt}{before}{behind}"), columns);
         let back = up(cursor_row);
-        // After a full row the cursor stays there until something follows.
+        // After a full row, the cursor stays on it until another character is written.
         let wrap = if last_column == 0 && last_row > 0 { " \r\x1b[K" } else { "" };
         let (to_cursor, right) =
             (up(last_row - row), if column > 0 { format!("\x1b[{column}C") } else { String::new() });

@@ -1,5 +1,5 @@
 //! The command line: turns arguments into calls of the library, and results into streams and exit codes. Contains no
-//! logic of debates.
+//! debate logic.
 
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
@@ -64,7 +64,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints an error of the arguments, or the help. Arguments may be foreign file names.
+/// Prints an argument error, or the help. The text is sanitized, since arguments may be foreign file names.
 fn refused(mut error: clap::Error) -> ExitCode {
     suggest_debate(&mut error);
     let text = error.render().to_string();
@@ -103,7 +103,7 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
 /// The complete command line, for completions, the manual and the documentation.
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
-    // Completes aliases and common options.
+    // Adds aliases and common options to every subcommand.
     command.build();
     examples::grouped(examples::without_common(command))
 }

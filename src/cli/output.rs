@@ -1,4 +1,4 @@
-//! The files of results and reports, and the pager.
+//! Writes results and reports to files, and runs the pager.
 
 use std::fs;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(super) fn report_format() -> impl TypedValueParser<Value = &'static ReportFo
         let endings = if endings.is_empty() { String::new() } else { format!(": {}", endings.join(" ")) };
         PossibleValue::new(format.name).help(format!("{}{endings}", format.about))
     });
-    PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("there is no such format"))
+    PossibleValuesParser::new(names).try_map(|name| ReportFormat::named(&name).ok_or("unknown format"))
 }
 
 /// The format for a path's extension; Markdown without one.
@@ -95,12 +95,11 @@ pub(super) fn write_report(
     Ok(())
 }
 
-/// The detail of a report by `--verbose`.
 pub(super) fn detail(verbose: bool) -> ReportDetail {
     if verbose { ReportDetail::Verbose } else { ReportDetail::Plain }
 }
 
-/// The destination of `--report`: a path with an unknown extension, or none, gets `.md` added, as always.
+/// The destination of `--report`: a path with an unknown extension, or none, gets `.md` added.
 pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     let mut known = FORMATS.iter().flat_map(|format| format.endings).filter(|ending| **ending != "txt");
     if known.any(|ending| has_extension(path, ending)) {
@@ -135,7 +134,6 @@ pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || OutputTarget::find(path).is_ok_and(|target| target.is_stdout())
 }
 
-/// Creates the directory of a file.
 pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
     match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => fs::create_dir_all(parent).map_err(|source| Error::Output { path: parent.to_owned(), source }),
@@ -150,7 +148,6 @@ pub(super) fn typed(path: &Path) -> String {
     if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// The default pager, with colours.
 const DEFAULT: &str = "less -R";
 /// The default options of `less`: colours, and no clearing of the screen.
 const LESS: &str = "RX";
@@ -172,7 +169,7 @@ pub(super) fn wanted(environment: &Environment) -> Option<String> {
     (pager != "cat").then(|| pager.to_owned())
 }
 
-/// Shows `text` in a pager. Returns false if there is no such program.
+/// Shows `text` in a pager. Returns false if the pager is not installed.
 pub(super) fn page(pager: &str, text: &str, environment: &Environment) -> bool {
     let mut command = Command::new("sh");
     // Detects a missing program before anything is written.

@@ -38,7 +38,6 @@ pub(super) struct GivenAnswer {
     pub(super) text: String,
 }
 
-/// The answers to a saved debate's questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) answers: Vec<GivenAnswer>,
@@ -49,7 +48,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// Sends them to the run. Returns the resulting debate.
+    /// Sends the answers to the run, and returns the resulting debate.
     pub(super) fn tell(self, run: &Run, debate: &Debate) -> Arc<Debate> {
         let mut debate = debate.clone();
         for GivenAnswer { agent, item, text } in self.answers {
@@ -71,13 +70,13 @@ impl Given {
     }
 }
 
-/// The list of questions, a paragraph each.
+/// Lists questions, one per paragraph.
 pub(super) fn listed(questions: &[OpenQuestion]) -> String {
     let shown = questions.iter().map(|one| format!("\n{}:\n{}\n", one.heading(), one.question));
     shown.collect()
 }
 
-/// The list of requests that wait for the host, a line each, and how to answer them.
+/// Lists the requests that wait for the host, one per line, and says how to answer them.
 pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String {
     let shown: Vec<String> = requests.iter().map(|one| format!("{}  {}", one.id, one.about)).collect();
     let shown = shown.join("\n");
@@ -87,18 +86,16 @@ pub(super) fn listed_requests(id: &DebateId, requests: &[OpenRequest]) -> String
     )
 }
 
-/// An input.
+/// The result of reading an answer.
 enum ReadLine {
     Text(String),
-    /// The end of input.
     End,
     Interrupted,
-    /// The editor returned no text.
     Unwritten(UserError),
 }
 
-/// Asks every open question and records each answer at once. An empty answer is `NA`, as are all remaining ones at the
-/// end of input, after which no agent asks again. An interrupt restores the terminal's modes and keeps the answers given
+/// Asks every open question and records each answer at once. An empty answer counts as `NA`. At the end of input, all
+/// remaining ones do, and no agent asks again. An interrupt restores the terminal's modes and keeps the answers given
 /// so far. Returns whether every question has an answer.
 pub(super) async fn ask(
     run: &Run,
@@ -167,7 +164,7 @@ pub(super) async fn ask(
                     break 'questions;
                 }
                 ReadLine::Interrupted => return Ok(leave()),
-                // It can still be typed.
+                // The user can still type the answer.
                 ReadLine::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
         };
@@ -193,7 +190,6 @@ fn pass(debate: &Debate) -> Option<String> {
     Some(format!("{ordinal}, {number} of at most {most}"))
 }
 
-/// An answer from the terminal.
 fn typed(lines: &mut LineReader, question: &str) -> io::Result<ReadLine> {
     match lines.read("Answer (empty line: skip, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
         Ok(TypedLine::Line(text)) => Ok(ReadLine::Text(text)),
@@ -207,7 +203,6 @@ fn typed(lines: &mut LineReader, question: &str) -> io::Result<ReadLine> {
     }
 }
 
-/// The next line of a pipe.
 fn piped() -> io::Result<ReadLine> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;

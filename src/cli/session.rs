@@ -44,7 +44,6 @@ pub(super) fn debates() -> Result<Directory, Error> {
     Ok(KNOWN.get_or_init(|| directory).clone())
 }
 
-/// Whether there are no debates yet.
 pub(super) fn is_first_debate() -> bool {
     debates().and_then(|directory| Ok(directory.entries()?)).is_ok_and(|entries| entries.is_empty())
 }
@@ -62,9 +61,8 @@ pub(super) struct Session<'a> {
     /// The answers to the first questions, and the reaction to later ones.
     pub(super) given: Option<Given>,
     pub(super) on_questions: OnQuestions,
-    /// Whether the debate was begun before.
+    /// Whether the debate was started earlier.
     pub(super) is_continued: bool,
-    /// The result of a review.
     pub(super) review: Option<ReviewEnd>,
 }
 
@@ -74,7 +72,7 @@ pub(super) fn config_files<'a>(named: Option<&PathBuf>, environment: &'a Environ
     ConfigFiles::new(path, environment)
 }
 
-/// What the user defines for a saved debate, in their own files and on the command line.
+/// The user's own settings for a saved debate, from their files and the command line.
 pub(super) fn own(args: &VouchArgs, files: &ConfigFiles) -> Result<UserSettings, Error> {
     let mut own = files.own()?;
     own.directories.extend(args.context.clone());
@@ -95,7 +93,7 @@ fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
 }
 
 impl<'a> Session<'a> {
-    /// Checks and opens the outputs before anything is paid.
+    /// Checks and opens the outputs before spending anything.
     pub(super) fn open(
         args: &'a RunArgs,
         settings: &Settings,
@@ -192,7 +190,7 @@ impl<'a> Session<'a> {
         let log = Log { journal: &journal, before: ready.events_before() };
         let cancel = CancellationToken::new();
         let ((ended, tracer), later) = runtime.block_on(async {
-            // The second listener hears what the first one does, and continues after it.
+            // The second listener receives the same interrupts and outlives the first.
             let (interrupts, later) = (Interrupts::listen(), Interrupts::listen());
             let watchers = match Watchers::start(ready.signals(), &log, options, events, tracer) {
                 Ok(watchers) => watchers,
@@ -220,7 +218,7 @@ impl<'a> Session<'a> {
             let run = ready.run();
             let watched = served.as_ref().map(|served| served.show(&run, signals));
             let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
-            // From here on the terminal is not ours.
+            // Keeps the keyboard off from here on.
             if let Some(keyboard) = &keyboard {
                 std::mem::forget(keyboard.off());
             }
@@ -282,7 +280,6 @@ pub(super) struct Over {
     pub(super) debate: Debate,
     /// Its outcome or status.
     pub(super) ending: RunEnding,
-    /// Whether it is recorded.
     pub(super) is_kept: bool,
     /// How the event stream ended.
     pub(super) stream: StreamEnd,
@@ -319,7 +316,6 @@ fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + '
     drop(thread::Builder::new().name("forecast".to_owned()).spawn(foreseen));
 }
 
-/// Handles a key.
 fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
     match key {
         Key::Pause => {
@@ -340,7 +336,7 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         }
         Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
         Key::Help => messages.key(KeysMeaning::Help),
-        // A paid debate is not left by accident: Ctrl-C leaves it.
+        // Does nothing, so that no paid debate is left by accident; Ctrl-C leaves it.
         Key::Quit => {}
     }
 }
@@ -393,7 +389,7 @@ async fn run_while_shown(
             Some(key) = user.keys.recv() => press(key, &run, &messages, &mut is_held),
             // The view reports the interrupt; the run pauses.
             () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
-            // Output without a reader is not paid for.
+            // Do not pay for output that nobody reads.
             () = watchers.reader_gone() => {
                 run.interrupt();
                 break Ok(());
@@ -401,7 +397,7 @@ async fn run_while_shown(
         }
     };
     let ended = run.wait().await;
-    // Watchers end when no one holds the run any more.
+    // Watchers end when the last handle to the run is dropped.
     drop(watched);
     let Seen { stream, tracer, is_whole } = watchers.finish(cancel).await;
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {

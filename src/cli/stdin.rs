@@ -42,10 +42,9 @@ pub(super) fn has_text() -> bool {
     false
 }
 
-/// The name of standard input in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
-/// The bytes of a file, or of standard input for `-`: `what`, of at most `most` bytes.
+/// Reads a file, or standard input for `-`, of at most `most` bytes. `what` names the content in messages.
 pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Terminal) -> Result<Vec<u8>, UserError> {
     let (is_stdin, limit) = (path == Path::new("-"), most.saturating_add(1));
     let read = if is_stdin {
@@ -64,7 +63,7 @@ pub(super) fn read_file(what: &str, path: &Path, most: u64, terminal: &mut Termi
     Ok(bytes)
 }
 
-/// The text in `bytes`, without the byte order mark of Windows editors. `what` names it.
+/// Decodes UTF-8 text, without the byte order mark of Windows editors. `what` names it in messages.
 pub(super) fn text_of(what: &str, bytes: &[u8]) -> Result<String, UserError> {
     let text =
         decode(bytes).map_err(|fault| UserError::input(format!("{what} is not UTF-8 text")).with_hint(fault.hint()))?;

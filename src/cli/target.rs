@@ -1,4 +1,4 @@
-//! The destination of a result, checked before anything is paid in the way in which it is written later.
+//! The destination of a result. It is checked before spending anything, in the same way as it is written later.
 
 #![expect(clippy::disallowed_methods, reason = "output is cleaned before it is printed here")]
 
@@ -17,12 +17,10 @@ const MOST_LINKS: usize = 40;
 /// A file, device, pipe or stream for a result.
 #[derive(Debug)]
 pub(super) struct OutputTarget {
-    /// The path as given by the user.
     given: PathBuf,
     way: Way,
 }
 
-/// How to write a target.
 #[derive(Debug, PartialEq, Eq)]
 enum Way {
     /// The same as standard output (`/dev/stdout`): replacing its file would detach the process that redirected it.
@@ -59,7 +57,6 @@ impl OutputTarget {
         Ok(Self { given: path.to_owned(), way })
     }
 
-    /// Whether both write to the same place.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.way == other.way || identity(&self.given).is_some_and(|id| identity(&other.given) == Some(id))
     }
@@ -83,9 +80,8 @@ impl OutputTarget {
         }
     }
 
-    /// Writes the output of `write`: replaces a file atomically, keeping its mode, if possible; otherwise writes in
-    /// place
-    /// and calls `write` again.
+    /// Writes the output of `write`. Replaces a file atomically and keeps its mode, if possible; otherwise writes in
+    /// place, calling `write` again.
     ///
     /// # Errors
     /// It cannot be written.
@@ -136,8 +132,8 @@ fn write_to(
     out.flush()
 }
 
-/// The path with all links followed. The file need not exist; dangling links are followed too, as in every program that
-/// writes through them.
+/// Follows all links of a path. The file need not exist; dangling links are followed too, as by any program that writes
+/// through them.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -179,7 +175,6 @@ fn identity(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// Whether `found` is standard output.
 #[cfg(unix)]
 fn is_stdout(found: &fs::Metadata) -> bool {
     use std::os::fd::AsFd;
@@ -193,7 +188,7 @@ fn is_stdout(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Checks only the permission: opening a pipe would wait for its reader, and a device may act.
+/// Checks only the permission: opening a FIFO blocks, and opening a device can have side effects.
 #[cfg(unix)]
 fn check_special(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)

@@ -26,7 +26,6 @@ const TEXT_WIDTH: usize = 100;
 /// The size of the buffer for standard output.
 const BUFFER: usize = 64 * 1024;
 
-/// The streams of the process.
 pub(super) struct Terminal {
     color: ColorMode,
     dumb: bool,
@@ -50,7 +49,7 @@ impl Terminal {
         self.color
     }
 
-    /// The display of a debate: a live block on a terminal, otherwise lines; nothing if it is to be quiet.
+    /// The display of a debate: a live block on a terminal, otherwise lines; nothing if `quiet`.
     pub(super) fn display(&self, quiet: bool) -> DisplayOptions {
         let progress = match (quiet, self.is_watched()) {
             (true, _) => ProgressMode::Quiet,
@@ -82,7 +81,7 @@ impl Terminal {
         self.result(&escaped_json(json))
     }
 
-    /// Writes text as the result that is clean, or does not go to a terminal.
+    /// Writes text as the result, unchanged. It must be sanitized if it may go to a terminal.
     pub(super) fn result(&self, text: &str) -> Result<(), Error> {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
@@ -145,7 +144,8 @@ impl Terminal {
         if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
     }
 
-    /// A debate for standard output: people see whose text a number means, programs what was written.
+    /// A debate for standard output. On a terminal, numbers of texts become their authors' names; elsewhere the record
+    /// is unchanged.
     pub(super) fn shown(debate: &Debate) -> Cow<'_, Debate> {
         if io::stdout().is_terminal() { Cow::Owned(debate.with_named_texts()) } else { Cow::Borrowed(debate) }
     }

@@ -1,5 +1,5 @@
-//! The watchers of a run: the user, the reader of the event stream, a trace collector. Each has its own thread, and
-//! none delays the debate.
+//! The watchers of a run: the user, the reader of the event stream, and a trace collector. Each has its own thread, so
+//! that it cannot delay the debate.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) struct Watchers {
     tracer: Option<oneshot::Receiver<Tracer>>,
 }
 
-/// The remains of a finished run.
+/// The watchers' results after a run.
 pub(super) struct Seen {
     /// How the event stream ended; complete without a stream.
     pub(super) stream: StreamEnd,
@@ -65,12 +65,10 @@ impl Watchers {
         Ok(Self { view, stream: stream.transpose()?, tracer: tracer.transpose()? })
     }
 
-    /// The user's view.
     pub(super) fn view(&self) -> &LiveView {
         &self.view
     }
 
-    /// A sender of messages to the user.
     pub(super) fn messages(&self) -> Messages {
         self.view.messages()
     }

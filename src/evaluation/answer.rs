@@ -1,4 +1,4 @@
-//! Reads an evaluator's answer: its usable scores, and the requirements that it finds met.
+//! Reads the scores in an evaluator's answer, and collects the requirements for its prompt.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,19 +31,9 @@ pub struct EvaluatorAnswer {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ignored {
     /// Outside 1 to 10: replaced by the nearest bound.
-    Clamped {
-        criterion: Criterion,
-        /// The given value as JSON.
-        given: String,
-        /// The counted score.
-        counted: f64,
-    },
+    Clamped { criterion: Criterion, given: String, counted: f64 },
     /// Not a number: omitted.
-    NotANumber {
-        criterion: Criterion,
-        /// The type of the given value.
-        found: &'static str,
-    },
+    NotANumber { criterion: Criterion, found: &'static str },
 }
 
 impl fmt::Display for Ignored {
@@ -76,7 +66,7 @@ impl<'de> Deserialize<'de> for EvaluationObject {
 }
 
 impl EvaluatorAnswer {
-    /// Reads an evaluator's text, with anything around the JSON.
+    /// Parses an evaluator's text, ignoring anything around the JSON.
     ///
     /// # Errors
     /// It contains no evaluation as a JSON object.
@@ -104,7 +94,7 @@ impl EvaluatorAnswer {
     }
 }
 
-/// The value in the place of a criterion's score.
+/// The value given as a criterion's score.
 fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
     let evaluation = returned.get("evaluation");
     let entry = match criterion {
@@ -143,10 +133,10 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Requirements that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// The coverage stated by each agent's latest solution, in the order of first statements. Agents without the
-    /// section are absent.
+    /// The coverage stated by each agent's latest solution, in the order in which agents first stated it. Agents
+    /// without the section are absent.
     pub agent_requirements_coverage: Vec<Coverage>,
-    /// Agents whose latest text lacks the section, and its round.
+    /// Agents whose latest text lacks the section, with the round of that text.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
 }
@@ -300,7 +290,6 @@ impl Criterion {
         self.names().1
     }
 
-    /// The name in JSON.
     pub fn key(self) -> &'static str {
         self.names().0
     }

@@ -1,4 +1,4 @@
-//! Evaluators and what they evaluate: a model, its prompts, and its question.
+//! Evaluators, each a model with prompts, and the solutions that they evaluate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,6 @@ pub struct Evaluator {
     pub(super) caller: Caller,
 }
 
-/// A prompt and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
     pub text: Arc<str>,
@@ -84,7 +83,7 @@ impl Evaluator {
     /// be read.
     pub fn planned(&self, subject: &Subject) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // Belongs to no stage, like a follow-up.
+        // The call belongs to no stage, like a follow-up.
         let key = CallKey::new(0, follow_up_info().id, id);
         let bytes = request_bytes(&self.request(subject));
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, bytes)
@@ -93,7 +92,7 @@ impl Evaluator {
     /// The question about `subject`. Only the built-in prompts have a schema, since it would forbid additional keys
     /// that a user's prompt may request.
     pub fn request(&self, subject: &Subject) -> Request {
-        // The offline provider finds texts by our fences, and its answer in the schema.
+        // The offline provider needs our fences to find texts, and the schema to answer.
         let is_offline = self.settings.provider == OFFLINE;
         let filled = |prompt: &PromptText| {
             let values = if prompt.is_built_in() || is_offline { &subject.fenced } else { &subject.plain };
@@ -128,21 +127,15 @@ pub struct Subject {
     pub fenced: EvaluatorValues,
     /// The values for the user's own prompts: bare texts.
     pub plain: EvaluatorValues,
-    /// Agents whose latest text lacks a section on coverage, and its round.
+    /// Agents whose latest text lacks a section on coverage, with the round of that text.
     pub uncovered: Vec<(AgentId, u32)>,
 }
 
-/// Why a debate cannot be evaluated.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
     /// A required field is missing or blank.
     #[error("the debate {path} cannot be evaluated: `{field}` is {fault}")]
-    Lacks {
-        /// The debate's file.
-        path: PathBuf,
-        field: &'static str,
-        fault: &'static str,
-    },
+    Lacks { path: PathBuf, field: &'static str, fault: &'static str },
     /// None of several debates has a solution.
     #[error("none of the {debates} debates has a solution")]
     NoneFinished { debates: usize },
@@ -175,7 +168,7 @@ impl Subject {
             return Err(lacks(SOLUTION, "empty"));
         }
         let requirements = Requirements::of(debate);
-        // These structs always have a JSON form.
+        // Serializing these structs cannot fail.
         let as_json = serde_json::to_string_pretty(&requirements).unwrap_or_default();
         let questions = debate.questions();
         let clarifications: Vec<_> = questions

@@ -1,8 +1,8 @@
-//! Scores the solutions of saved debates with evaluators, models that took no part in them, or has them compare two.
+//! Has evaluators, models that took no part in the debates, score saved solutions or compare two of them.
 //!
 //! An [`Evaluator`] scores a [`Subject`]. [`evaluate`] calls all of them concurrently and returns each answer or
 //! failure; [`output`] turns these into a table, JSON or CSV. Nothing here prints: warnings are returned as data.
-//! `docs/evaluation.md` describes the use.
+//! `docs/evaluation.md` describes how to use it.
 
 mod answer;
 mod evaluator;

@@ -1,4 +1,4 @@
-//! Compares answers to the same problem in pairs, blind and in both orders, and counts who won.
+//! Compares answers to the same problem in pairs, blind and in both orders, and counts the wins.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -25,10 +25,9 @@ use super::run::{IN_FLIGHT, Skipped, Usage, ask};
 const MOST_ITEMS: usize = 15;
 /// The maximum number of characters in an item.
 const MOST_CHARACTERS: usize = 400;
-/// The minimum of decided problems for a significant result: five wins of five have p = 0.0625.
+/// The minimum number of decided problems for a significant result: even five wins out of five give p = 0.0625.
 pub const FEWEST: u32 = 6;
 
-/// A judge of pairs.
 pub struct Judge {
     pub settings: EvaluatorSettings,
     pub caller: Caller,
@@ -37,15 +36,13 @@ pub struct Judge {
 /// A problem with pairs of answers, one by each side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contest {
-    /// The name of the problem.
     pub name: String,
     pub problem: String,
-    /// What an answer should fulfil. If absent, the first judge derives a list from the problem.
+    /// What an answer should fulfil. If empty, the first judge derives a list from the problem.
     pub checklist: Vec<String>,
     pub pairs: Vec<[String; 2]>,
 }
 
-/// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     A,
@@ -57,7 +54,7 @@ pub enum Side {
 pub enum Ruling {
     /// This one is better, in both orders.
     Better(Side),
-    /// Neither is, in both orders.
+    /// Neither is better, in both orders.
     Equal,
     /// The verdict changed with the order, so it says nothing about the answers.
     Turned,
@@ -147,7 +144,7 @@ impl Judge {
     /// The calls for a request; the second is made if the first answer cannot be read.
     fn planned(&self, request: &Request) -> [PlannedCall; 2] {
         let EvaluatorSettings { id, provider, model, max_tokens, .. } = &self.settings;
-        // Belongs to no stage, like a follow-up.
+        // The call belongs to no stage, like a follow-up.
         let key = CallKey::new(0, follow_up_info().id, id);
         planned_json_calls(key, (provider, model), *max_tokens, self.caller.price, request_bytes(request))
     }
@@ -165,7 +162,7 @@ impl Judge {
         ask(&self.caller, self.checklist_request(problem), read).await
     }
 
-    /// Has it read the texts in both orders.
+    /// Has the judge compare the texts in both orders.
     async fn ruling(
         &self,
         problem: &str,
@@ -214,7 +211,7 @@ impl Contest {
         let mut checklist = self.checklist.clone();
         if checklist.is_empty() {
             calls.extend(first.planned(&first.checklist_request(&self.problem)));
-            // Assumes the longest possible one.
+            // Assumes the longest possible checklist.
             checklist = vec!["x".repeat(MOST_CHARACTERS); MOST_ITEMS];
         }
         for judge in judges {
@@ -270,8 +267,8 @@ impl Contest {
 }
 
 /// Has judges compare all contests, concurrently up to a limit. The results are in the order of the contests. `noted`
-/// receives the cost of each question, as far as known, as soon as it is known: a caller that stops waiting has still
-/// paid.
+/// receives the cost of each question, as far as known, as soon as it is known, because a caller that stops waiting has
+/// still spent the money.
 pub async fn compare(
     judges: &[Judge],
     contests: &[Contest],
@@ -308,7 +305,7 @@ pub fn decide(rulings: &[Ruled]) -> Option<Side> {
 /// The exact two-sided sign test: the probability of a result at least as uneven if wins and losses are equally likely.
 pub fn sign_test(wins: u32, losses: u32) -> f64 {
     let n = wins + losses;
-    // By their logarithms: the first probability may be too small for a float.
+    // Uses logarithms, because the first probability may be too small for a float.
     let mut logarithm = f64::from(n) * 0.5_f64.ln();
     let mut tail = 0.0;
     for k in 0..=wins.min(losses) {
@@ -318,7 +315,7 @@ pub fn sign_test(wins: u32, losses: u32) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// The judges of other model families than the participants', if any, otherwise all judges; with a warning, since
+/// The judges from model families that did not take part, if any, otherwise all judges. Returns warnings too, since
 /// models prefer their own texts.
 pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Judge>, Vec<String>) {
     let relation = |judge: &Judge| {
@@ -351,8 +348,8 @@ pub fn independent(judges: Vec<Judge>, took_part: &[&AgentSettings]) -> (Vec<Jud
     (kept, said)
 }
 
-/// For each pair of debates, the criteria whose means differ by less than the larger standard deviation, a text each:
-/// their order may be chance. Empty without repetitions.
+/// For each pair of debates, a text that lists the criteria whose means differ by less than the larger standard
+/// deviation, so that their order may be chance. Empty without repetitions.
 pub fn indistinct(evaluated: &[Evaluated]) -> Vec<String> {
     let pairs =
         evaluated.iter().enumerate().flat_map(|(at, one)| evaluated.iter().skip(at + 1).map(move |other| (one, other)));
@@ -455,7 +452,7 @@ mod tests {
         assert!(is_near(sign_test(1, 9), 22.0 / 1024.0));
         assert!(is_near(sign_test(5, 5), 1.0));
         assert!(is_near(sign_test(0, 0), 1.0));
-        // The combinations of so many trials do not fit into a float.
+        // The number of combinations does not fit into a float.
         let many = sign_test(1100, 900);
         assert!((1e-6..1e-4).contains(&many), "{many}");
     }

@@ -20,7 +20,6 @@ use super::{Criterion, Evaluator, EvaluatorAnswer, Figure, Scores, Subject};
 /// The maximum evaluations in flight, unless there are more evaluators.
 pub(super) const IN_FLIGHT: usize = 16;
 
-/// The evaluations of one subject.
 pub struct Evaluated<'a> {
     pub subject: &'a Subject,
     /// All repetitions in order.
@@ -39,14 +38,11 @@ pub struct Attempt<'a> {
     pub outcome: Result<EvaluatorAnswer, Skipped>,
     /// The time from the first attempt to the end, including a second request.
     pub latency: Duration,
-    /// The reported usage.
     pub usage: Usage,
 }
 
-/// Why an evaluator does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
-    /// The call failed permanently.
     #[error("{}{}", .0, after(.0.attempts))]
     Failed(FailedCall),
     /// Its answers contained no evaluation.
@@ -58,7 +54,6 @@ fn after(attempts: u32) -> String {
     if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() }
 }
 
-/// The usage of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// The answers received, including unreadable ones.
@@ -100,8 +95,8 @@ impl Usage {
 }
 
 /// Asks every evaluator about every subject, `repeat` times each, concurrently up to a limit. The results are in the
-/// order of the arguments. `noted` receives the cost of each question, as far as known, as soon as it is known: a
-/// caller that stops waiting has still paid.
+/// order of the arguments. `noted` receives the cost of each question, as far as known, as soon as it is known, because
+/// a caller that stops waiting has still spent the money.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
     subjects: &'a [Subject],

@@ -1,5 +1,4 @@
-//! The cost limit of a debate started here: the rest of the server's limits after all programs that spend in the
-//! directory.
+//! The cost limit of a debate started here: what is left of the server's limits after all spending in the directory.
 
 use std::ffi::OsString;
 use std::pin::pin;
@@ -25,7 +24,6 @@ pub struct Limits {
     pub day: Option<Usd>,
 }
 
-/// Why no money may be spent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LimitError {
     #[error("today's cost limit of {0} is used up")]
@@ -42,7 +40,6 @@ pub(super) enum LimitError {
 
 /// A permission to spend. While one process holds it, no other process under the daily limit starts anything.
 pub(super) struct SpendingPermit {
-    /// The limit in dollars, if any.
     most: Option<Usd>,
     lock: SpendingLock,
 }
@@ -109,7 +106,6 @@ impl Limits {
 }
 
 impl SpendingPermit {
-    /// The limit as an option.
     pub(super) fn options(&self) -> impl Iterator<Item = OsString> + use<> {
         let option = |most: Usd| [OsString::from("--max-cost"), most.dollars().to_string().into()];
         self.most.into_iter().flat_map(option)

@@ -24,7 +24,6 @@ use tokio::process::Command;
 pub use limits::Limits;
 pub use server::{Options, serve};
 
-/// The result of a command.
 #[derive(Debug)]
 struct Done {
     code: i32,

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use dialectic_record::protocol::Protocol;
 
-/// A debate to start.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewDebate {
@@ -37,7 +36,6 @@ pub(super) enum NamedModel {
     Host,
 }
 
-/// A debate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
@@ -137,7 +135,6 @@ fn of_debate() -> Value {
     })
 }
 
-/// The parameter for a debate's id.
 fn id() -> Value {
     json!({"type": "string", "description": "The debate's id, such as deb-20260101-120000-vhkp"})
 }

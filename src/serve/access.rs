@@ -36,7 +36,6 @@ impl Secret {
     }
 }
 
-/// The access rules.
 pub(super) struct Access {
     /// Accepted hosts, in lower case.
     hosts: Vec<String>,
@@ -120,7 +119,7 @@ impl Access {
         let host =
             headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
         if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
-            let detail = "the request names a host that is not this server's";
+            let detail = "the request names another server's host";
             let hint = "use the printed address; a reverse proxy must send its host as `Host`, and no `Origin`";
             return Err(ProblemDetails::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
         }
@@ -151,7 +150,8 @@ impl Access {
         if !path.starts_with("/api/") || PUBLIC.contains(&path) || self.has_cookie(headers) {
             return Ok(());
         }
-        let problem = ProblemDetails::new(StatusCode::UNAUTHORIZED, Kind::Access, "there is no valid token or cookie");
+        let problem =
+            ProblemDetails::new(StatusCode::UNAUTHORIZED, Kind::Access, "the request has no valid token or cookie");
         Err(problem.hint("send the header `Authorization: Bearer` with the token, or open the printed address first"))
     }
 }

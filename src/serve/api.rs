@@ -115,8 +115,8 @@ fn created(started: Started) -> Response {
     response
 }
 
-/// Prepares a debate and starts or queues it. One at a time, also across servers of the directory, so that no two spend
-/// the same money.
+/// Prepares a debate and starts or queues it. Admits one debate at a time, even across servers of the directory, so
+/// that no two spend the same money.
 async fn admit(
     app: &App,
     make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, ProblemDetails> + Send + 'static,
@@ -230,7 +230,7 @@ pub(super) async fn all_events(
     Ok(of_several(app, debates, missing, query.list, place))
 }
 
-/// Debates with their last known event numbers.
+/// Parses debate ids with their last known event numbers.
 fn positions(text: &str) -> Vec<(String, u64)> {
     let all = text.split(',').map(str::trim).filter(|one| !one.is_empty());
     all.map(|one| match one.rsplit_once(':') {
@@ -330,7 +330,7 @@ fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, ProblemDetails
         (has_nothing && !has_ended).then(Event::stopped_without_proposal)
     })?;
     if has_nothing && has_ended {
-        return Err(ProblemDetails::conflict("the debate has already ended, without anything to close it with"));
+        return Err(ProblemDetails::conflict("the debate has already ended, with nothing to close it with"));
     }
     Ok(has_nothing)
 }
@@ -371,7 +371,7 @@ pub(super) async fn ask(
     });
     let asking = asking.await??;
     drop(door);
-    // What is paid for is recorded, even if the client disconnects.
+    // A paid answer is recorded even if the client disconnects.
     let answered = tokio::spawn(asking.run(app.closing.child_token())).await;
     let (_, answer) = answered.map_err(|error| ProblemDetails::internal(error.to_string()))??;
     Ok(ok(FollowUpAnswer { answer: answer.to_string() }))
@@ -384,7 +384,7 @@ pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) 
         match app.runs.whereabouts(&id) {
             Whereabouts::Running => app.runs.tell(&id, Controls::acknowledge),
             Whereabouts::Waiting(_) => {
-                Err(ProblemDetails::conflict("the debate waits for a slot; acknowledge it when it runs"))
+                Err(ProblemDetails::conflict("the debate is waiting for a slot; acknowledge the warning once it runs"))
             }
             Whereabouts::Elsewhere => {
                 let is_open = |debate: &Debate| {

@@ -1,4 +1,4 @@
-//! Debates in a browser, and the same for programs: an HTTP server over the [runner](dialectic_engine::runner).
+//! An HTTP server for browsers and programs, on top of the [runner](dialectic_engine::runner).
 //!
 //! The server is a client of the runner, like the command line. Requests are applied to the server's own configuration
 //! with the same checks; displayed data come from the journal and the runs' signals. The server keeps nothing that is

@@ -47,7 +47,7 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// An operation that reads, with its answer. Each one names its own path, id and summary.
+/// A reading operation with this answer; each one adds its own path, id and summary.
 const fn reads(gives: Gives) -> Operation {
     Operation {
         method: "get",
@@ -63,7 +63,7 @@ const fn reads(gives: Gives) -> Operation {
     }
 }
 
-/// An operation that acts, with its answer.
+/// An acting operation with this answer.
 const fn acts(gives: Gives) -> Operation {
     Operation { method: "post", ..reads(gives) }
 }

@@ -46,7 +46,6 @@ fn address(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-/// The routes of the page.
 pub(super) fn routes() -> Router<App> {
     let pages = ["/", "/new", "/debates/{id}"];
     let router = pages.into_iter().fold(Router::new(), |router, path| router.route(path, get(page)));

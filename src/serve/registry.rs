@@ -1,6 +1,6 @@
 //! The running and queued debates.
 //!
-//! Debates run on a separate thread that answers no requests, so watchers cost them no time. They are controlled
+//! Debates run on a separate thread that answers no requests, so watchers do not slow them down. They are controlled
 //! through `runner::Controls`.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -28,7 +28,7 @@ const MOST_WAITING: usize = 20;
 const MOST_LOST: usize = 50;
 /// The time limit for saving debates when the server ends.
 const TO_SAVE: Duration = Duration::from_secs(10);
-/// The time limit for aborted steps after debates.
+/// The time limit for the steps after debates once they are aborted.
 const TO_GO: Duration = Duration::from_secs(1);
 
 /// The debates of this server. Clones share them.
@@ -37,13 +37,11 @@ pub(super) struct RunRegistry(Arc<Inner>);
 
 struct Inner {
     state: Mutex<RegistryState>,
-    /// The maximum number of running debates.
     places: usize,
     /// Counts changes of the running and queued debates.
     changes: watch::Sender<u64>,
     /// The runtime of the debates.
     engine: Handle,
-    /// Notices for the user.
     notices: mpsc::UnboundedSender<String>,
     /// Aborts the steps after debates.
     given_up: CancellationToken,
@@ -70,19 +68,15 @@ struct WaitingRun {
     after: After,
 }
 
-/// The location of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// The debate is running here.
     Running,
     /// The debate is queued here, after this number of others.
     Waiting(usize),
-    /// The debate does not run here.
     Elsewhere,
 }
 
 impl RunRegistry {
-    /// A registry with that many slots.
     pub(super) fn open(places: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let engine = runtime.handle().clone();
@@ -195,7 +189,7 @@ impl RunRegistry {
         is_over
     }
 
-    /// Runs the steps after a debate. Only the server's end waits for them.
+    /// Runs the steps after a debate. Only the server's shutdown waits for them.
     async fn run_after_hooks(&self, after: After, saved_to: PathBuf) {
         let warnings = tokio::select! {
             warnings = after.run(&saved_to) => warnings,
@@ -210,7 +204,6 @@ impl RunRegistry {
         self.changed();
     }
 
-    /// The location of a debate.
     pub(super) fn whereabouts(&self, id: &DebateId) -> Whereabouts {
         let state = self.state();
         if state.running.contains_key(id) {

@@ -1,4 +1,4 @@
-//! The contents of requests, and their settings.
+//! The contents of requests, and the settings that they change.
 //!
 //! These types list the allowed keys; commands, paths, addresses and tools are not among them, and unknown keys are
 //! refused. The contents are applied as a change of the server's configuration, with all its checks.
@@ -97,7 +97,7 @@ pub(super) struct Fork {
     pub(super) choices: Choices,
 }
 
-/// The choices for a debate. Missing ones have the server's values, or those of the forked debate.
+/// The choices for a debate. Missing ones keep the values of the server, or of the forked debate.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Choices {
@@ -176,7 +176,7 @@ impl JsonSchema for DebateRules {
     }
 }
 
-/// A schema without other keys.
+/// A schema that forbids other keys.
 fn closed(mut part: Value, about: &str) -> Schema {
     part["description"] = about.into();
     part["additionalProperties"] = false.into();
@@ -275,7 +275,7 @@ pub(super) fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, 
 
 fn not_allowed(key: &str) -> ProblemDetails {
     let detail = format!(
-        "`{key}` cannot be set by a request: a request names problem, protocol, rounds, roles, models and limits, and no \
+        "`{key}` cannot be set by a request: a request sets problem, protocol, rounds, roles, models and limits, but no \
          commands, paths, addresses or tools"
     );
     ProblemDetails::key(key, detail)

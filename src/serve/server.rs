@@ -34,13 +34,11 @@ use super::settings::DebateInputs;
 const MOST_CLIENTS: usize = 100;
 
 pub struct ServeOptions {
-    /// The address to listen at.
     pub host: String,
     /// The port; 0 for a free one.
     pub port: u16,
     /// The token for API clients; random by default.
     pub token: Option<String>,
-    /// The maximum number of running debates.
     pub places: usize,
     pub inputs: DebateInputs,
 }
@@ -163,7 +161,7 @@ impl Server {
         self.address_of("/")
     }
 
-    /// The address of a page, likewise.
+    /// The address of a page, with the one-time token.
     pub fn address_of(&self, path: &str) -> String {
         format!("{}{path}?token={}", self.url, self.keys.one_time)
     }
@@ -173,7 +171,7 @@ impl Server {
         &self.keys.token
     }
 
-    /// The host for debates of other processes.
+    /// Shows debates that run outside this server.
     pub fn stage(&self) -> ServerHost {
         ServerHost(self.app.runs.clone())
     }
@@ -202,7 +200,7 @@ impl Server {
     }
 }
 
-/// The host for debates of other processes.
+/// Shows debates that run outside this server.
 pub struct ServerHost(RunRegistry);
 
 impl ServerHost {

@@ -70,7 +70,7 @@ pub(super) struct ForecastBody {
     /// The number of rounds that the limit covers at list prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds_bought: Option<u32>,
-    /// The dispensable parts that the limit does not cover, as text.
+    /// The optional parts that the limit does not cover, in words.
     left_out: Vec<String>,
     /// Warnings before the start.
     warnings: Vec<String>,
@@ -244,7 +244,7 @@ impl DebateInputs {
         Ok((settings, changed.warnings))
     }
 
-    /// What the user defines for debates, in their own files and on the server's command line.
+    /// The user's own settings for debates, from their files and the server's command line.
     fn own(&self) -> Result<UserSettings, ProblemDetails> {
         let mut own = self.files().own()?;
         own.budget.max_calls = self.max_calls.or(own.budget.max_calls);
@@ -279,7 +279,7 @@ impl DebateInputs {
         }
         match (asked, most, left_today) {
             (Some(asked), Some(most), _) if asked > most => {
-                refused(format!("a debate on this server may cost at most {most}, but this one {asked}"))
+                refused(format!("a debate on this server may cost at most {most}, but this one may cost {asked}"))
             }
             (Some(asked), _, Some(left)) if asked > left => {
                 refused(format!("{left} is left of today's cost limit, but this debate may cost {asked}"))

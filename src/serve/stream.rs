@@ -1,7 +1,7 @@
 //! Streams events to watchers: server-sent events, or lines of JSON.
 //!
-//! The journal is the buffer. A client names its last event and receives every later one, in order and once: earlier
-//! ones from the journal, live ones with the words between them. Only its own task waits for a slow client.
+//! The journal is the buffer. A client names its last event and receives every later one once and in order: past events
+//! from the journal, live ones along with streamed words. A slow client delays only its own task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use dialectic_report::display::{event_line, gap_line};
 use super::catalogue::{DebateRow, DebateStanding};
 use super::server::App;
 
-/// The queued frames per client. Each may be a whole answer, so many clients with many frames would need much memory.
+/// The frames queued per client. Each may be a whole answer, so long queues for many clients would need much memory.
 const FRAMES: usize = 2;
 /// The polling interval for a debate in another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -32,26 +32,24 @@ const LIST_AGAIN: Duration = Duration::from_secs(2);
 /// The interval of keep-alives, which detect dead connections.
 const STILL_THERE: Duration = Duration::from_secs(15);
 
-/// The format of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamFormat {
-    /// Server-sent events.
     Sse,
-    /// Lines of JSON.
     Lines,
 }
 
-/// A message for a client.
 enum Frame {
     /// An event of a debate: a journal event has its number.
-    Of { debate: Arc<str>, seq: Option<u64>, line: String },
-    /// A change of the list.
+    Of {
+        debate: Arc<str>,
+        seq: Option<u64>,
+        line: String,
+    },
     List(String),
     /// A debate was removed.
     Gone(String),
     /// The stream of one debate ends.
     End(String),
-    /// A keep-alive.
     Still,
 }
 
@@ -257,7 +255,7 @@ async fn still(frames: &mpsc::Sender<Frame>) {
         tokio::select! {
             () = frames.closed() => return,
             _ = times.tick() => {
-                // Queued frames make it unnecessary.
+                // Queued frames make a keep-alive unnecessary.
                 if matches!(frames.try_send(Frame::Still), Err(mpsc::error::TrySendError::Closed(_))) {
                     return;
                 }
@@ -277,7 +275,6 @@ async fn standing(app: &App, entry: &Entry) -> DebateStanding {
     row.ok().and_then(Result::ok).map_or(DebateStanding::Unreadable, |row| row.status)
 }
 
-/// Writes frames.
 struct Writer {
     form: StreamFormat,
     /// For a stream of several debates, the last written event of each.

@@ -1,5 +1,5 @@
 //! The results of a set: a function of its plan and its finished debates, in the plan's order. Clocks, attempts,
-//! workers and lost calls do not count, so the results do not depend on how the work was distributed.
+//! workers and lost calls do not affect them, so they do not depend on how the work was distributed.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,7 +18,6 @@ use super::segment::{SegmentError, Stored, check_set};
 use super::store::{AT_ONCE, Store};
 use crate::error::{Error, in_full};
 
-/// The result of a debate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
@@ -48,7 +47,6 @@ pub struct Row {
     pub answer: Option<String>,
 }
 
-/// The results of a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
     /// The results of finished debates, in the plan's order.
@@ -118,7 +116,6 @@ impl Collected {
     }
 }
 
-/// The titles of the table's columns.
 const COLUMNS: [&str; 14] = [
     "id",
     "problem",
@@ -136,7 +133,7 @@ const COLUMNS: [&str; 14] = [
     "title",
 ];
 
-/// A text that no spreadsheet reads as a formula, since models write titles.
+/// Escapes text that a spreadsheet would read as a formula, since models write titles.
 fn harmless(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{text}") } else { text.to_owned() }
@@ -169,7 +166,7 @@ impl Row {
     }
 }
 
-/// Writes the records of debates that have ended, also without an answer, to a directory, and returns the paths of their
+/// Writes the records of ended debates, even those without an answer, to a directory. Returns the paths of their
 /// states; `None` for a debate that has not ended.
 ///
 /// # Errors
@@ -204,7 +201,7 @@ async fn write_record(store: &dyn Store, id: &DebateId, directory: &Directory) -
     write_atomically(&path, Readers::Owner, |out| out.write_all(&stored.journal))?;
     let written = Record::reopen(&Entry::of_state(&state)).and_then(|(record, _)| record.write_state());
     written.map_err(|error| {
-        // A journal that cannot be read is of no use.
+        // Readers could not use an unreadable journal.
         if before.is_empty() {
             drop(fs::remove_file(&path));
         } else {

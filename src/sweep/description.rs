@@ -25,7 +25,6 @@ pub struct Description {
     pub variants: Vec<VariantDescription>,
     /// How often each problem is debated in each variant.
     pub repeats: NonZeroU32,
-    /// The maximum total cost.
     pub budget: Option<Usd>,
 }
 
@@ -51,16 +50,13 @@ pub struct VariantDescription {
     /// Models of several vendors.
     #[serde(default)]
     pub mixed: bool,
-    /// The roles that take part.
     pub agents: Option<Vec<String>>,
     pub rounds: Option<u32>,
-    /// When to end early.
     pub until: Option<TerminationKind>,
     pub check: Option<u32>,
     /// Whether a small council gives short answers.
     #[serde(default)]
     pub quick: bool,
-    /// Call no model.
     #[serde(default)]
     pub offline: bool,
     pub max_cost: Option<Usd>,
@@ -80,7 +76,6 @@ struct File {
     budget: Option<Usd>,
 }
 
-/// The location of problems.
 #[derive(Deserialize)]
 #[serde(
     untagged,
@@ -178,7 +173,7 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for path in found {
         let path = path.map_err(|error| format!("the pattern `{files}`: {error}"))?;
-        // A README describes the set, as in a directory.
+        // Skips a README, which describes the set, as in a directory.
         let is_readme = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
         if path.is_file() && !is_readme {
             paths.push(path);
@@ -187,13 +182,13 @@ fn paths(base: &Path, files: &str) -> Result<Vec<PathBuf>, String> {
     if paths.is_empty() { Err(format!("no file matches the pattern `{files}`")) } else { Ok(paths) }
 }
 
-/// The text added to a problem whose answer a program checks.
+/// The text added to a problem whose answer a program can check.
 const ASKS_FOR_ANSWER: &str =
     "End with a line of its own that has the result alone, in this form:\n\nAnswer: <the result>";
 /// Markdown marks that may surround a line.
 const MARKS: [char; 7] = ['*', '_', '`', '#', '>', '-', ' '];
 
-/// The forms of a set.
+/// The formats of a problem set.
 const FORMS: &str = "a set is a directory of Markdown files, Markdown files, or a `.jsonl` file whose lines have `id`, \
     `problem` and, if a program can check it, `answer`";
 
@@ -212,7 +207,7 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`answer` must be a text, a number, or {\"number\": …, \"within\": …}")]
 pub enum Answer {
-    /// A text; case and white space do not count.
+    /// Text, compared without regard to case and white space.
     Text(String),
     Number(f64),
     /// A number with a tolerance.
@@ -269,7 +264,7 @@ fn read_problems(paths: &[PathBuf]) -> Result<Vec<Problem>, UserError> {
     Ok(problems)
 }
 
-/// Two problems have this id.
+/// The error for two problems with the same id.
 fn twice(id: &str) -> UserError {
     UserError::input(format!("two problems have the id `{id}`")).with_hint("rename one of them")
 }
@@ -337,7 +332,7 @@ fn unreadable(path: &Path, source: io::Error) -> UserError {
     UserError::input(format!("cannot read {}", path.display())).with_hint(FORMS).with_source(source)
 }
 
-/// The Markdown files of a directory, by name. Its README describes the set.
+/// The Markdown files of a directory, sorted by name, without the README, which describes the set.
 fn markdown_files(directory: &Path) -> Result<Vec<PathBuf>, UserError> {
     let unreadable = |source| unreadable(directory, source);
     let mut files = Vec::new();
@@ -381,7 +376,7 @@ fn of_lines(path: &Path, problems: &mut Vec<Problem>) -> Result<(), UserError> {
         let wrong =
             |fault: &str| UserError::input(format!("{}, line {line}: {fault}", path.display())).with_hint(FORMS);
         let Line { id, problem, answer, checklist } = serde_json::from_str(text).map_err(|error| {
-            // The error's own line is that of the JSON.
+            // The line in the error counts within the JSON, not the file.
             let fault = error.to_string();
             wrong(fault.split(" at line").next().unwrap_or_default())
         })?;

@@ -1,8 +1,8 @@
-//! Sets of debates on an engine that places, retries and cancels work: Slurm, GNU parallel, Kubernetes.
+//! Sets of debates, run by a scheduler that places, retries and cancels jobs: Slurm, GNU parallel or Kubernetes.
 //!
 //! A plan has a line for each debate. A worker runs one or several of them and records them in a [store] as they run.
-//! The engine gives a debate to one worker at a time; the next one continues it at once. This module does not start or
-//! place workers.
+//! The scheduler gives a debate to one worker at a time, and the next worker can continue it immediately. This module
+//! does not start or place workers.
 
 pub mod collect;
 pub mod description;

@@ -28,17 +28,13 @@ pub enum SegmentError {
     #[error("the debate {id} in the store {place} is damaged: {fault}")]
     Damaged {
         id: DebateId,
-        /// The store.
         place: String,
         /// The fault, as a clause.
         fault: String,
     },
     /// The store belongs to another set.
     #[error("the store {place} belongs to another plan")]
-    OtherSet {
-        /// The store.
-        place: String,
-    },
+    OtherSet { place: String },
 }
 
 impl SegmentError {
@@ -47,7 +43,7 @@ impl SegmentError {
     }
 }
 
-/// Takes a store for a plan.
+/// Claims a store for a plan.
 ///
 /// # Errors
 /// It belongs to another plan, or cannot be used.
@@ -138,7 +134,8 @@ impl Stored {
     }
 }
 
-/// Creates the object with the whole journal of a completed debate. The segments have the same, so this may fail.
+/// Creates the object with the whole journal of a completed debate. This may fail, since the segments contain the same
+/// lines.
 pub(super) async fn compact(store: &dyn Store, id: &DebateId, journal: &[u8]) {
     drop(store.create(&journal_name(id), journal).await);
 }
@@ -152,7 +149,8 @@ pub(super) struct SegmentWriter(Arc<Inner>);
 struct Inner {
     store: SharedStore,
     id: DebateId,
-    /// The first line of each segment, unique to the worker: a store acknowledges equal bytes to both of two workers.
+    /// The first line of each segment, unique to the worker: otherwise, a store would acknowledge equal bytes from two
+    /// workers to both.
     header: String,
     /// Lines that are not stored yet.
     pending: Mutex<Vec<u8>>,
@@ -162,12 +160,11 @@ struct Inner {
     has_ended: CancellationToken,
 }
 
-/// Why a writer stopped.
 #[derive(Debug)]
 pub(super) enum WriterEnd {
     /// Another worker has created the next segment.
     TakenOver,
-    /// The store does not take it.
+    /// The store rejects the segment.
     Fault(StoreFault),
 }
 
@@ -198,7 +195,6 @@ impl SegmentWriter {
         }))
     }
 
-    /// Why it stopped writing.
     pub(super) fn end(&self) -> Option<&WriterEnd> {
         self.0.end.get()
     }

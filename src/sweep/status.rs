@@ -44,7 +44,6 @@ pub struct Lost {
     pub usd: Usd,
 }
 
-/// The state of a set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetStatus {
@@ -55,7 +54,7 @@ pub struct SetStatus {
 }
 
 impl Lost {
-    /// The calls that were lost in these events. At its end a debate has none in flight.
+    /// Counts the lost calls in these events. A debate that has ended has no calls in flight.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Self {
         let mut open: Vec<(u64, Usd)> = Vec::new();
         let mut lost = Self::default();
@@ -106,7 +105,6 @@ impl Progress {
         Self { debates: 1, waiting: 1, expected_usd: planned.likely, ..Self::default() }
     }
 
-    /// The state of a debate.
     async fn read(planned: &PlannedDebate, store: &dyn Store) -> Result<Self, SegmentError> {
         let stored = Stored::read(store, &planned.id).await?;
         let Some((debate, events)) = stored.debate(store, &planned.id)? else { return Ok(Self::waiting(planned)) };
@@ -163,9 +161,10 @@ pub enum Ended {
         /// Whether a worker finished it earlier.
         before: bool,
     },
-    /// It has no answer, now or from before. It is resumed on request only.
-    Failed { reason: String },
-    /// Another worker continues it.
+    /// It has no answer, from this run or an earlier one, and is resumed only on request.
+    Failed {
+        reason: String,
+    },
     TakenOver,
     /// It cannot run as planned, or not on this machine.
     Refused {
@@ -226,7 +225,6 @@ impl Tally {
         Self { all, ..Self::default() }
     }
 
-    /// Counts the end of a debate.
     pub fn count(&mut self, ended: &Ended) {
         match ended {
             Ended::Finished { cost, before } => {
@@ -244,12 +242,10 @@ impl Tally {
         }
     }
 
-    /// The number of finished debates.
     pub fn finished(&self) -> usize {
         self.finished
     }
 
-    /// Whether all are finished.
     pub fn is_complete(&self) -> bool {
         self.finished == self.all
     }

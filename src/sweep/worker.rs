@@ -23,7 +23,6 @@ pub use super::status::{Ended, Tally};
 /// Why a debate does not continue.
 const STOPPED: &str = "the worker was told to stop";
 
-/// A worker of a set.
 pub struct Worker {
     store: SharedStore,
     machine: Machine,
@@ -88,7 +87,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs debates, `jobs` at once, also those that have failed if `retry_failed`. They end in any order.
+    /// Runs debates, `jobs` at once, including failed ones if `retry_failed`. They end in any order.
     pub fn run(
         &self,
         debates: Vec<PlannedDebate>,
@@ -133,7 +132,7 @@ impl Worker {
         {
             compact(store, id, &journal).await;
         }
-        // Everything of it is in the store.
+        // The store already has everything.
         drop(fs::remove_dir_all(&own));
         ended
     }

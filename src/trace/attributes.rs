@@ -114,7 +114,6 @@ fn of_settings(settings: &Settings) -> [KeyValue; 2] {
     ]
 }
 
-/// A list of texts.
 pub(super) fn strings(texts: impl IntoIterator<Item = String>) -> Value {
     Value::Array(Array::String(texts.into_iter().map(StringValue::from).collect()))
 }

@@ -59,7 +59,6 @@ pub enum TraceConfigError {
         .0.join(", ")
     )]
     Missing(Vec<&'static str>),
-    /// A variable's value is invalid.
     #[error("the environment variable {variable} {fault}")]
     Invalid { variable: &'static str, fault: &'static str },
 }

@@ -1,4 +1,4 @@
-//! A call of a model during and after its flight.
+//! A model call, in flight and afterwards.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +22,6 @@ pub(super) struct Generation {
     model: String,
     started: SystemTime,
     retries: Vec<Event>,
-    /// The recorded usage.
     record: Option<CallRecord>,
     output: Option<String>,
     choices: Vec<KeyValue>,
@@ -34,12 +33,22 @@ pub(super) struct Generation {
 
 pub(super) enum CallEnd<'a> {
     /// The call ended, with the values of the signal.
-    Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
+    Back {
+        latency_ms: u64,
+        tokens: Option<Tokens>,
+        cost: Option<Usd>,
+        error: Option<&'a str>,
+    },
     /// The call returned a reply, but not yet a result; another event with the same key will follow.
-    Replied { reply: &'a StoredReply, call: &'a CallRecord },
+    Replied {
+        reply: &'a StoredReply,
+        call: &'a CallRecord,
+    },
     /// Failed permanently, as recorded. `call` is the usage of an unreadable answer.
-    Failed { failure: &'a Failure, call: Option<&'a CallRecord> },
-    /// Abandoned at the debate's end.
+    Failed {
+        failure: &'a Failure,
+        call: Option<&'a CallRecord>,
+    },
     Abandoned,
 }
 

@@ -19,7 +19,6 @@ use dialectic_record::debate::{
 use super::attributes as names;
 use super::generation::{CallEnd, Generation};
 
-/// The open spans of a run.
 pub(super) struct Spans {
     tracer: SdkTracer,
     debate: Debate,
@@ -75,7 +74,6 @@ impl Spans {
         }
     }
 
-    /// Ends all open spans.
     pub(super) fn close(mut self, now: SystemTime) {
         while let Some(call) = self.calls.first() {
             let key = call.key.clone();
@@ -91,7 +89,7 @@ impl Spans {
     }
 
     fn recorded(&mut self, recorded: &Recorded, now: SystemTime) {
-        // Only the creation does not apply, which `debate` already contains.
+        // Only the creation event fails to apply, and `debate` already contains it.
         drop(self.debate.apply(recorded));
         let settled = recorded.event.settles().filter(|_| !matches!(recorded.event, Event::CallFailed { .. }));
         if let Some((key, _)) = settled
@@ -112,7 +110,7 @@ impl Spans {
                 self.leave_stage(now);
             }
             Event::Suspended { .. } | Event::Paused | Event::Completed { .. } => self.leave_stage(now),
-            // Other events begin and end no span.
+            // Other events neither begin nor end a span.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The spans of invented debates, as an exporter gets them.
+//! The spans of invented debates, as an exporter receives them.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -24,12 +24,12 @@ use super::spans::Spans;
 const ARCHITECT: &str = "agent-architect";
 const KISS: &str = "agent-kiss";
 
-/// A debate and its trace. Each thing that happens takes a second.
+/// A debate and its trace. Every event takes a second.
 struct Scene {
     exporter: InMemorySpanExporter,
     provider: SdkTracerProvider,
     spans: Option<Spans>,
-    /// What models are asked, where the trace carries that.
+    /// The models' prompts, if the trace contains them.
     asked: Option<CallDescription>,
     seq: u64,
     now: SystemTime,
@@ -142,7 +142,7 @@ impl Scene {
         self.failed(key, error, "server-failed", None).ended(key, None, Some(error))
     }
 
-    /// The second answer to a question could not be read either.
+    /// The second answer to a question was unreadable, too.
     fn unreadable(self, key: &CallKey, error: &str) -> Self {
         self.failed(key, error, Failure::UNREADABLE, Some(record())).end(key, Some(&record()))
     }
@@ -166,7 +166,7 @@ impl Trace {
         span
     }
 
-    /// Every span with its parents, and from when to when in seconds of the scene, by their begin.
+    /// Every span with its parents and its start and end in seconds, ordered by start.
     fn outline(&self) -> String {
         let mut lines: Vec<(SystemTime, String)> =
             self.0.iter().map(|span| (span.start_time, self.line(span))).collect();
@@ -217,7 +217,7 @@ fn a_debate_is_stages_with_agents_with_calls() {
         .start(&slow)
         .contribute(&propose, Some(record()))
         .end(&propose, Some(&record()))
-        // Begins in the stage of proposals, and is over in that of critiques.
+        // Begins in the proposal stage and ends in the critique stage.
         .start(&critique)
         .contribute(&slow, Some(record()))
         .end(&slow, Some(&record()))
@@ -328,7 +328,7 @@ fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
     assert_eq!(statuses, [false, true, false, true], "{}", trace.outline());
     assert_eq!(spans[1].status, Status::error("the server answered 500"));
     assert_eq!(attribute(spans[1], "error.type").as_deref(), Some("server-failed"));
-    // The second answer could not be read either, for the same reason: it is the call that failed for good.
+    // The second answer was unreadable for the same reason, so this call failed for good.
     assert_eq!(spans[3].status, Status::error("the ballot could not be read: expected a value"));
     assert_eq!(attribute(spans[3], "error.type").as_deref(), Some("unreadable"));
     assert_eq!(attribute(spans[3], "gen_ai.usage.cost").as_deref(), Some("0.0125"));
@@ -463,7 +463,7 @@ fn a_score_that_cannot_be_read_is_a_failed_call() {
         .start(&score)
         .event(Event::Evaluated { key: score.clone(), evaluation: unread, call: Some(record()) })
         .ended(&score, None, Some("it contains no JSON object"))
-        // Ended without a record of why, as where the cost limit has no room for it.
+        // Ended without a recorded reason, as when the cost limit leaves no room for the call.
         .start(&score)
         .ended(&score, None, Some("no room"))
         .close();
@@ -486,7 +486,7 @@ fn what_fails_has_the_status_error() {
         .event(Event::Failed { error: "too few proposals".to_owned() })
         .close();
     let calls = trace.all("proposal");
-    // The stage, too, has this name.
+    // The stage has this name, too.
     assert_eq!(calls.len(), 3, "{}", trace.outline());
     let statuses: Vec<&Status> = calls.iter().map(|span| &span.status).collect();
     for error in ["no credit", "too few proposals", "abandoned when the debate ended"] {

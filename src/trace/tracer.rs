@@ -26,7 +26,6 @@ use dialectic_record::debate::{Debate, Signal};
 use super::destination::TraceDestination;
 use super::spans::Spans;
 
-/// The time limit for the last spans.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
 /// The maximum queued spans, more than the longest debate has. Further ones are dropped.
 const QUEUE: usize = 1 << 16;
@@ -42,7 +41,6 @@ pub struct Undelivered {
     pub reason: String,
 }
 
-/// The trace of a run.
 pub struct Tracer {
     spans: Option<Spans>,
     provider: SdkTracerProvider,
@@ -125,23 +123,18 @@ impl Tracer {
 /// The delays before retries of a batch.
 const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
-/// The result of a batch.
 pub(super) enum ExportReport {
     /// An attempt failed and is retried.
     Trouble(String),
-    /// The batch was dropped.
     Lost(String),
 }
 
-/// A batch was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SendError {
     #[error("{}", innermost(.0))]
     NoAnswer(reqwest::Error),
-    /// The answer was an error.
     #[error("the server answered {0}")]
     Refused(StatusCode),
-    /// Some spans were rejected.
     #[error("the server rejected {0} spans")]
     Partly(i64),
 }
@@ -223,7 +216,7 @@ impl Exporter {
             return Err(SendError::Refused(response.status()));
         }
         let answer = response.bytes().await.map_err(SendError::NoAnswer)?;
-        // Servers may answer with JSON or nothing: other content is no statement about spans.
+        // Servers may answer with JSON or nothing; such an answer says nothing about spans.
         let answer = ExportTraceServiceResponse::decode(answer).unwrap_or_default();
         match answer.partial_success {
             Some(partly) if partly.rejected_spans > 0 => Err(SendError::Partly(partly.rejected_spans)),

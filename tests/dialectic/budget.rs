@@ -183,7 +183,7 @@ fn a_broken_answer_of_the_judge_leaves_room_for_its_second_chance() {
     let refused = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
     let least: String = refused.stderr.split('$').nth(3).unwrap().chars().take(6).collect();
     // A debate of one round has one price.
-    let said = format!(", at most ${least}\nhint: a limit must cover the maximum cost of a round: raise it");
+    let said = format!(", at most ${least}\nhint: the limit must cover the maximum cost of a round: raise it");
     assert!(refused.stderr.contains(&said), "{refused}");
     drop(sandbox.run(["debate", "--max-cost", &least, "Design a queue"]));
     let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();

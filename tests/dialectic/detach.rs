@@ -179,9 +179,9 @@ fn one_that_asks_ends_and_goes_on_when_it_is_answered() {
     assert_eq!(asking["status"], "asking");
     assert_eq!(asking["questions"][1]["question"], "What does kiss have to know?");
     for (arguments, said) in [
-        (vec![], "no answer is given"),
+        (vec![], "no answers given"),
         (vec!["q1=a"], "q2 would remain unanswered"),
-        (vec!["q1=a", "q3=b"], "there is no open question `q3`; open are q1 and q2"),
+        (vec!["q1=a", "q3=b"], "there is no open question `q3`; open: q1 and q2"),
         (vec!["q1"], "`q1` is not an answer"),
     ] {
         let refused = sandbox.run([vec!["answer", &id, "--detach"], arguments].concat()).expect_code(2);

@@ -46,18 +46,19 @@ fn the_help_of_debate() {
 
     Problem:
       -p, --problem-file <PATH>  Read the problem from a UTF-8 file
-          --attach <PATH>        Attach a text file, which all agents and the judge read. Repeatable;
-                                 `-` is standard input
+          --attach <PATH>        Attach a text file for all agents and the judge. Repeatable; `-` reads
+                                 standard input
           --context <DIR>        The directory that agents may read with their tools [default: the
                                  working directory]
 
     Who debates:
-      -m, --model <MODEL>    The model of all agents and the judge: a name, `provider/model`, the
-                             program `claude` or `codex`, or `host`: you answer (`dialectic requests`)
+      -m, --model <MODEL>    The model for all agents and the judge: a name, `provider/model`, the
+                             program `claude` or `codex`, or `host` to answer yourself (`dialectic
+                             requests`)
           --mixed            Use models from every vendor whose key is set, or from the installed
                              programs
-      -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents of
-                             that role, else built-in ones
+      -a, --agents <ROLES>   The roles that take part, separated by commas: your configured agents with
+                             that role, otherwise built-in ones
       -c, --config <PATH>    The configuration file [default: ./debate-config.json]
           --offline          Rehearse: call no model and list what the problem leaves open, at no cost
       -e, --env-file <PATH>  The environment file with the keys [default: .env, if it exists]
@@ -69,7 +70,7 @@ fn the_help_of_debate() {
                              configuration's, else dialectic]
           --check <N>        The number of checkers that read the answer before you get it, from 0 to 3
                              [default: the configuration's, else 3]
-          --quick            A council of two agents and one checker: the best first debate
+          --quick            Use a council of two agents and one checker; best for a first debate
           --clarify          Let the agents ask you questions before they begin
 
     Cost:
@@ -83,11 +84,11 @@ fn the_help_of_debate() {
                            Ctrl-C
       -o, --output <PATH>  Write the result to a file: the whole state if it ends in `.json`, otherwise
                            the solution
-          --report <PATH>  Write a report when the debate ends: a page if the file ends in `.html`,
-                           otherwise Markdown
-      -v, --verbose        Print the participants and the usage of each call, on standard error
-          --detach         Print the debate's id once it has started, and let it run in the background:
-                           `dialectic wait <id>` waits for its end
+          --report <PATH>  Write a report when the debate ends: an HTML page if the file ends in
+                           `.html`, otherwise Markdown
+      -v, --verbose        Print the participants and the usage of each call to standard error
+          --detach         Print the debate's id and run it in the background; `dialectic wait <id>`
+                           waits for its end
       -q, --quiet          Show no progress
 
     Examples:

@@ -320,7 +320,7 @@ fn diffs_of_merges_and_with_other_prefixes_are_read_through_a_pipe() {
     server.forget();
     let diff = git(&sandbox, &["diff", "HEAD"]);
     let refused = sandbox.run_with_input(["review", "-c", "own.json"], &diff).expect_code(2);
-    assert!(refused.stderr.contains("it holds a private key") && server.requests().is_empty(), "{refused}");
+    assert!(refused.stderr.contains("it contains a private key") && server.requests().is_empty(), "{refused}");
 }
 
 #[test]

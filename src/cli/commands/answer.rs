@@ -28,7 +28,7 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(value_name = "QUESTION=ANSWER")]
     answers: Vec<String>,
 
-    /// Read the answers from a JSON file: {"q1": "500 a second", "q2": null}; `-` is standard input
+    /// Read the answers from a JSON file: {"q1": "500 a second", "q2": null}; `-` reads standard input
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 
@@ -36,7 +36,7 @@ pub(in crate::cli) struct AnswerArgs {
     #[arg(long)]
     skip_rest: bool,
 
-    /// The author of the answers; the record and reports mark answers by an agent
+    /// Who wrote the answers; the record and reports mark answers by an agent
     #[arg(long, value_name = "WHO", value_enum, default_value_t = By::User)]
     by: By,
 
@@ -47,7 +47,6 @@ pub(in crate::cli) struct AnswerArgs {
     pub(super) run: RunArgs,
 }
 
-/// Who wrote the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum By {
     /// The user
@@ -56,7 +55,7 @@ pub(in crate::cli) enum By {
     Agent,
 }
 
-/// Answers by the questions' ids; empty ones skip.
+/// Answers by question id; an empty one skips the question.
 #[derive(Debug)]
 pub(super) struct TypedAnswers {
     answers: BTreeMap<String, String>,
@@ -97,7 +96,7 @@ fn read(args: &AnswerArgs, terminal: &mut Terminal) -> Result<TypedAnswers, User
         }
     }
     if answers.is_empty() && !args.skip_rest {
-        return Err(UserError::input("no answer is given")
+        return Err(UserError::input("no answers given")
             .with_hint("such as q1=\"500 a second\"; --skip-rest skips all questions"));
     }
     let by = match args.by {
@@ -118,13 +117,13 @@ fn read_file(path: &Path, terminal: &mut Terminal) -> Result<Vec<(String, String
     Ok(read.into_iter().map(|(id, answer)| (id, answer.unwrap_or_default())).collect())
 }
 
-/// No question of the debate is open.
+/// The error for a debate without open questions.
 pub(super) fn not_asking(id: &DebateId) -> UserError {
     UserError::input(format!("the debate {id} has no open questions"))
 }
 
 impl TypedAnswers {
-    /// The answers to the questions of `debate`: to all open ones, unless the rest is skipped.
+    /// The answers for `debate`. They must cover all open questions unless the rest is skipped.
     pub(super) fn to(&self, debate: &Debate) -> Result<Given, UserError> {
         let questions = debate.questions();
         let open: Vec<_> = questions.iter().filter(|question| question.answer.is_empty()).collect();
@@ -135,7 +134,7 @@ impl TypedAnswers {
         let named = |ids: Vec<String>| list(&ids);
         if let Some(unknown) = self.answers.keys().find(|typed| !open.iter().any(|one| id(one.number) == **typed)) {
             let open = named(open.iter().map(|one| id(one.number)).collect());
-            return Err(UserError::input(format!("there is no open question `{unknown}`; open are {open}")));
+            return Err(UserError::input(format!("there is no open question `{unknown}`; open: {open}")));
         }
         let is_left = |number: usize| !self.answers.contains_key(&id(number));
         let left: Vec<String> = open.iter().filter(|one| is_left(one.number)).map(|one| id(one.number)).collect();

@@ -36,7 +36,7 @@ pub(in crate::cli) struct AskArgs {
     /// The question; `-` reads it from standard input
     question: Option<String>,
 
-    /// The cost limit of the answer, in dollars [default: the rest of the debate's limit]
+    /// The cost limit for the answer, in dollars [default: the rest of the debate's limit]
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
@@ -69,7 +69,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let environment = capture_environment(args.env_file.as_deref())?;
     let runner = runner(environment.clone())?;
     let files = config_files(args.vouch.config.as_ref(), &environment);
-    // Older versions saved no settings, so the judge then comes from the configuration.
+    // Records of older versions have no settings, so the judge comes from the configuration.
     let is_unset = read_state(&entry.state).is_ok_and(|debate| debate.settings.is_none());
     let lent = is_unset.then(|| files.load(&Overrides::default())).transpose()?;
     let saved = runner.open_finished(&entry, &[], lent.map(|lent| lent.settings))?;
@@ -78,7 +78,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let limit = BudgetLimit { usd: args.max_cost, calls: args.calls.max_calls };
     let asking = runner.ask(saved, question, limit, &own(&args.vouch, &files)?)?;
     terminal.warnings(asking.warnings());
-    // A server with a daily limit counts the maximum cost of this question, not that of an earlier run.
+    // Lets servers with a daily limit count this question's maximum cost instead of an earlier run's.
     let most = args.max_cost.map(|most| spent_by(&entry) + most);
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), most) {
         terminal.warning(&error.to_string());
@@ -148,7 +148,7 @@ fn answered(
             give_way(watchers.messages(), None);
         }
         let ended = Box::pin(asking.run(cancel.clone())).await;
-        // The watchers end because no one can publish any more.
+        // Watchers end once the last publisher is dropped.
         watchers.finish(&cancel).await;
         watch.abort();
         Ok::<_, Error>(ended)

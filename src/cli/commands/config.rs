@@ -35,7 +35,7 @@ pub(in crate::cli) enum ConfigCommand {
         #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
         path: PathBuf,
     },
-    /// Check a configuration and the keys it needs; call nothing
+    /// Check a configuration and the keys it needs, without calling a model
     #[command(after_help = examples(&["dialectic config check", "dialectic config check review.json"]))]
     Check {
         /// The file to check [default: ./debate-config.json]
@@ -53,7 +53,7 @@ pub(in crate::cli) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Trust a configuration or `.env` as if you named it each time; if it changes, you have to trust it again
+    /// Use a configuration or `.env` as if you named it each time, until it changes
     #[command(after_help = examples(&["dialectic config trust", "dialectic config trust .env"]))]
     Trust {
         /// The file to trust
@@ -97,7 +97,7 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-/// The starter with `usual`, the provider and model of all agents.
+/// The starter configuration; `usual` is the provider and model for all agents.
 fn starter(usual: Option<&(String, String)>) -> String {
     let Some((provider, model)) = usual else { return STARTER.to_owned() };
     let [provider, model] = [provider, model].map(|name| Value::from(name.as_str()).to_string());
@@ -152,7 +152,7 @@ fn read(
     Ok((loaded, environment))
 }
 
-/// One row per line, whatever the values.
+/// Prints each row on one line, even if a value contains line breaks.
 fn table(rows: &[SettingRow]) -> String {
     let rows: Vec<[String; 3]> =
         rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();

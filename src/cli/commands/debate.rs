@@ -42,7 +42,7 @@ pub(in crate::cli) struct DebateArgs {
     )]
     problem_file: Option<PathBuf>,
 
-    /// Attach a text file, which all agents and the judge read. Repeatable; `-` is standard input
+    /// Attach a text file for all agents and the judge. Repeatable; `-` reads standard input
     #[arg(help_heading = "Problem", long, value_name = "PATH")]
     attach: Vec<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(in crate::cli) struct DebateArgs {
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     mixed: bool,
 
-    /// The roles that take part, separated by commas: your configured agents of that role, else built-in ones
+    /// The roles that take part, separated by commas: your configured agents with that role, otherwise built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
@@ -82,7 +82,7 @@ pub(in crate::cli) struct DebateArgs {
     #[arg(help_heading = "Debate", long, value_name = "N", value_parser = lenses, allow_negative_numbers = true)]
     check: Option<u32>,
 
-    /// A council of two agents and one checker: the best first debate
+    /// Use a council of two agents and one checker; best for a first debate
     #[arg(help_heading = "Debate", long)]
     quick: bool,
 
@@ -117,7 +117,7 @@ pub(in crate::cli) struct DebateArgs {
     pub(super) run: RunArgs,
 }
 
-/// When a debate ends early, with the descriptions in the help.
+/// The values of `--until`, with their help texts.
 const UNTIL: &[(&str, &str, TerminationKind)] = &[
     ("fixed", "Never", TerminationKind::Fixed),
     ("convergence", "When the judge finds that the agents agree", TerminationKind::Convergence),
@@ -125,7 +125,6 @@ const UNTIL: &[(&str, &str, TerminationKind)] = &[
     ("resolved", "When no blocking or major objection is open", TerminationKind::Resolved),
 ];
 
-/// Parses a number of rounds.
 fn rounds(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
@@ -133,14 +132,12 @@ fn rounds(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Parses a number of checkers.
 fn lenses(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (0..=DebateSettings::DEFAULT_CHECK).contains(number));
     number.ok_or_else(|| format!("expected a whole number from 0 to {}", DebateSettings::DEFAULT_CHECK))
 }
 
-/// The average latency of the offline provider in a user's first debate, which takes about ten seconds, so that there
-/// is something to watch.
+/// The offline provider's average latency in a user's first debate: slow enough to watch, about ten seconds in all.
 const FIRST_LOOK: Duration = Duration::from_millis(850);
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -226,7 +223,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
     }
 }
 
-/// The day for checking the retirement of models.
+/// Today, for checking whether models are retired.
 pub(super) fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
@@ -245,7 +242,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     }
 }
 
-/// The forecast for programs.
+/// The forecast as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ForecastJson<'f> {
@@ -255,7 +252,7 @@ struct ForecastJson<'f> {
     most_usd: Option<Usd>,
 }
 
-/// Forecasts a debate without a call or a key.
+/// Forecasts a debate without calls or keys.
 pub(super) fn dry_run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &spec.settings;
     (spec.protocol.check)(settings)?;
@@ -281,7 +278,7 @@ pub(super) fn dry_run(spec: &Spec, runner: &Runner, json: bool, terminal: &mut T
 /// Prints a forecast, and warns of prompts that may be too long.
 pub(super) fn show_forecast(forecast: &Forecast, settings: &Settings, terminal: &mut Terminal) -> Result<(), Error> {
     let total = display::price_tag(forecast, settings.max_cost());
-    // The table is clean, and coloured on a terminal.
+    // The table is already sanitized, and coloured on a terminal.
     terminal.result(&format!("{}\n\n{}", one_line(&total), display::forecast(forecast, terminal.screen())))?;
     terminal.warnings(check_windows(&forecast.calls, settings)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! `dialectic demo`: plays a debate written by hand and saves it for reading.
+//! `dialectic demo`: plays a hand-written debate and saves it.
 
 use std::error::Error as StdError;
 use std::fs;
@@ -36,7 +36,6 @@ pub(in crate::cli) struct DemoArgs {
 /// The journal of the debate. `UPDATE_DEMO=<journal> cargo test --lib demo` replaces it.
 static JOURNAL: &[u8] = include_bytes!("../../../assets/demo.events.jsonl.gz");
 
-/// The duration of the replay.
 const LENGTH: Duration = Duration::from_secs(20);
 
 /// The variable that overrides the cache directory.
@@ -89,12 +88,11 @@ pub(in crate::cli) fn run(args: &DemoArgs, terminal: &mut Terminal) -> Result<()
     Ok(())
 }
 
-/// How many times as fast a debate of this length must be played to take [`LENGTH`]; never slower than it was.
+/// The speed at which a debate of this length plays in [`LENGTH`]; at least 1.
 fn times(took: Duration) -> f64 {
     (took.as_secs_f64() / LENGTH.as_secs_f64()).max(1.0)
 }
 
-/// The final notices.
 fn what_next(state: &Path) -> [String; 7] {
     let state = typed(state);
     [
@@ -108,14 +106,13 @@ fn what_next(state: &Path) -> [String; 7] {
     ]
 }
 
-/// The recorded journal.
 fn journal() -> io::Result<Vec<u8>> {
     let mut journal = Vec::new();
     GzDecoder::new(JOURNAL).read_to_end(&mut journal)?;
     Ok(journal)
 }
 
-/// Saves the record in `directory`, unless it exists: later notes in it are kept.
+/// Saves the record in `directory`, unless it exists, because the user may have added to it.
 fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
     let (state, path) = (directory.join("demo.json"), directory.join("demo.events.jsonl"));
     let recorded = journal()?;
@@ -136,7 +133,7 @@ fn keep(directory: &Path) -> Result<Entry, Box<dyn StdError + Send + Sync>> {
 }
 
 /// Plays a debate at `times` its original speed (infinite: without waiting), until it ends or the user leaves. Returns
-/// whether it was not interrupted.
+/// false if it was interrupted.
 fn play_back(
     debate: &Debate,
     journal: &Path,
@@ -149,7 +146,7 @@ fn play_back(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let log = Log { journal, before: 0 };
     let played = runtime.block_on(show(moments, times, panel, &log, options))?;
-    // The interrupt's thread must not delay the end.
+    // The thread that waits for interrupts must not delay the exit.
     runtime.shutdown_background();
     Ok(played)
 }
@@ -185,10 +182,10 @@ async fn show(
         () = play(moments, times, &signals, is_paused) => {}
     }
     if let Some(keyboard) = &keyboard {
-        // From here on the terminal is not ours.
+        // Keeps the keyboard off from here on.
         std::mem::forget(keyboard.off());
     }
-    // Watchers end when no one can publish any more.
+    // Watchers end once the last publisher is dropped.
     drop(signals);
     watchers.finish(&cancel).await;
     let is_interrupted = cancel.is_cancelled();
@@ -198,7 +195,7 @@ async fn show(
     Ok(!is_interrupted)
 }
 
-/// Handles keys until one of them leaves.
+/// Handles keys until the user quits.
 async fn left(mut keys: UnboundedReceiver<Key>, pause: &watch::Sender<bool>, messages: &Messages) {
     while let Some(key) = keys.recv().await {
         match key {
@@ -252,7 +249,7 @@ mod tests {
     /// Replaces the address of the recorded server. The domain is reserved.
     const NEUTRAL: &str = "http://recorded.invalid/v1";
 
-    /// The record without traces of its machine, with newly sealed lines.
+    /// The record without details of the machine that made it, with its lines sealed again.
     fn neutral(journal: &Path) -> Vec<u8> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("neutral.events.jsonl");
@@ -267,7 +264,7 @@ mod tests {
             }
             let mut recorded = serde_json::to_value(&recorded).unwrap();
             if let Some(call) = recorded["call"].as_object_mut() {
-                // Nobody was paid.
+                // The calls cost nothing.
                 call.insert("costUsd".to_owned(), 0.into());
             }
             written.append(&serde_json::from_value(recorded).unwrap()).unwrap();

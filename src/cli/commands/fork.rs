@@ -93,7 +93,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
     terminal.warnings(warnings.chain(&prepared.panel().warnings));
-    // Another protocol has other prompts.
+    // Another protocol has different prompts.
     if settings.debate.protocol == parent.settings.debate.protocol {
         terminal.warnings(parent.prompt_sources.changes(&prepared.panel().sources));
     }
@@ -122,7 +122,7 @@ fn point(args: &ForkArgs, entry: &Entry) -> Result<ForkPoint, Error> {
     Ok(next.map_or(ForkPoint::START, |stage| ForkPoint::before(1, stage.id)))
 }
 
-/// The changes: with another protocol its default number of rounds, unless set.
+/// The changes. Another protocol brings its default number of rounds, unless that is set.
 fn changes(args: &ForkArgs, parent: &Settings) -> Vec<SettingChange> {
     let mut changes = Vec::new();
     if let Some(name) = args.protocol.as_ref().filter(|name| **name != parent.debate.protocol) {

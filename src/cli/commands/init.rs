@@ -32,11 +32,11 @@ use super::debate::today;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InitArgs {
-    /// Ask nothing: use the options, and the proposed value for everything else
+    /// Ask nothing: use the options, and the defaults for everything else
     #[arg(short, long)]
     yes: bool,
 
-    /// A server of your own that speaks OpenAI's API, such as `http://127.0.0.1:8000/v1`
+    /// Your own server with an OpenAI-compatible API, such as `http://127.0.0.1:8000/v1`
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 
@@ -51,11 +51,9 @@ pub(in crate::cli) struct InitArgs {
 
 /// The name of the user's own server.
 const OWN: &str = "local";
-/// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
-/// The problem of a first debate.
 const PROBLEM: &str = "Design a rate limiting system";
-/// The answer where the price of the user's own model is not known.
+/// The answer if the user does not know the model's price.
 const UNKNOWN: &str = "unknown";
 /// The default address of the user's own server.
 const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
@@ -69,7 +67,7 @@ struct SetupAnswers {
     model: Option<String>,
     /// The model's context window in tokens, if the server states it.
     window: Option<u64>,
-    /// Dollars for a million input and output tokens, as the user states them.
+    /// Dollars per million input and output tokens, as stated by the user.
     price: Option<[f64; 2]>,
     directory: Option<String>,
     /// The programs of the replaced configuration, some of which could not be called without it.
@@ -93,7 +91,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
             return Err(if dialogue.is_some() { Error::Declined } else { Error::Exists(path) });
         }
     }
-    // Read before it is replaced, so that only models are offered that can be called afterwards.
+    // Read before the file is replaced, so that only models that can still be called afterwards are offered.
     let UserPrograms { providers, entries } = user_programs(&environment);
     let mut wanted = whom(args, &environment, &providers, dialogue.as_mut(), terminal)?;
     wanted.programs = entries;
@@ -220,7 +218,7 @@ fn whom(
         None => (*name).to_owned(),
     }));
     choices.push("ollama (models on this machine)".to_owned());
-    choices.push("another server that speaks OpenAI's API".to_owned());
+    choices.push("another server with an OpenAI-compatible API".to_owned());
     terminal.notice("Which provider?");
     let place = dialogue.choose("Provider", &choices, terminal)?;
     if let Some(program) = programs.get(place) {
@@ -251,14 +249,14 @@ fn own_server(url: String, variable: Option<String>, option: &'static str) -> Re
     let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if variable.as_ref().is_some_and(|name| !is_name(name)) {
         // Not quoted: it may be the key itself.
-        let message = "must name an environment variable, not be the key".to_owned();
+        let message = "must be the name of an environment variable, not the key itself".to_owned();
         return Err(ConfigError::Argument { option: "--key-variable", message }.into());
     }
     let server = ProviderSettings { base_url: Some(url), api_key_env: variable, ..ProviderSettings::default() };
     Ok(SetupAnswers { provider: OWN.to_owned(), server: Some(server), ..SetupAnswers::default() })
 }
 
-/// The unset variable with the provider's key.
+/// The variable for the provider's key, if it is unset.
 fn missing_variable(wanted: &SetupAnswers, environment: &Environment) -> Option<String> {
     let servers = wanted.servers();
     let variable = key_variable(&wanted.provider, &servers)?;
@@ -288,13 +286,13 @@ fn ask_key(
     }
     make_parent(&path)?;
     keep_key(&path, variable, &key).map_err(|source| Error::Output { path: path.clone(), source })?;
-    // On Windows, the directory of the user's own files decides who reads them.
+    // On Windows, access depends on the user's own directory.
     let readers = if cfg!(unix) { ", readable only by you" } else { "" };
     terminal.notice(&format!("Saved {variable} in {shown}{readers}"));
     Ok(true)
 }
 
-/// Later lines override earlier ones.
+/// Appends the key; later lines override earlier ones.
 fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -329,7 +327,7 @@ fn which_model(
         (Some(model), _) => Some(model),
         (None, Some(dialogue)) => {
             if names.len() > 1 {
-                terminal.notice(&format!("It offers {}", names.join(", ")));
+                terminal.notice(&format!("Its models: {}", names.join(", ")));
             } else if let Some(usual) = usual.filter(|_| of_program.is_none()) {
                 for line in priced_models(&wanted.provider, usual).lines() {
                     terminal.notice(line);
@@ -338,7 +336,7 @@ fn which_model(
             let proposed = usual.or(names.first().copied()).unwrap_or_default();
             loop {
                 let model = dialogue.ask("Model", proposed)?;
-                // Some servers know names that they do not list, but most such names are typing errors.
+                // Some servers accept names that they do not list, but most unlisted names are typos.
                 let is_known = names.is_empty() || names.contains(&model.as_str());
                 let unlisted = || format!("{} does not list `{}`. Use it?", wanted.provider, model);
                 if !model.is_empty() && (is_known || dialogue.confirm(&unlisted(), false)?) {
@@ -353,7 +351,7 @@ fn which_model(
         }),
     };
     let chosen = offered.into_iter().find(|model| Some(&model.name) == wanted.model.as_ref());
-    // Known for models of built-in providers.
+    // Already known for models of built-in providers.
     wanted.window = chosen.and_then(|model| model.context_window).filter(|_| wanted.server.is_some());
     if let Some(dialogue) = dialogue.filter(|_| wanted.server.is_some()) {
         wanted.price = ask_price(dialogue, terminal)?;
@@ -363,8 +361,7 @@ fn which_model(
 
 /// The price of the user's own model, without which no cost limit works; `None` if the user does not know it.
 fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<[f64; 2]>, Error> {
-    terminal
-        .notice("Its price in dollars per million tokens of input and of output, as in `0.2 1.2`; 0 if it is free.");
+    terminal.notice("Its price in dollars per million input and output tokens, such as `0.2 1.2`; 0 if it is free.");
     terminal.notice("Without a price, no cost limit works.");
     loop {
         let answer = dialogue.ask("Price", UNKNOWN)?;
@@ -382,7 +379,7 @@ fn ask_price(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<
     }
 }
 
-/// The provider's usual model and those most like it, each with its price.
+/// The prices of the provider's default model and of similar models.
 fn priced_models(provider: &str, usual: &str) -> String {
     let near = current_near(provider, usual, today());
     let price = |model: &str| {
@@ -390,14 +387,14 @@ fn priced_models(provider: &str, usual: &str) -> String {
         Some(format!("  {model}: ${} in, ${} out", price.input_per_m_tok, price.output_per_m_tok))
     };
     let lines: Vec<String> = [usual].into_iter().chain(near).filter_map(price).collect();
-    format!("Dollars for a million tokens (`dialectic models` lists all models):\n{}", lines.join("\n"))
+    format!("Dollars per million tokens (`dialectic models` lists all models):\n{}", lines.join("\n"))
 }
 
 fn required(why: &str) -> Error {
     ConfigError::Argument { option: "--model", message: format!("is required: {why}") }.into()
 }
 
-/// The models that a server offers, also searched below a missing `/v1`.
+/// The models that a server lists. Tries again with `/v1` if the address lacks it.
 fn offered(
     wanted: &mut SetupAnswers,
     environment: &Environment,

@@ -74,7 +74,6 @@ pub(in crate::cli) struct ListArgs {
     json: bool,
 }
 
-/// Parses a day in local time.
 fn day(text: &str) -> Result<NaiveDate, String> {
     let today = Local::now().date_naive();
     let ago = |days: u64| today.checked_sub_days(Days::new(days));
@@ -168,8 +167,8 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     })
 }
 
-/// The row of a debate, if it matches. Unreadable debates are listed as such. `remembered` are the state files that the
-/// memory found.
+/// The row for a debate, if it matches. An unreadable debate is listed as unreadable. `remembered` holds the state
+/// files that the memory search found.
 fn row(entry: &Entry, args: &ListArgs, remembered: &HashSet<String>) -> Option<ListRow> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
@@ -260,7 +259,7 @@ fn has_other_protocols(rows: &[ListRow]) -> bool {
     rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
 }
 
-/// The table for a terminal: distinguishing columns first; unimportant ones are dropped if necessary.
+/// The table for a terminal. The most useful columns come first, and the least important are dropped if space is short.
 fn for_people(rows: &[ListRow], names: &ShortNames) -> Table {
     let has_others = has_other_protocols(rows);
     let mut columns = vec![
@@ -331,12 +330,12 @@ fn for_pipes(rows: &[ListRow]) -> Table {
     table
 }
 
-/// `clean`, `rehearsal`, or what does not hold: `1 unmet, 2 open`.
+/// `clean`, `rehearsal`, or the faults: `1 unmet, 2 open`.
 fn answer_in_brief(answer: Option<&AnswerState>) -> String {
     answer.map_or_else(|| NOTHING.to_owned(), AnswerState::in_brief)
 }
 
-/// The colour of a run. A complete one is green only if its answer is clean, too.
+/// The colour of a run: green only if it is complete and its answer is clean.
 fn style_of(run: &str, answer: Option<&AnswerState>) -> Style {
     match run {
         "complete" if answer.is_some_and(AnswerState::is_clean) => AnsiColor::Green.on_default(),
@@ -358,21 +357,19 @@ fn when(at: Timestamp) -> String {
     at.format(form).to_string()
 }
 
-/// A model's usage by the debates of a month.
+/// A model's usage in one month's debates.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelSpending {
-    /// The month of their start, `2026-01`; `None` if unknown.
+    /// The month in which the debates started, such as `2026-01`; `None` if unknown.
     month: Option<String>,
     model: String,
     debates: u64,
     requests: u64,
     input_tokens: u64,
     output_tokens: u64,
-    /// Calls without a token count.
     #[serde(skip)]
     silent_calls: u64,
-    /// The known cost.
     cost_usd: Usd,
     /// The number of debates with unknown costs.
     unpriced_debates: u64,
@@ -381,7 +378,7 @@ struct ModelSpending {
 impl ModelSpending {
     fn add(&mut self, usage: &ModelUsage) {
         self.debates += 1;
-        // A file may contain anything.
+        // Saturates, because a file may contain any number.
         self.requests = self.requests.saturating_add(usage.requests);
         self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
@@ -402,7 +399,7 @@ impl ModelSpending {
     }
 }
 
-/// Prints the sums of these debates, newest month first.
+/// Prints the costs of these debates by month and model, newest month first.
 fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     let mut by_month: BTreeMap<(Option<String>, &str), ModelSpending> = BTreeMap::new();
     let mut all = ModelSpending::default();
@@ -450,7 +447,7 @@ fn print(rows: &[ListRow], json: bool, terminal: &mut Terminal) -> Result<(), Er
     terminal.result(&table.drawn(terminal.screen()))?;
     if all.silent_calls > 0 {
         let tokens = all.input_tokens.saturating_add(all.output_tokens);
-        terminal.notice(&format!("In all: {}.", sum_of_tokens(tokens, all.silent_calls)));
+        terminal.notice(&format!("Total: {}.", sum_of_tokens(tokens, all.silent_calls)));
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
-    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts after that
+    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts once it is reached
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost_per_day: Option<Usd>,
 
@@ -30,8 +30,8 @@ pub(in crate::cli) struct McpArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// The directory whose files the client may attach, and which agents may read with their tools [default: none may
-    /// be attached]
+    /// The directory whose files the client may attach and the agents' tools may read [default: no files may be
+    /// attached]
     #[arg(long, value_name = "DIR")]
     context: Option<PathBuf>,
 
@@ -48,12 +48,12 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     // Its tools run debates that outlive the client.
     detach::check()?;
     let environment = capture_environment(args.env_file.as_deref())?;
-    // Finds a faulty configuration now, not at the first debate.
+    // Reports a faulty configuration now instead of at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = config_files(args.config.as_ref(), &environment).load(&limits)?;
     let of_cost = [("--max-cost", args.max_cost.is_some()), ("--max-cost-per-day", args.max_cost_per_day.is_some())];
     check_calls("mcp", &loaded.settings)?;
-    // With programs, which have no prices, the limit of calls suffices.
+    // Programs have no prices, so the call limit suffices for them.
     let lacking = of_cost.iter().find(|(_, is_there)| !is_there).filter(|_| called(&loaded.settings).is_none());
     // Without any limit, a client may still answer in place of the models.
     if let Some((option, _)) = lacking.filter(|_| of_cost.iter().any(|(_, is_there)| *is_there)) {
@@ -61,7 +61,8 @@ pub(in crate::cli) fn run(args: &McpArgs, terminal: &mut Terminal) -> Result<(),
     }
     terminal.warnings(loaded.warnings);
     if std::io::stdin().is_terminal() {
-        terminal.notice("A coding agent starts this command and speaks to it on standard input; Ctrl-D ends it.");
+        terminal
+            .notice("A coding agent starts this command and talks to it on standard input; press Ctrl-D to end it.");
     }
     let options = Options {
         directory: debates()?,

@@ -46,7 +46,6 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// Runs the command.
             pub(super) fn run(&self, terminal: &mut Terminal) -> Result<(), Error> {
                 match self {
                     $($(
@@ -107,7 +106,7 @@ commands! {
         ];
     }
     "Without a terminal" {
-        /// Wait for the end of a debate that runs elsewhere, and exit as it did
+        /// Wait for a debate that runs elsewhere, and exit with its exit code
         Wait(wait::WaitArgs) = "wait", wait::run, [
             "dialectic wait vhkp --timeout 45",
             "dialectic wait vhkp --timeout 0 --json",
@@ -117,7 +116,7 @@ commands! {
             "dialectic answer vhkp q1=\"500 a second\" q2=",
             "dialectic answer vhkp --detach --file answers.json",
         ];
-        /// Print the model calls of a `-m host` debate that you answer
+        /// Print the model calls of a `-m host` debate for you to answer
         Requests(requests::RequestsArgs) = "requests", requests::run, [
             "dialectic requests vhkp --wait 45",
             "dialectic requests vhkp 3fa9c1d2",
@@ -126,13 +125,13 @@ commands! {
         Reply(requests::ReplyArgs) = "reply", requests::reply, [
             "dialectic reply vhkp 3fa9c1d2 answer.md --by fable-5.5",
         ];
-        /// Close a debate early with its current texts, even one that another process runs
+        /// Close a debate early with its current texts, even if another process runs it
         Stop(wait::StopArgs) = "stop", wait::stop, [
             "dialectic stop vhkp",
         ];
     }
     "Read" {
-        /// Play a hand-written debate in half a minute, without key, network or cost
+        /// Play a hand-written debate in half a minute; needs no key or network
         Demo(demo::DemoArgs) = "demo", demo::run, [
             "dialectic demo",
             "dialectic demo --quiet > solution.md",
@@ -195,7 +194,7 @@ commands! {
             "dialectic config check",
             "dialectic config show",
         ];
-        /// List the models you can use, with context window and price
+        /// List the models you can use, with their context windows and prices
         Models(models::ModelsArgs) = "models", models::run, [
             "dialectic models",
             "dialectic models '*mini*' --json",

@@ -37,7 +37,7 @@ pub(in crate::cli) struct ModelsArgs {
     #[arg(value_name = "MODEL")]
     models: Vec<String>,
 
-    /// Call each configured or named model once with a tiny prompt; asks before it spends money
+    /// Call each configured or named model once with a tiny prompt; asks before spending money
     #[arg(long)]
     probe: bool,
 
@@ -53,7 +53,6 @@ pub(in crate::cli) struct ModelsArgs {
     file: ConfigFileArgs,
 }
 
-/// The time limit for a list of models.
 const LISTING: Duration = Duration::from_secs(10);
 /// The time limit for a probe: local servers may have to load the model.
 const PROBING: Duration = Duration::from_mins(1);
@@ -68,7 +67,6 @@ const QUESTION: u64 = 20;
 struct ModelLine {
     provider: String,
     model: String,
-    /// The agents that use it.
     used_by: Vec<String>,
     /// Whether its server lists it; `None` if unknown.
     offered: Option<bool>,
@@ -96,7 +94,7 @@ struct ProbeResult {
     error: Option<String>,
 }
 
-/// Ignores the words of a probe.
+/// Ignores the output of a probe.
 struct Nobody;
 
 impl Listener for Nobody {
@@ -137,7 +135,7 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if args.json {
         return terminal.json(&rows);
     }
-    // Every cell is already one clean line.
+    // Every cell is already a sanitized line.
     terminal.result(&shown(&rows, &servers, terminal.screen()))
 }
 
@@ -170,14 +168,13 @@ struct Servers {
     programs: BTreeMap<String, Result<Program, ProviderAccessError>>,
 }
 
-/// A program's report about itself.
+/// What a program reports about itself.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgramState {
     version: Option<String>,
     /// Whether it can be kept from using tools, and its version is not known to be unsafe.
     may_be_called: bool,
-    /// Whether its version was tested.
     tested: bool,
     /// Whether a user is logged in; absent if the program does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,7 +198,7 @@ impl ProgramState {
 }
 
 impl Servers {
-    /// The servers of providers in use, configured ones, and built-in ones with a key.
+    /// The servers of providers that are in use or configured, or are built in and have a key.
     fn of(
         settings: &Settings,
         environment: &Environment,
@@ -258,7 +255,7 @@ impl Servers {
         Ok(Self { clients, programs })
     }
 
-    /// The models of all servers, requested concurrently. Reports failures separately.
+    /// Lists the models of all servers concurrently, and warns about failures.
     async fn ask_all(&mut self, terminal: &mut Terminal) -> BTreeMap<String, Vec<Offered>> {
         let mut asked = Vec::new();
         for (name, client) in &self.clients {
@@ -295,7 +292,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
         let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
         let known = match listed {
             Some(models) => models.iter().map(|model| model.name.as_str()).collect(),
-            // If the server does not list models, only the table does.
+            // If the server does not list models, only the built-in table can.
             None if settings.elsewhere.contains(provider) => Vec::new(),
             None => current(provider, today()),
         };
@@ -321,7 +318,7 @@ fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<O
     rows
 }
 
-/// The models of a program in use, or its default one: programs list none.
+/// The program's models in use, or its default one, since programs do not list their models.
 fn rows_of_program(settings: &Settings, provider: &str) -> Vec<ModelLine> {
     let used = settings.everybody().filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
     let mut names: BTreeSet<&str> = used.collect();

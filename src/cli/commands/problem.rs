@@ -15,9 +15,8 @@ use dialectic_engine::access::Environment;
 use dialectic_engine::runner::{AttachmentError, Attachments};
 use dialectic_record::debate::{Attachment, Settings};
 
-/// The possible sources of the problem.
 pub(super) struct Sources<'a> {
-    /// The command line.
+    /// The argument on the command line.
     pub(super) text: Option<&'a str>,
     pub(super) file: Option<&'a Path>,
     /// Whether standard input is used for another purpose.
@@ -25,9 +24,7 @@ pub(super) struct Sources<'a> {
 }
 
 pub(super) struct Problem {
-    /// The text, verbatim.
     pub(super) text: String,
-    /// Whether it came from standard input.
     pub(super) is_stdin: bool,
 }
 
@@ -69,7 +66,7 @@ fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Reads the files at `paths`. None is sent if one cannot be used.
+/// Reads the files at `paths`. Fails if any of them cannot be used.
 pub(super) fn read_attachments(
     paths: &[PathBuf],
     problem_is_stdin: bool,

@@ -24,11 +24,11 @@ pub(in crate::cli) struct ReportArgs {
     #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
     named: Option<String>,
 
-    /// Take names and models from this configuration, by the agents' ids [default: from the record]
+    /// Take the agents' names and models from this configuration, matched by id [default: from the record]
     #[arg(short, long, value_name = "PATH")]
     config: Option<PathBuf>,
 
-    /// Write to a file, in the format of its ending; without one Markdown [default: Markdown to standard output]
+    /// Write to a file, in the format of its extension [default: Markdown to standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
@@ -50,7 +50,6 @@ pub(in crate::cli) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The name of the debate, if given.
     pub(super) fn name(&self) -> Option<&str> {
         self.debate.as_deref().or(self.named.as_deref())
     }
@@ -59,7 +58,7 @@ impl ReportArgs {
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = or_latest(args.name())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
-        let message = "names the debate itself; a report cannot replace it".to_owned();
+        let message = "names the debate itself, which a report cannot replace".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
     let format = match (args.format, args.output.as_deref()) {

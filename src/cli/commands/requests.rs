@@ -75,8 +75,8 @@ pub(in crate::cli) fn run(args: &RequestsArgs, terminal: &mut Terminal) -> Resul
     }
 }
 
-/// Whether a debate with the host that no process runs can continue now: one was killed, an accepted reply was not
-/// taken, an order was not obeyed, or the `open` requests cannot be read.
+/// Whether a host debate that no process runs can continue now: its process was killed, an accepted reply or an order
+/// was not handled, or the `open` requests cannot be read.
 fn is_behind(entry: &Entry, debate: &Debate, open: Option<&HostRequests>) -> bool {
     if !debate.settings.as_ref().is_some_and(Settings::asks_host) {
         return false;
@@ -108,7 +108,7 @@ fn print(args: &RequestsArgs, mut requests: Vec<HostRequest>, terminal: &mut Ter
     terminal.text(&requests.iter().map(described).collect::<Vec<_>>().join("\n"))
 }
 
-/// No open request has this id.
+/// The error for an id that no open request has.
 pub(super) fn not_open(id: &str, open: &[HostRequest]) -> UserError {
     let open: Vec<String> = open.iter().map(|request| request.id.clone()).collect();
     let open = if open.is_empty() { "no requests are open".to_owned() } else { format!("open: {}", list(&open)) };
@@ -139,7 +139,7 @@ pub(in crate::cli) struct ReplyArgs {
     /// The file with the reply [default: standard input, also `-`]
     file: Option<PathBuf>,
 
-    /// The person or model that wrote it, for the record
+    /// Who wrote it, a person or a model, for the record
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
@@ -170,7 +170,7 @@ pub(in crate::cli) fn reply(args: &ReplyArgs, terminal: &mut Terminal) -> Result
     go_on(&entry, key, args)
 }
 
-/// Lets the debate continue: a process that runs it takes the reply, otherwise a new one does.
+/// Lets the debate continue: the process that runs it takes the reply, or a new process is started.
 fn go_on(entry: &Entry, key: &CallKey, args: &ReplyArgs) -> Result<(), Error> {
     while entry.shown_to_host()?.requests.iter().any(|request| request.key == *key) {
         if !entry.is_held() && detach::resume(entry, &args.keys)? {
@@ -186,7 +186,7 @@ fn is_answered(id: &str, by: Option<&str>) -> UserError {
     UserError::input(format!("the request {id} is already answered{by}"))
 }
 
-/// The refusal of a second reply, if there was a first.
+/// The error for a second reply, if the request already has one.
 fn answered(entry: &Entry, id: &str) -> Result<Option<UserError>, Error> {
     let events = entry.load(AccessMode::Events)?.events;
     let is_meant = |key: &CallKey| HostRequest::id_of(key) == id;

@@ -30,7 +30,7 @@ pub(in crate::cli) struct ResumeArgs {
     #[arg(value_name = "PATH-OR-ID")]
     debate: Option<String>,
 
-    /// Resume the newest debate without asking; needed in scripts that name none
+    /// Resume the newest debate without asking; required in scripts that name no debate
     #[arg(short, long, conflicts_with = "debate")]
     yes: bool,
 
@@ -45,13 +45,10 @@ pub(in crate::cli) struct ResumeArgs {
     pub(super) run: RunArgs,
 }
 
-/// The debate to resume, and how.
 pub(super) struct ResumeOrder<'a> {
     pub(in crate::cli) environment: &'a Environment,
     pub(in crate::cli) entry: &'a Entry,
-    /// Whether the cost was already confirmed.
     pub(in crate::cli) is_agreed: bool,
-    /// Whether to skip to the solution.
     pub(in crate::cli) finish: bool,
     pub(in crate::cli) going_on: &'a ContinueArgs,
     pub(super) run: &'a RunArgs,
@@ -83,7 +80,6 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     go_on(&order, terminal)
 }
 
-/// Resumes and runs a debate.
 pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<(), Error> {
     let ResumeOrder { environment, entry, finish, going_on, run, answers, .. } = *order;
     let runner = runner(environment.clone())?;
@@ -121,7 +117,7 @@ pub(super) fn go_on(order: &ResumeOrder<'_>, terminal: &mut Terminal) -> Result<
     }
     let foreseen = if order.is_agreed { None } else { dialogue::agreed(&prepared, &settings, terminal)? };
     let ready = prepared.begin()?;
-    // A server with a daily limit counts the maximum spending of this run, not that of an earlier one.
+    // Lets servers with a daily limit count this run's maximum cost instead of an earlier run's.
     if let Err(error) = renew_limit(&debates()?, &DebateId::new(entry.id()), limit.usd) {
         terminal.warning(&error.to_string());
     }
@@ -137,7 +133,7 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
     if !path.is_file() {
         return Vec::new();
     }
-    // An unusable configuration does not concern a debate that does not use it.
+    // An unusable configuration does not matter, since the debate does not use it.
     let Ok(now) = ConfigFiles::new(ConfigPath::Found(path), environment).load(&Overrides::default()) else {
         return Vec::new();
     };
@@ -196,7 +192,7 @@ fn agreed(
         return Ok(Some(entry));
     }
     let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| {
-        UserError::input("no debate is named to resume, and there is no terminal to ask")
+        UserError::input("no debate is named, and there is no terminal to ask which one to resume")
             .with_hint(format!("name it: dialectic resume {name}; or resume the newest: dialectic resume --yes"))
     })?;
     let is_meant = dialogue.confirm("Resume it?", true)?;

@@ -49,7 +49,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(help_heading = "Change", long, conflicts_with = "head")]
     tracked: bool,
 
-    /// An earlier review, an id or `latest`: say which of its findings are fixed and which are still there
+    /// An earlier review (an id or `latest`); report which of its findings are fixed and which remain
     #[arg(help_heading = "Change", long, value_name = "REVIEW")]
     since: Option<String>,
 
@@ -64,15 +64,15 @@ pub(in crate::cli) struct ReviewArgs {
     #[command(flatten)]
     models: ModelArgs,
 
-    /// Show the change only, without the tools to read the repository
+    /// Give the agents no tools to read the repository; they see only the change
     #[arg(help_heading = "Who debates", long)]
     no_tools: bool,
 
-    /// Use models of all vendors whose keys are set, or of the programs that are installed
+    /// Use models from every vendor whose key is set, or from the installed programs
     #[arg(help_heading = "Who debates", long, conflicts_with = "model")]
     mixed: bool,
 
-    /// The roles that read, separated by commas: your configured agents of that role, else built-in ones
+    /// The roles that review, separated by commas: your configured agents with that role, otherwise built-in ones
     #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     agents: Option<Vec<String>>,
 
@@ -103,7 +103,6 @@ pub(in crate::cli) struct ReviewArgs {
     pub(super) run: RunArgs,
 }
 
-/// The form of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ReviewFormat {
     /// Text for reading
@@ -114,11 +113,11 @@ pub(in crate::cli) enum ReviewFormat {
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// The body of a pull request review, as GitHub's API takes it: a comment, never an approval
+    /// A pull request review for GitHub's API: always a comment, never an approval
     Github,
 }
 
-/// The minimum severity of findings that fail, with the descriptions in the help.
+/// The values of `--fail-on`, with their help texts.
 const FAIL_ON: &[(&str, &str, Severity)] = &[
     ("blocking", "Only blocking findings", Severity::Blocking),
     ("major", "Blocking and major findings", Severity::Major),
@@ -126,12 +125,10 @@ const FAIL_ON: &[(&str, &str, Severity)] = &[
 
 /// The maximum number of bytes of a diff from a pipe.
 const MOST: u64 = 64 << 20;
-/// The maximum number of times that a reader uses tools for one answer, unless its configuration gives it some.
+/// How often an agent may use tools per answer, unless its own configuration gives it tools.
 const TOOL_CALLS: u32 = 6;
-/// The environment file of a directory.
 const ENV_FILE: &str = ".env";
 
-/// The source of the change.
 enum Source {
     Repository(Repository),
     Pipe(Vec<u8>),
@@ -144,7 +141,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
     let files = ConfigFiles::new(config_path(args, &source, &directory, &environment, terminal)?, &environment);
     let Loaded { mut settings, warnings, choice, hooks, .. } =
         files.load(&overrides(args)).map_err(|error| match error {
-            // It names the copy of the base's file.
+            // The error names the copy of the base's file.
             ConfigError::Untrusted { fault, .. } => ConfigError::Untrusted { path: DEFAULT_PATH.into(), fault },
             error => error,
         })?;
@@ -159,7 +156,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
         }
         Source::Pipe(bytes) => piped(bytes, &directory, &wanted, &settings, &environment)?,
     };
-    // The result if there is nothing to read.
+    // The result if there is nothing to review.
     let unchanged = |result: &str| match (&earlier, &source) {
         (Some(earlier), Source::Repository(repository)) => {
             repository.without_change(earlier, &wanted, &settings, &environment)
@@ -218,7 +215,7 @@ pub(in crate::cli) fn run(args: &ReviewArgs, terminal: &mut Terminal) -> Result<
 
 /// The earlier review with that name; `latest` is the newest one that ended.
 fn earlier(name: &str) -> Result<Debate, Error> {
-    // No model found what a rehearsal lists.
+    // A rehearsal's findings do not come from a model.
     let is_review =
         |debate: &Debate| debate.change.is_some() && debate.status == Status::Completed && !debate.is_offline();
     if name == LATEST {
@@ -231,7 +228,7 @@ fn earlier(name: &str) -> Result<Debate, Error> {
     if is_review(&debate) { Ok(debate) } else { Err(UserError::input(format!("{id} is not a finished review")).into()) }
 }
 
-/// Gives these tools to everyone whose model can use tools; without any, removes all.
+/// Gives these tools to all agents and judges whose models can use them; an empty list removes all tools.
 fn equip(settings: &mut Settings, tools: &[&str]) {
     let Settings { agents, judge, providers, .. } = settings;
     for agent in agents.iter_mut().chain([judge]) {
@@ -293,7 +290,7 @@ fn source(args: &ReviewArgs, directory: &Path, terminal: &mut Terminal) -> Resul
     Repository::open(directory, base, head, &process_environment()).map(Source::Repository)
 }
 
-/// The configuration: named, or from the base; the change has no influence on its own review.
+/// The named configuration, or the base's, so that the change cannot influence its own review.
 fn config_path(
     args: &ReviewArgs,
     source: &Source,
@@ -343,7 +340,7 @@ fn environment(
     if !path.exists() && !path.is_symlink() {
         return Ok(users_environment()?);
     }
-    // Some file systems open `.ENV` of the change under this name.
+    // On a case-insensitive file system, this name may open a `.ENV` from the change.
     let is_named_exactly = directory
         .read_dir()
         .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| entry.file_name() == ENV_FILE));

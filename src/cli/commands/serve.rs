@@ -54,7 +54,7 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost: Option<Usd>,
 
-    /// The maximum cost of all debates per day (UTC), in dollars; the server then starts no more
+    /// The maximum cost of all debates per day (UTC), in dollars; no debate starts once it is reached
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     max_cost_per_day: Option<Usd>,
 
@@ -73,7 +73,7 @@ const PLACES: usize = 3;
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let environment = capture_environment(args.env_file.as_deref())?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    // Finds a faulty configuration now, not at the first debate.
+    // Reports a faulty configuration now instead of at the first debate.
     let limits = Overrides { max_calls: args.max_calls, ..Overrides::default() };
     let loaded = ConfigFiles::new(config.clone(), &environment).load(&limits)?;
     check_calls("serve", &loaded.settings)?;
@@ -120,7 +120,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     while let Ok(warning) = said.try_recv() {
         terminal.warning(&warning);
     }
-    // A file read for a disconnected client is not waited for.
+    // Does not wait for files still being read for disconnected clients.
     runtime.shutdown_background();
     for id in paused? {
         terminal.notice(&format!("Paused {id}. Continue with `dialectic resume {id}`."));
@@ -161,7 +161,7 @@ pub(in crate::cli) struct Served {
 }
 
 impl Served {
-    /// Starts it, and prints the debate's address.
+    /// Starts the server, and prints the debate's address.
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
         terminal.notice(&format!("Watch it at {}", server.address_of(&format!("/debates/{id}"))));
         let (stage, (stop, stopped)) = (server.stage(), oneshot::channel::<()>());
@@ -192,7 +192,7 @@ impl Served {
     /// listened since the debate began, so that an interrupt at its very end is not lost.
     pub(in crate::cli) fn stay(self, heard: Option<Interrupts>, terminal: &mut Terminal) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        // Listens before the notice, since its reader may interrupt at once.
+        // Listens before the notice, since the user may react to it at once.
         let mut interrupts = heard.unwrap_or_else(|| {
             let _context = runtime.enter();
             Interrupts::listen()
@@ -215,7 +215,6 @@ impl Served {
     }
 }
 
-/// Prints the server's messages while it runs.
 async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
     while let Some(warning) = said.recv().await {
         terminal.warning(&warning);
@@ -253,7 +252,7 @@ fn page_to(address: &str) -> io::Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
-/// A limit is missing, without which other people could spend freely.
+/// The error for a missing limit, without which other people could spend freely.
 pub(super) fn missing(command: &str, option: &str, reason: &str) -> UserError {
     UserError::input(format!("{command} needs {option}: {reason}"))
         .with_hint(format!("give {option}; `docs/models.md` explains the limits"))

@@ -35,7 +35,7 @@ pub(in crate::cli) struct ShowArgs {
     #[arg(value_name = "NAME", requires = "part")]
     name: Option<String>,
 
-    /// With `points`: only those that are open
+    /// With `points`: only open ones
     #[arg(long, requires = "part")]
     open: bool,
 
@@ -44,7 +44,6 @@ pub(in crate::cli) struct ShowArgs {
     json: bool,
 }
 
-/// A part of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum DebatePart {
     /// The solution
@@ -104,7 +103,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     let entry = or_latest(args.which.debate.as_deref())?;
     let saved = entry.load(AccessMode::State)?;
     terminal.warnings(&saved.warnings);
-    // Programs get the record as it is.
+    // JSON output shows the record unchanged.
     let debate = &if args.json { saved.debate } else { saved.debate.with_named_texts() };
     let view = View::new(debate, None).with_standing(Standing::listed(&entry, debate));
     let part = match &args.part {
@@ -119,7 +118,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
     match part {
         None if args.json => terminal.json(&DebateFile::of(debate)),
         None => {
-            // Commands for a debate elsewhere name its file.
+            // Suggested commands name the file if the debate is in another directory.
             let is_here = directory.check_is_here(&entry).is_ok();
             let path = typed(&entry.state);
             terminal.pages(&overview(&view, if is_here { directory.short_name(&debate.id) } else { &path }))
@@ -133,7 +132,7 @@ pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<()
                 return terminal.json(&texts);
             }
             if texts.is_empty() {
-                terminal.notice("The record contains no such text.");
+                terminal.notice("The record contains no matching text.");
                 return Ok(());
             }
             terminal.pages(&readable(&view, &texts))
@@ -152,7 +151,6 @@ fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result
     terminal.pages(&solution.description)
 }
 
-/// The follow-up questions with their answers.
 fn follow_ups(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let debate = view.debate;
     if args.json {
@@ -196,13 +194,13 @@ fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(
     terminal.clean_pages(&objections(&ledger, is_shown, view, terminal.layout()))
 }
 
-/// One point with its history.
 fn point(view: &View<'_>, number: &str, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     if let Some(name) = &args.name {
         return Err(UserError::input(format!("a point takes no name: drop `{name}`")).into());
     }
     let unknown = |known: Vec<String>| {
-        let hint = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        let hint =
+            if known.is_empty() { "it has no points".to_owned() } else { format!("it has {}", known.join(", ")) };
         UserError::input(format!("the debate has no point `{number}`")).with_hint(hint)
     };
     if view.debate.change.is_some() {
@@ -251,7 +249,7 @@ enum TextSelection {
     All,
 }
 
-/// A name is missing, or unknown to the debate, which knows others.
+/// The error for a missing or unknown name, which lists the known ones.
 fn misnamed(what: &str, name: Option<&str>, known: &[String]) -> UserError {
     let known = if known.is_empty() { "it has no names".to_owned() } else { format!("it has {}", known.join(", ")) };
     UserError::input(match name {
@@ -303,7 +301,7 @@ fn round(debate: &Debate, name: Option<&str>) -> Result<u32, UserError> {
 /// The agent or judge with that id, role, name or number.
 ///
 /// # Errors
-/// None or several match.
+/// No agent matches, or several do.
 fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, UserError> {
     let everybody = || view.agents.iter().chain([&view.judge]);
     let names = everybody().map(|one| {
@@ -323,7 +321,7 @@ fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, UserError> {
     one_of("stage", &names.collect::<Vec<_>>(), name)
 }
 
-/// The element of `all` with this name, or with a unique prefix of it. Messages use the first name.
+/// Finds the element of `all` with this name or a unique prefix of it. Messages use an element's first name.
 fn one_of<T: PartialEq + Clone>(
     what: &'static str,
     all: &[(T, Vec<&str>)],

@@ -20,19 +20,18 @@ pub(in crate::cli) struct SkillArgs {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SkillCommand {
-    /// Install the skill for coding agents, or renew it
+    /// Install or update the skill for coding agents
     #[command(after_help = examples(&["dialectic skill install", "dialectic skill install .claude/skills"]))]
     Install {
-        /// The directory of skills [default: `skills` in each of ~/.agents, ~/.claude and ~/.codex that exists]
+        /// The skills directory [default: `skills` in each of ~/.agents, ~/.claude and ~/.codex that exists]
         #[arg(value_name = "DIR")]
         directory: Option<PathBuf>,
     },
 }
 
-/// The skill and its folder's name.
 const SKILL: &str = include_str!("../../../assets/skills/dialectic/SKILL.md");
 const NAME: &str = "dialectic";
-/// The agents' directories at home.
+/// Coding agents' directories in the home directory.
 const AGENTS: [&str; 3] = [".agents", ".claude", ".codex"];
 
 pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -52,7 +51,7 @@ pub(in crate::cli) fn run(args: &SkillArgs, terminal: &mut Terminal) -> Result<(
     Ok(())
 }
 
-/// The directories of skills of the agents that the user has.
+/// The skills directories of the coding agents that the user has.
 fn of_agents() -> Result<Vec<PathBuf>, Error> {
     let environment = process_environment();
     let home = environment
@@ -63,7 +62,7 @@ fn of_agents() -> Result<Vec<PathBuf>, Error> {
     if found.is_empty() {
         let message = format!("none of ~/{} exists", AGENTS.join(", ~/"));
         return Err(UserError::input(message)
-            .with_hint("name your agent's directory of skills: dialectic skill install <dir>")
+            .with_hint("name your agent's skills directory: dialectic skill install <dir>")
             .into());
     }
     Ok(found)
@@ -75,7 +74,6 @@ mod tests {
 
     use super::*;
 
-    /// The value of a front matter key.
     fn front(key: &str) -> &'static str {
         let head = SKILL.strip_prefix("---\n").unwrap().split("\n---\n").next().unwrap();
         head.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap()

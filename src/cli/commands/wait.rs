@@ -1,4 +1,4 @@
-//! `dialectic wait`: waits for a debate that runs elsewhere, prints its status, and exits as it did.
+//! `dialectic wait`: waits for a debate that runs elsewhere, prints its status, and exits with its exit code.
 
 use std::fmt::Write as _;
 use std::thread::sleep;
@@ -24,8 +24,8 @@ pub(in crate::cli) struct WaitArgs {
     #[command(flatten)]
     which: NewestArg,
 
-    /// Wait no longer than this, and exit with 124 if the debate is still running; 0 prints its status at once
-    /// [default: wait for its end]
+    /// Wait at most this long, then exit with 124 if the debate is still running; 0 prints its status at once
+    /// [default: wait until it ends]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 
@@ -38,10 +38,9 @@ pub(in crate::cli) struct WaitArgs {
     json: bool,
 }
 
-/// The polling interval.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits while it is worth it, until `seconds` after `begun`. Returns whether that time is over.
+/// Waits until there is nothing left to wait for, or until `seconds` after `begun`. Returns whether the time ran out.
 pub(super) fn wait_for(entry: &Entry, begun: Instant, seconds: Option<u64>) -> bool {
     let is_over = || seconds.is_some_and(|seconds| begun.elapsed().as_secs() >= seconds);
     while is_worth_waiting(entry) && !is_over() {
@@ -59,7 +58,7 @@ pub(in crate::cli) fn run(args: &WaitArgs, terminal: &mut Terminal) -> Result<()
     let mut status = DebateStatus::from_record(&entry, &debate, before, &runner(process_environment())?)?;
     let is_asked = !status.requests.is_empty();
     if before.is_any() {
-        // Even with an answer, if its reports are not written yet.
+        // Also for a debate with an answer whose reports are not written yet.
         status.exit_code = if is_asked { ASKS } else { STILL_RUNS };
     }
     if args.json { terminal.json(&status) } else { terminal.text(&described(&status)) }?;
@@ -126,7 +125,7 @@ pub(in crate::cli) fn stop(args: &StopArgs, terminal: &mut Terminal) -> Result<(
     entry.order_stop()?;
     let now = standing()?;
     if is_over(now) {
-        // The debate ended in the meantime, and no run will obey.
+        // The debate has ended in the meantime, so no run will see the order.
         entry.forget_stop();
         terminal.notice(&format!("The debate {} is already {}.", entry.id(), now.name()));
     } else if now == Standing::Running {

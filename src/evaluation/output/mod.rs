@@ -136,12 +136,11 @@ fn first_answers<'a>(evaluated: &'a Evaluated) -> InOrder<&'a AgentId, &'a Value
 /// The title of the first column; the criteria follow.
 const DEBATE: &str = "debate";
 
-/// The line ending of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEnd {
-    /// As in RFC 4180, and from spreadsheets.
+    /// As specified by RFC 4180 and written by spreadsheets.
     CrLf,
-    /// As from this program and most tools.
+    /// As written by this program and most tools.
     Lf,
 }
 
@@ -157,7 +156,7 @@ pub fn is_csv_header(file: &[u8]) -> bool {
 /// `header` adds the header.
 ///
 /// # Errors
-/// Never in practice: it is written to memory.
+/// Never in practice: it writes to memory.
 pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: LineEnd) -> std::io::Result<Vec<u8>> {
     let terminator = match line_end {
         LineEnd::CrLf => Terminator::CRLF,
@@ -186,7 +185,6 @@ fn write_run(writer: &mut Writer<Vec<u8>>, name: &str, run: &EvaluationRun) -> c
     writer.write_record([name].into_iter().chain(scores.iter().map(String::as_str)))
 }
 
-/// The table as Markdown.
 pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     let mut rows = table(evaluated, repeat);
     let rule = rows.first().iter().flat_map(|header| header.iter()).map(|_| "---".to_owned()).collect();

@@ -1,4 +1,4 @@
-//! Evaluators that are slow or silent, on a clock that is pushed.
+//! Slow and silent evaluators, under paused time.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use dialectic_record::debate::AgentId;
 
 use super::*;
 
-/// What a model does when it is asked.
+/// How a model responds.
 enum Manner {
-    /// It says nothing, ever.
+    /// Never answers.
     Silent,
-    /// It says a word a second, that many times, and then its scores.
+    /// Sends this many words, one a second, and then its scores.
     Slow(u32),
 }
 

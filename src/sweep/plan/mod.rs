@@ -27,7 +27,6 @@ use crate::error::{ErrorCategory, UserError};
 
 pub use wire::Prompts;
 
-/// A set of debates.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The problems, each used by at least one debate.
@@ -37,7 +36,6 @@ pub struct Plan {
     pub debates: Vec<PlannedDebate>,
 }
 
-/// A plan in a file.
 #[derive(Debug, Clone)]
 pub struct SavedPlan {
     pub plan: Plan,
@@ -45,12 +43,10 @@ pub struct SavedPlan {
     pub sha256: String,
 }
 
-/// A problem of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedProblem {
     /// The name in results.
     pub id: String,
-    /// The text that is debated.
     pub text: Arc<str>,
     /// The files shown to all agents and the judge.
     pub attachments: Arc<[Attachment]>,
@@ -72,7 +68,6 @@ pub struct Variant {
     pub prompts: Prompts,
 }
 
-/// A debate of a plan.
 #[derive(Debug, Clone)]
 pub struct PlannedDebate {
     /// The index in the plan, from 0.
@@ -92,21 +87,16 @@ pub struct PlannedDebate {
 /// The inputs of a debate from the machine that runs it.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// The providers by name.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// The process's environment.
     pub environment: Environment,
     /// The directory in which [`Plan::unpack`] put the prompts.
     pub prompts: PathBuf,
 }
 
-/// Why a plan cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// A line is invalid.
     #[error("{}, line {line}: {fault}", path.display())]
     Line {
         path: PathBuf,
@@ -114,11 +104,11 @@ pub enum PlanError {
         line: usize,
         fault: String,
     },
-    /// There is no debate.
+    /// The plan has no debates.
     #[error("{} has no debates", path.display())]
     Empty { path: PathBuf },
     /// Another version of the program made it.
-    #[error("{} needs the built-in prompts {planned}, and this program has {own}", path.display())]
+    #[error("{} needs the built-in prompts {planned}, but this program has {own}", path.display())]
     Prompts {
         path: PathBuf,
         /// The version of its prompts.
@@ -128,11 +118,7 @@ pub enum PlanError {
     },
     /// The prompts cannot be written for the debates.
     #[error("cannot write the plan's prompts to {}", path.display())]
-    Unpacked {
-        /// The file or directory.
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Unpacked { path: PathBuf, source: std::io::Error },
 }
 
 /// A variant cannot be planned with these settings.
@@ -159,7 +145,7 @@ impl Variant {
     /// A plan cannot contain one of the settings.
     fn portable(mut settings: Settings, protocol: &'static Protocol) -> Result<Settings, UserError> {
         if settings.asks_host() {
-            return Err(unplannable("the provider `host` answers single debates only"));
+            return Err(unplannable("the provider `host` can only answer single debates"));
         }
         for agent in settings.everybody() {
             if let Some(tool) = agent.tools.iter().find(|tool| FILE_TOOLS.contains(&tool.name.as_str())) {
@@ -176,7 +162,7 @@ impl Variant {
         settings.debate.budget.max_cost_usd = settings.max_cost();
         settings.debate.budget.max_calls = settings.max_calls();
         settings.debate.budget.warn_cost_usd = None;
-        // Each debate has its own.
+        // Each debate has its own seed.
         settings.debate.seed = None;
         protocol.name.clone_into(&mut settings.debate.protocol);
         // No user can answer, and debates must not influence each other.
@@ -198,7 +184,7 @@ impl Variant {
 
     /// A hash of its settings and prompts, without its name.
     fn hash(&self) -> Vec<u8> {
-        // Settings always have a JSON form.
+        // Serializing settings cannot fail.
         let settings = serde_json::to_string(&self.settings).unwrap_or_default();
         let prompts = self.prompts.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
         hash([settings.as_bytes(), self.prompts.version.as_bytes()].into_iter().chain(prompts))
@@ -220,7 +206,7 @@ impl PlannedDebate {
         u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
     }
 
-    /// The debate for the runner of a machine.
+    /// What the runner needs to run the debate on a machine.
     pub fn spec(&self, machine: &Machine) -> Spec {
         let mut settings = self.variant.settings.clone();
         settings.providers.clone_from(&machine.providers);

@@ -20,7 +20,6 @@ use dialectic_record::protocol::Protocol;
 use super::super::Answer;
 use super::{Plan, PlanError, PlannedDebate, PlannedProblem, SavedPlan, Variant, hash, id, unplannable};
 
-/// The version of the format.
 const VERSION: u32 = 1;
 
 /// The first line.
@@ -47,7 +46,7 @@ struct VariantOnTheWire {
 struct ProblemOnTheWire {
     id: String,
     text: Arc<str>,
-    /// The indices of its attachments among all.
+    /// The indices of its attachments in the list of all attachments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attachments: Vec<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +55,7 @@ struct ProblemOnTheWire {
     checklist: Vec<String>,
 }
 
-/// A further line.
+/// A line after the first one: a debate.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -104,7 +103,7 @@ impl Plan {
 }
 
 fn line(bytes: &mut Vec<u8>, value: &impl Serialize) {
-    // Every value has a JSON form, and writing to memory does not fail.
+    // Neither serializing these values nor writing to memory can fail.
     let _ = serde_json::to_writer(&mut *bytes, value);
     let _ = bytes.write_all(b"\n");
 }
@@ -182,7 +181,7 @@ type Shared = (Vec<Arc<PlannedProblem>>, Vec<Arc<Variant>>);
 fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
     let wrong = |fault: String| PlanError::Line { path: path.to_owned(), line: 1, fault };
     let read: Result<Header, String> = read_line(text);
-    // The line is long. Its version alone is read only to explain an error.
+    // The line is long, so its version is read separately only to explain an error.
     let header = match read {
         Ok(header) if header.sweep == VERSION => header,
         read => {
@@ -204,7 +203,7 @@ fn header(path: &Path, text: &str) -> Result<Shared, PlanError> {
         }
         let portable = Variant::portable(settings.clone(), protocol);
         if portable.map_err(|fault| wrong(format!("the variant `{name}` cannot be run: {fault}")))? != settings {
-            return Err(wrong(format!("the variant `{name}` has settings of a machine or a person")));
+            return Err(wrong(format!("the variant `{name}` contains machine-specific or personal settings")));
         }
         let own = built_in(protocol);
         if prompts.version != own {
@@ -230,7 +229,6 @@ fn read_line<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-/// The prompts of a variant.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prompts {
@@ -296,13 +294,12 @@ impl Prompts {
         Some(format!("the plan does not contain the prompt `{missing}`"))
     }
 
-    /// The place of these prompts below a directory, the same for the same files.
+    /// The directory for these prompts below another one; equal files give the same directory.
     pub(super) fn directory(&self, below: &Path) -> PathBuf {
         let parts = self.files.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]);
         below.join(hexadecimal(&hash(parts)[..8]))
     }
 
-    /// Writes the files.
     pub(super) fn unpack(&self, below: &Path) -> Result<(), (PathBuf, io::Error)> {
         let directory = self.directory(below);
         let failed = |path: &Path| {

@@ -80,7 +80,7 @@ fn create(root: &Path, name: &Name, bytes: &[u8]) -> io::Result<Creation> {
     make_directory(parent)?;
     match file.into_temp_path().persist_noclobber(&path) {
         Ok(()) => {}
-        // The file server's answer may have been lost after a success: the bytes decide.
+        // The file server's answer may have been lost after a success, so the bytes decide.
         Err(error) => match read(&path)? {
             Some(there) if there == bytes => {}
             Some(_) => return Ok(Creation::Taken),
@@ -117,7 +117,7 @@ fn list(root: &Path, prefix: &Name) -> io::Result<Vec<String>> {
     };
     let mut names = Vec::new();
     for entry in entries {
-        // Files with other names are not objects: some file systems and servers keep their own.
+        // Files with other names are not objects: some file systems and servers keep files of their own.
         names.extend(entry?.file_name().into_string().ok().filter(|name| is_part(name)));
     }
     names.sort_unstable();

@@ -49,19 +49,17 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn place(&self) -> String;
 }
 
-/// The number of objects, or of debates, that are read at once.
+/// How many objects or debates are read at once.
 pub const AT_ONCE: usize = 8;
 
 /// A store that several debates of a process use.
 pub type SharedStore = Arc<dyn Store>;
 
-/// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} `{name}` in the store {place}")]
 pub struct StoreFault {
     /// The action, as an infinitive: "create", "read", "list".
     pub doing: &'static str,
-    /// The object.
     pub name: String,
     pub place: String,
     pub source: Box<dyn std::error::Error + Send + Sync>,
@@ -77,14 +75,14 @@ impl StoreFault {
     }
 }
 
-/// The beginning of the address of a store that speaks S3.
+/// The URL scheme of S3 stores.
 pub(crate) const S3: &str = "s3://";
 
 /// Opens the store at `place`: a directory, which is created if missing, or `s3://bucket/prefix`, with the addresses
 /// and keys from AWS's environment variables.
 ///
 /// # Errors
-/// The address is invalid, this build has no `s3`, or the store cannot be used or does not keep its promises.
+/// The address is invalid, this build does not support S3, or the store cannot be used or does not keep its promises.
 pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match Place::of(place)? {
         Place::S3(address) => s3::open(address, environment).await,
@@ -95,7 +93,7 @@ pub async fn open(place: &str, environment: &Environment) -> Result<SharedStore,
 /// Opens the store at `place` for reading only.
 ///
 /// # Errors
-/// The address is invalid, this build has no `s3`, or its settings are wrong.
+/// The address is invalid, this build does not support S3, or its settings are wrong.
 pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStore, Error> {
     match Place::of(place)? {
         Place::S3(address) => s3::open_to_read(address, environment),
@@ -103,7 +101,6 @@ pub fn open_to_read(place: &str, environment: &Environment) -> Result<SharedStor
     }
 }
 
-/// A build without S3.
 #[cfg(not(feature = "s3"))]
 mod s3 {
     use dialectic_engine::access::Environment;
@@ -113,7 +110,7 @@ mod s3 {
     use super::SharedStore;
 
     fn missing() -> Error {
-        UserError::of(ErrorCategory::Configuration, "this build has no `s3`")
+        UserError::of(ErrorCategory::Configuration, "this build does not support S3")
             .with_hint("install with `--features s3`")
             .into()
     }

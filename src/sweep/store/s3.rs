@@ -1,4 +1,4 @@
-//! A store that speaks S3, by AWS or other vendors.
+//! A store on S3, from AWS or a compatible vendor.
 
 use std::error::Error as StdError;
 use std::io;
@@ -46,11 +46,11 @@ const VARIABLES: [&str; 20] = [
 
 /// The time limit of one attempt with a small object.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
-/// A larger object has a second more for each of these bytes.
+/// Larger objects get one more second per this many bytes.
 const BYTES_A_SECOND: u64 = 64 * 1024;
 /// The number of attempts before the store counts as unreachable.
 const ATTEMPTS: u32 = 4;
-/// The pause after the first failed attempt; each further one doubles.
+/// The pause after the first failed attempt. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 /// An object that tests whether the store refuses to overwrite.
@@ -131,7 +131,7 @@ impl S3Store {
                 Err(failure) if is_lasting(&*failure) => return Err(failure),
                 Err(failure) => failure,
             };
-            // The name is taken, another attempt is in conflict, or an answer was lost: the bytes decide.
+            // The name is taken, another attempt is in conflict, or an answer was lost, so the bytes decide.
             match self.fetch(&path).await? {
                 Some(there) => return Ok(if there == bytes { Creation::Acknowledged } else { Creation::Taken }),
                 None if attempt == ATTEMPTS => return Err(failure),
@@ -149,7 +149,7 @@ impl S3Store {
                 Err(failure) if is_absent(&*failure) => return Ok(None),
                 Err(failure) => return Err(failure),
             };
-            // However large it is, something of it has to arrive in time.
+            // The time limit applies to each part, not to the whole object.
             let (mut bytes, mut parts) = (Vec::new(), found.into_stream());
             while let Some(part) = limited(parts.try_next()).await? {
                 bytes.extend_from_slice(&part);
@@ -198,7 +198,6 @@ impl Store for S3Store {
     }
 }
 
-/// Why an attempt failed.
 type Fault = Box<dyn StdError + Send + Sync>;
 
 /// The time limit of an attempt to create an object of this size.
@@ -210,7 +209,7 @@ async fn limited<T>(attempt: impl Future<Output = object_store::Result<T>>) -> R
     within(ATTEMPT_TIMEOUT, attempt).await
 }
 
-/// An attempt that ends.
+/// Limits the time of an attempt.
 async fn within<T>(time: Duration, attempt: impl Future<Output = object_store::Result<T>>) -> Result<T, Fault> {
     match tokio::time::timeout(time, attempt).await {
         Ok(ended) => Ok(ended?),
@@ -281,13 +280,11 @@ impl HttpService for Connector {
     }
 }
 
-/// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum S3Error {
     /// A variable is missing or has a wrong value.
     #[error("the store {place} cannot be used with these settings")]
     Settings { place: String, source: object_store::Error },
-    /// An invalid address.
     #[error("{variable} is not a URL")]
     Endpoint { variable: &'static str },
     /// The server ignores the condition.

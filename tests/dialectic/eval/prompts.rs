@@ -74,7 +74,7 @@ fn the_latest_word_of_an_agent_counts() {
     let server = two_evaluators();
     let sandbox = sandbox(&server, &evaluators(&["a"])).file("debates/made.json", debate.to_string());
     let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "made"]).expect_code(0);
-    let warning = "warning: made: the last text of c (round 2) has no section `Requirements Coverage`\n";
+    let warning = "warning: made: the last text of c (round 2) has no `Requirements Coverage` section\n";
     assert_eq!(finished.stderr, format!("{warning}{TOLD}"));
     let requirements = requirements(server.requests()[0].prompt());
     assert_eq!(requirements["judgeUnfulfilledRequirements"], json!(["It must be fast"]));

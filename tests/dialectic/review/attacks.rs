@@ -226,8 +226,8 @@ fn secrets_are_left_out_whatever_they_are_in() {
         "id_rsa",
         ".npmrc",
         ".env.production",
-        "notes.txt: it holds a private key",
-        "settings.py: it holds the value of",
+        "notes.txt: it contains a private key",
+        "settings.py: it contains the value of",
     ] {
         assert!(run.stdout.replace('\\', "").contains(left_out), "{left_out}\n{}", run.stdout);
     }

@@ -107,12 +107,15 @@ fn a_budget_is_proven_and_prices_are_known() {
     refused(
         |set| drop(set.as_object_mut().unwrap().remove("maxCost")),
         2,
-        &["the set has a `budget`, but a debate of the variant `debate` has no limit", "set `maxCost`; 0.75 for"],
+        &["the set has a `budget`, but the variant `debate` has no limit", "set `maxCost`; 0.75 for"],
     );
     refused(
         |set| set["budget"] = json!(5.9999),
         2,
-        &["8 debates may cost $6.0000 in all, but the `budget` is $5.9999", "set `maxCost` to 0.7499 for each debate"],
+        &[
+            "8 debates may cost $6.0000 in total, but the `budget` is $5.9999",
+            "set `maxCost` to 0.7499 for each debate",
+        ],
     );
     refused(|set| set["variants"][1]["model"] = "unheard-of".into(), 4, &["unheard-of"]);
     refused(|set| set["variants"][0]["maxCost"] = json!(0.000_001), 2, &["the variant `debate` cannot be planned"]);
@@ -153,7 +156,7 @@ fn an_edited_plan_is_refused_with_its_line() {
         (plan.replace("\"sweep\":1", "\"sweep\":2"), 2, "the plan has version 2"),
         (plan.replace("\"repeat\":2", "\"repeat\":1"), 2, "plan.jsonl, line 3: the id swp-"),
         (plan.replace("\"variant\":\"single\"", "\"variant\":\"double\""), 2, "line 4: the first line has no variant"),
-        (plan.replace(&other, "0123456789ab"), 4, "needs the built-in prompts 0123456789ab, and this program has "),
+        (plan.replace(&other, "0123456789ab"), 4, "needs the built-in prompts 0123456789ab, but this program has "),
         (cut.to_owned(), 2, "line 9: the file is cut short"),
         (version + "\n", 2, "plan.jsonl has no debates"),
         (String::new(), 2, "plan.jsonl has no debates"),
@@ -177,7 +180,7 @@ fn a_plan_that_reaches_for_the_machine_is_refused() {
     let (header, debates) = plan.split_once('\n').unwrap();
     for (place, value, said) in [
         ("/debate/arena/contextCommands", json!(["touch touched"]), "contextCommands"),
-        ("/debate/interactiveClarifications", json!(true), "settings of a machine or a person"),
+        ("/debate/interactiveClarifications", json!(true), "contains machine-specific or personal settings"),
         ("/agents/0/role", json!("../../secret"), "does not contain the prompt"),
         ("/judge/systemPromptPath", json!("/etc/passwd"), "does not contain the prompt `/etc/passwd`"),
     ] {

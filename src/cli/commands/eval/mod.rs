@@ -56,7 +56,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(long, value_name = "PATH", requires = "pairwise", conflicts_with_all = ["debates", "named"])]
     problem_file: Option<PathBuf>,
 
-    /// The store of the set that `--pairwise` compares variants of [default: next to the plan, with the ending
+    /// The store of the set whose variants `--pairwise` compares [default: next to the plan, with the extension
     /// `.store`]
     #[arg(long, value_name = "DIR|s3://...", requires = "pairwise", conflicts_with_all = ["debates", "named", "problem_file"])]
     store: Option<String>,
@@ -69,7 +69,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// Ask each evaluator this many times (at most 100) and show mean and standard deviation; with `--pairwise`, that
+    /// Ask each evaluator this many times (at most 100) and show the mean and standard deviation; with `--pairwise`, that
     /// many times in both orders
     #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
     repeat: NonZeroU32,
@@ -82,7 +82,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Call no model: evaluate offline, without scores, key, network or cost
+    /// Rehearse: call no model and give no scores; needs no key or network
     #[arg(long)]
     offline: bool,
 }
@@ -94,10 +94,9 @@ impl EvalArgs {
     }
 }
 
-/// The maximum number of repetitions: each is paid, and more give no further information.
+/// The maximum number of repetitions: each costs money, and more would add no information.
 const MOST_REPETITIONS: u32 = 100;
 
-/// Parses a number of repetitions.
 pub(super) fn repeat(text: &str) -> Result<NonZeroU32, String> {
     let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= MOST_REPETITIONS);
     number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_REPETITIONS}"))
@@ -107,7 +106,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     if let [first, second] = args.pairwise.as_slice() {
         return pairwise::run(args, [first, second], terminal);
     }
-    // Checks everything possible before anything is paid.
+    // Checks everything possible before spending anything.
     let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let subjects = subjects(args.debates(), terminal)?;
@@ -118,7 +117,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     for subject in &subjects {
         for (agent, round) in &subject.uncovered {
             terminal.warning(&format!(
-                "{}: the last text of {agent} (round {round}) has no section `Requirements Coverage`",
+                "{}: the last text of {agent} (round {round}) has no `Requirements Coverage` section",
                 subject.name
             ));
         }
@@ -131,7 +130,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let evaluated = evaluate_or_stop(&evaluators, &subjects, args, &spent);
     note(*spent.lock().unwrap_or_else(PoisonError::into_inner), terminal)?;
     let evaluated = evaluated?;
-    // Everything below follows these messages.
+    // Prints these messages before everything below.
     retries.finish();
     terminal.warnings(output::warnings(&evaluated));
     if args.verbose {
@@ -227,7 +226,6 @@ fn note(spent: Usd, terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-/// The evaluators, and warnings about their prompts.
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
@@ -241,7 +239,6 @@ fn panel(
     Ok((evaluators, [warnings, of_prompts].concat()))
 }
 
-/// Builds the callers of evaluators.
 fn callers<'a>(
     settings: &'a EvaluationSettings,
     environment: &'a Environment,
@@ -273,12 +270,11 @@ fn callers<'a>(
     })
 }
 
-/// No evaluator answered for these debates.
+/// The error for debates that no evaluator could evaluate.
 fn not_evaluated(debates: &[String]) -> Error {
     UserError::of(ErrorCategory::Provider, format!("no evaluator could evaluate {}", debates.join(", "))).into()
 }
 
-/// How an interrupted evaluation ends.
 const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
 
 fn evaluate_or_stop<'a>(
@@ -308,7 +304,7 @@ struct Observer {
 }
 
 impl RetryNotices {
-    /// Writes the messages to standard error.
+    /// Starts the thread that writes the messages to standard error.
     ///
     /// # Errors
     /// The system cannot start a thread.

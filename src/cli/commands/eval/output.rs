@@ -21,7 +21,6 @@ const SCORE: usize = 11;
 const LEAST: usize = 16;
 
 pub(super) enum ScoresDestination<'a> {
-    /// The table on standard output.
     Stdout,
     /// The table in a file, replacing its content.
     Markdown(&'a Path),
@@ -31,7 +30,7 @@ pub(super) enum ScoresDestination<'a> {
 }
 
 impl<'a> ScoresDestination<'a> {
-    /// Selects the format, and checks that it can be written later.
+    /// Selects the format, and checks that the destination can be written later.
     pub(super) fn prepare(output: Option<&'a Path>) -> Result<Self, Error> {
         let Some(path) = output else { return Ok(Self::Stdout) };
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
@@ -47,7 +46,6 @@ impl<'a> ScoresDestination<'a> {
         Ok(destination)
     }
 
-    /// Writes the scores and reports the destination.
     pub(super) fn write(
         &self,
         evaluated: &[Evaluated],
@@ -82,8 +80,8 @@ impl<'a> ScoresDestination<'a> {
     }
 }
 
-/// The table for a terminal: a line for each criterion, so that all names fit at any width; with as many debates side
-/// by side as fit.
+/// The table for a terminal: one row per criterion, so that names fit at any width, and as many debates side by side as
+/// fit.
 fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     let Some((header, rows)) = rows.split_first() else { return String::new() };
     let is_named = rows.len() > 1;
@@ -107,7 +105,7 @@ fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
     text
 }
 
-/// The end of a name, which distinguishes debates: their ids begin alike.
+/// The end of a name, which distinguishes debates, since their ids begin alike.
 fn short(name: &str) -> String {
     let name = one_line(name);
     let kept = name.char_indices().nth_back(SCORE - 1).map_or(0, |(place, _)| place);
@@ -118,7 +116,7 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
     Error::Output { path: path.to_owned(), source }
 }
 
-/// Checks that a file is new, empty, or begins with the header; other files stay unchanged.
+/// Checks that a file is new, empty, or begins with the header; refuses any other file.
 fn check_table(path: &Path) -> Result<(), Error> {
     match std::fs::read(path) {
         Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),

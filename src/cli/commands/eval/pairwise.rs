@@ -29,25 +29,24 @@ use dialectic_record::store::AccessMode;
 
 use super::{EvalArgs, NOTHING_WRITTEN, agree_to_calls, callers, not_evaluated, note, settings};
 
-/// What is compared.
+/// The answers to compare.
 struct Sides {
     names: [String; 2],
     contests: Vec<Contest>,
-    /// The agents that wrote the answers.
     authors: Vec<AgentSettings>,
     warnings: Vec<String>,
     is_set: bool,
 }
 
 pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal) -> Result<(), Error> {
-    // Checks everything possible before anything is paid.
+    // Checks everything possible before spending anything.
     let environment = capture_environment(args.env_file.as_deref())?;
     let settings = settings(args, &environment, terminal)?;
     let sides = match names.map(|name| variant(name)) {
         [None, None] => answers(args, names)?,
         [Some(a), Some(b)] => variants(args, names, a, b)?,
         [Some(_), None] | [None, Some(_)] => {
-            return Err(UserError::input("a variant of a set is compared with another variant of it")
+            return Err(UserError::input("a variant of a set can only be compared with another variant of it")
                 .with_hint("name both: --pairwise plan.jsonl:council plan.jsonl:single")
                 .into());
         }
@@ -92,7 +91,7 @@ pub(super) fn run(args: &EvalArgs, names: [&String; 2], terminal: &mut Terminal)
     }
 }
 
-/// The plan and the variant in `plan.jsonl:variant`, unless it is the name of a file itself.
+/// Splits `plan.jsonl:variant`, unless a file has that whole name.
 fn variant(name: &str) -> Option<(&Path, &str)> {
     let (plan, variant) = name.rsplit_once(':')?;
     let plan = Path::new(plan);
@@ -105,7 +104,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
         return Err(UserError::input("--problem-file does not apply to a set: its plan has the problems").into());
     }
     if a.0 != b.0 || a.1 == b.1 {
-        return Err(UserError::input("two variants of the same plan can be compared").into());
+        return Err(UserError::input("only two variants of the same plan can be compared").into());
     }
     let (saved, store) = opened_at(a.0, args.store.as_deref())?;
     let plan = &saved.plan;
@@ -131,7 +130,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
             missing += 1;
             continue;
         };
-        // A plan has all debates of a problem together.
+        // A plan lists all debates of a problem together.
         if contests.last().is_none_or(|last| last.name != problem.id) {
             contests.push(Contest {
                 name: problem.id.clone(),
@@ -149,7 +148,7 @@ fn variants(args: &EvalArgs, names: [&String; 2], a: (&Path, &str), b: (&Path, &
     if contests.is_empty() {
         return Err(unfinished().into());
     }
-    let left_out = || format!("{} left out: a debate of it is not finished", counted(missing, "pair"));
+    let left_out = || format!("{} left out: not both debates are finished", counted(missing, "pair"));
     let warnings = (missing > 0).then(left_out).into_iter().collect();
     Ok(Sides { names: names.map(String::clone), contests, authors, warnings, is_set: true })
 }
@@ -159,15 +158,12 @@ fn unfinished() -> UserError {
         .with_hint("`dialectic sweep run` runs them")
 }
 
-/// The answer of a debate.
 fn text_of(debate: &Debate) -> Option<String> {
     let solution = debate.final_solution.as_ref()?;
     Some(solution.description.clone()).filter(|text| !text.trim().is_empty())
 }
 
-/// One of two answers.
 struct Answered {
-    /// The debate, or the file.
     name: String,
     text: String,
     /// Absent for a file.
@@ -176,7 +172,7 @@ struct Answered {
 }
 
 impl Answered {
-    /// A debate, or a file that is not the state of one.
+    /// Reads a debate, or a text file.
     fn read(name: &str) -> Result<Self, Error> {
         let path = Path::new(name);
         if path.is_file() && path.extension().is_none_or(|ending| ending != "json") {
@@ -218,14 +214,14 @@ fn answers(args: &EvalArgs, names: [&String; 2]) -> Result<Sides, Error> {
     let authors = debates().flat_map(Settings::everybody).cloned().collect();
     let mut warnings: Vec<String> = answers.iter().flat_map(|one| one.warnings.clone()).collect();
     if debates().count() < answers.len() && !args.offline {
-        warnings.push("the authors of the files are unknown, so judges may be related to them".to_owned());
+        warnings.push("the authors of the files are unknown, so a judge may be of the same model family".to_owned());
     }
     let [a, b] = answers;
     let contest = Contest { name, problem, checklist: Vec::new(), pairs: vec![[a.text, b.text]] };
     Ok(Sides { names: [a.name, b.name], contests: vec![contest], authors, warnings, is_set: false })
 }
 
-/// The problem of both, with its origin: the debates', or the file's if one is given.
+/// The common problem and its source: the given file, otherwise the debates.
 fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, String), UserError> {
     let mut known: Option<(String, String)> = None;
     if let Some(path) = &args.problem_file {
@@ -249,7 +245,6 @@ fn problem_of(args: &EvalArgs, answers: &[Answered; 2]) -> Result<(String, Strin
     Ok((name, text.trim().to_owned()))
 }
 
-/// The results of the comparison.
 struct Results<'a> {
     sides: &'a Sides,
     compared: Vec<(&'a Contest, Compared)>,
@@ -300,7 +295,7 @@ impl<'a> Results<'a> {
         is_enough.then(|| sign_test(self.wins, self.losses))
     }
 
-    /// For people. Writing to a String cannot fail.
+    /// The results as text. Writing to a string cannot fail.
     fn as_text(&self, is_verbose: bool) -> String {
         let mut text = String::new();
         for (letter, name) in ["A", "B"].into_iter().zip(&self.sides.names) {

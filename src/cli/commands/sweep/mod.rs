@@ -1,4 +1,4 @@
-//! `dialectic sweep`: sets of debates on an engine that places, retries and cancels work.
+//! `dialectic sweep`: sets of debates, run by a scheduler that places, retries and cancels jobs.
 
 mod plan;
 mod run;
@@ -24,7 +24,7 @@ use dialectic_report::display::{StyledText, Table, TableColumn};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum SweepCommand {
-    /// Plan a set: a line for each debate, with its id and its maximum cost; call nothing
+    /// Plan a set, one line per debate with its id and maximum cost; calls no model
     #[command(after_help = examples(&["dialectic sweep plan sweep.json -o plan.jsonl", "dialectic sweep plan sweep.json --offline > plan.jsonl"]))]
     Plan(plan::SweepPlanArgs),
     /// Run a plan's debates, skipping finished and failed ones and resuming interrupted ones
@@ -38,7 +38,6 @@ pub(in crate::cli) enum SweepCommand {
     Collect(SweepCollectArgs),
 }
 
-/// A plan and its store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PlanArgs {
     /// The plan
@@ -60,12 +59,12 @@ pub(in crate::cli) fn run(command: &SweepCommand, terminal: &mut Terminal) -> Re
     }
 }
 
-/// The plan and its store for reading. Without a directory there is no store, since readers create none.
+/// Opens the plan and its store for reading. A missing directory means no store, since readers do not create it.
 fn opened(args: &PlanArgs) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     opened_at(&args.plan, args.store.as_deref())
 }
 
-/// [`opened`] for a plan, and the place of its store if that is given.
+/// [`opened`], with the paths of a plan and, optionally, its store.
 pub(super) fn opened_at(plan: &Path, store: Option<&str>) -> Result<(SavedPlan, Option<SharedStore>), Error> {
     let (place, plan) = (store_of(plan, store), SavedPlan::read(plan)?);
     if !place.contains("://") && !Path::new(&place).exists() {
@@ -74,7 +73,7 @@ pub(super) fn opened_at(plan: &Path, store: Option<&str>) -> Result<(SavedPlan, 
     Ok((plan, Some(store::open_to_read(&place, &process_environment())?)))
 }
 
-/// The place of a plan's store: the given one, or next to the plan.
+/// The location of a plan's store: the given one, or next to the plan.
 fn store_of(plan: &Path, given: Option<&str>) -> String {
     given.map_or_else(|| plan.with_extension("store").display().to_string(), str::to_owned)
 }
@@ -89,11 +88,11 @@ pub(in crate::cli) struct SweepCollectArgs {
     #[command(flatten)]
     plan: PlanArgs,
 
-    /// Write to a file: `.csv` a table, otherwise lines of JSON [default: lines of JSON to standard output]
+    /// Write to a file: a table if it ends in `.csv`, otherwise lines of JSON [default: lines of JSON to standard output]
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// The form [default: by the file's ending]
+    /// The format [default: from the file's extension]
     #[arg(long, value_name = "FORM", value_enum)]
     format: Option<CollectFormat>,
 
@@ -101,13 +100,13 @@ pub(in crate::cli) struct SweepCollectArgs {
     #[arg(long)]
     complete: bool,
 
-    /// Write the record of each debate that has ended to a directory, for `show` and `report`, and print their paths
+    /// Write the records of ended debates to a directory, for `show` and `report`, and print their paths
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "format", "complete"])]
     records: Option<PathBuf>,
 }
 
 impl SweepCollectArgs {
-    /// The given form, else the one for the file's ending.
+    /// The given format, otherwise the one for the file's extension.
     pub(in crate::cli) fn format(&self) -> CollectFormat {
         let of_ending = |path: &Path| {
             let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
@@ -117,7 +116,6 @@ impl SweepCollectArgs {
     }
 }
 
-/// The form of collected results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum CollectFormat {
     /// A line of JSON for each debate, with its answer
@@ -215,7 +213,7 @@ fn said(status: &SetStatus, counted: &str) -> String {
     );
     if lost.calls > 0 {
         let calls = figures::counted(u64::from(lost.calls), "call");
-        // A call without a price counts nothing in the sum.
+        // The sum leaves out calls without a known price.
         let most = match cost_usd.and(*expected_usd) {
             Some(_) => format!("at most {}", short_cost(lost.usd)),
             None => "at unknown cost".to_owned(),

@@ -1,4 +1,4 @@
-//! `dialectic sweep plan`: plans a set's debates with their ids and costs, before anything is paid.
+//! `dialectic sweep plan`: plans a set's debates with their ids and costs, before spending anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(in crate::cli) struct SweepPlanArgs {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// Plan a rehearsal: its debates call no model, without key, network or cost
+    /// Plan a rehearsal: its debates call no model and need no key or network
     #[arg(long)]
     offline: bool,
 
@@ -42,7 +42,7 @@ pub(in crate::cli) struct SweepPlanArgs {
     env_file: Option<PathBuf>,
 }
 
-/// A variant cannot be planned.
+/// The error for a variant that cannot be planned.
 fn unplanned(name: &str, source: Error) -> Error {
     let hint = source.hint();
     let Error::Diagnosed(source) = source else { return source };
@@ -102,7 +102,6 @@ pub(super) fn run(args: &SweepPlanArgs, terminal: &mut Terminal) -> Result<(), E
     Ok(())
 }
 
-/// Resolves the settings of a variant.
 fn resolve(
     described: &VariantDescription,
     base: &Path,
@@ -111,7 +110,7 @@ fn resolve(
     warnings: &mut BTreeSet<String>,
 ) -> Result<Resolved, Error> {
     let beside = || Some(PathBuf::from(DEFAULT_PATH)).filter(|path| base.join(path).exists());
-    // The user named the description, and with it the files that it names and those next to it.
+    // By naming the description, the user also trusts the files that it names and those next to it.
     let path = described.config.clone().or_else(beside);
     let path = path.map_or(ConfigPath::None, |path| ConfigPath::Named(base.join(path)));
     let files = ConfigFiles::new(path, environment);
@@ -124,7 +123,7 @@ fn resolve(
     warnings.extend(own);
     warnings.extend(model_warnings(&settings, today()));
     if settings.debate.seed.is_some() {
-        warnings.insert("`debate.seed` is ignored: the id of a debate decides its seed".to_owned());
+        warnings.insert("`debate.seed` is ignored: a debate's id determines its seed".to_owned());
     }
     let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(&settings).map_err(Error::from)?;
@@ -150,7 +149,8 @@ fn overrides(described: &VariantDescription, offline: bool) -> Overrides {
     }
 }
 
-/// Proves that no run of the set exceeds its budget: each debate has a limit, and together they are within it.
+/// Checks that the set cannot exceed its budget: every debate has a limit, and the limits add up to no more than the
+/// budget.
 fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
     let fitting = || {
         let each = budget.dollars() / f64::from(u32::try_from(plan.debates.len()).unwrap_or(u32::MAX));
@@ -161,16 +161,16 @@ fn check_budget(budget: Usd, plan: &Plan) -> Result<(), UserError> {
     for debate in &plan.debates {
         let Some(limit) = debate.variant.settings.max_cost() else {
             let name = &debate.variant.name;
-            let message = format!("the set has a `budget`, but a debate of the variant `{name}` has no limit");
+            let message = format!("the set has a `budget`, but the variant `{name}` has no limit");
             return Err(UserError::input(message)
-                .with_hint(format!("set `maxCost`; {} for each debate keeps the budget", fitting())));
+                .with_hint(format!("set `maxCost`; {} for each debate stays within the budget", fitting())));
         };
         all += limit;
     }
     if all <= budget {
         return Ok(());
     }
-    Err(UserError::input(format!("{} may cost {all} in all, but the `budget` is {budget}", plan.counted()))
+    Err(UserError::input(format!("{} may cost {all} in total, but the `budget` is {budget}", plan.counted()))
         .with_hint(format!("raise `budget`, or set `maxCost` to {} for each debate", fitting())))
 }
 
@@ -195,17 +195,17 @@ fn check_ids(plan: &Plan) -> Result<(), UserError> {
         let name = format!("`{}` by `{}`", debate.problem.id, debate.variant.name);
         if let Some(first) = known.insert(&debate.id, name.clone()) {
             return Err(UserError::input(format!("{first} and {name} are the same debate"))
-                .with_hint("remove one of them; for more debates of a kind use `repeats`"));
+                .with_hint("remove one of them; to repeat a debate, use `repeats`"));
         }
     }
     Ok(())
 }
 
-/// Problems cost the same if their lengths in bytes differ by less than this.
+/// Problems are assumed to cost the same if their lengths in bytes differ by less than this.
 const LENGTHS: usize = 512;
 
-/// Estimates the cost of each debate from the longest problem of similar length, with attachments of the same length. A
-/// set of thousands has few lengths.
+/// Estimates each debate's cost from the longest problem of similar length, with attachments of similar length, because
+/// even a set of thousands has few distinct lengths.
 fn price(
     plan: &mut Plan,
     resolved: &[Resolved],

@@ -61,12 +61,10 @@ pub(in crate::cli) struct SweepRunArgs {
     quiet: bool,
 }
 
-/// A part of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct Shard {
     /// The number of the part, from 1.
     part: NonZeroUsize,
-    /// The number of parts.
     of: NonZeroUsize,
 }
 
@@ -93,7 +91,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// The time for calls in flight after a worker is told to stop. Engines send SIGKILL 30 seconds after SIGTERM.
+/// How long calls in flight may take after a worker is told to stop. Schedulers send SIGKILL 30 seconds after SIGTERM.
 const TO_ANSWER: Duration = Duration::from_secs(25);
 
 pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -101,7 +99,7 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     let debates = chosen(args, &saved)?;
     let environment = capture_environment(args.env_file.as_deref())?;
     let own = tempfile::Builder::new().prefix("dialectic-sweep-").tempdir().map_err(|source| {
-        UserError::of(ErrorCategory::General, "cannot make a temporary directory")
+        UserError::of(ErrorCategory::General, "cannot create a temporary directory")
             .with_hint("set TMPDIR to another directory")
             .with_source(source)
     })?;
@@ -129,7 +127,6 @@ pub(super) fn run(args: &SweepRunArgs, terminal: &mut Terminal) -> Result<(), Er
     Err(Error::Coded { code, said: format!("the set is not finished: {tally}"), hint })
 }
 
-/// The requested debates.
 fn chosen(args: &SweepRunArgs, saved: &SavedPlan) -> Result<Vec<PlannedDebate>, UserError> {
     let debates = &saved.plan.debates;
     if let Some(index) = args.index {
@@ -157,8 +154,8 @@ fn machine(
     Ok(Machine { providers: settings.providers, environment, prompts })
 }
 
-/// The first interrupt ends the worker after the answers in flight, if they come in time; the second abandons them, the
-/// third ends it at once.
+/// The first interrupt lets calls in flight finish within a time limit, the second abandons them, and the third ends
+/// the worker at once.
 async fn obey(mut interrupts: Interrupts, stop: Stop) {
     interrupts.next().await;
     stop.begun.cancel();
@@ -171,7 +168,7 @@ async fn obey(mut interrupts: Interrupts, stop: Stop) {
     std::process::exit(130);
 }
 
-/// Shows how the debates end: a count on a terminal, otherwise a line for each debate.
+/// Shows how the debates end: a count on a terminal, otherwise one line per debate.
 async fn shown(ends: impl Stream<Item = (DebateId, Ended)>, all: usize, quiet: bool, terminal: &mut Terminal) -> Tally {
     let mut tally = Tally::of(all);
     let term = Some(Term::stderr()).filter(|_| !quiet && std::io::stderr().is_terminal());
